@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -9,11 +10,15 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.bootstrap import carriers
+from saraban.documents.drawing import service as drawings
+from saraban.documents.drawing.domain import SHOP
+from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType
 from tests.drawing_imports import DrawingImports
+from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk, pointers
 
 KINDS = ("contract", "shop", "asbuilt")
@@ -124,6 +129,28 @@ class TestFromTheFormat:
             assert list(printed)[-2:] == [drawing["drawingNumber"], revised["drawingNumber"]]
         assert await consistent(db)
 
+    async def test_of_an_earlier_revision_still_names_the_drawing(self, desk: Desk, db: Database) -> None:
+        drawing = await issued(desk)
+        await desk.register("admin", "shop", NUMBER)
+        revised = await revise(desk, drawing)
+        before, now = drawing["drawingNumber"], revised["drawingNumber"]
+        client = await desk.as_("admin")
+        listed = (
+            await client.get("/api/v1/drawings/shop", params={"projectPublicId": desk.project, "q": before})
+        ).json()
+        wanted = [drawings.NumberedRevision(before), drawings.NumberedRevision(before, "0")]
+
+        async with db.reading() as session:
+            caller = await identity.find_caller(session, username="admin")
+            assert caller is not None
+            ctx, place = context(caller=caller), {"project": UUID(desk.project)}
+            current = await drawings.current_by_number(ctx, session, SHOP, numbers=[before, now, "no"], **place)
+            found = await drawings.revisions_by_number(ctx, session, SHOP, wanted=wanted, **place)
+
+        assert [one["drawingNumber"] for one in listed["items"]] == [now]
+        assert current == dict.fromkeys((before, now), UUID(revised["revision"]["publicId"]))
+        assert [found[one].revision.revision_label for one in wanted] == ["1", "0"]
+
     async def test_steps_over_what_came_from_outside(self, desk: Desk, db: Database) -> None:
         await desk.register("admin", "shop", "LCBP3-C2-GEN-FND-0001-0")
         await desk.register("admin", "asbuilt", "LCBP3-C2-GEN-FND-0002-0")
@@ -160,8 +187,8 @@ class TestFromTheFormat:
         assert await ledger(db, "shop") == []
 
     async def test_needs_a_format(self, desk: Desk, db: Database) -> None:
-        drawings = sa.select(CorrespondenceType.id).where(CorrespondenceType.type_code == "DRAWING")
-        formats = sa.delete(NumberFormat).where(NumberFormat.correspondence_type_id.in_(drawings))
+        of_drawings = sa.select(CorrespondenceType.id).where(CorrespondenceType.type_code == "DRAWING")
+        formats = sa.delete(NumberFormat).where(NumberFormat.correspondence_type_id.in_(of_drawings))
         await db.transact(lambda session: session.execute(formats))
 
         answer = await register(desk, categoryCode="FND")

@@ -64,7 +64,7 @@ async def revisions_typed(
         faults += [unknown_number(kind, one, line) for one, line in numbers.items() if one not in known][:_MOST_NAMED]
     if faults:
         raise Invalid("A number is in no register.", fields=faults)
-    return found
+    return list(dict.fromkeys(found))
 
 
 def numbers_typed(form: FormValues, kind: DrawingKind) -> dict[str, int]:

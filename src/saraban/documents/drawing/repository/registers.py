@@ -198,8 +198,16 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
         found.append(head.originator_id.in_(by))
     if search.text is not None:
         parts = [tables.number, revision.title, revision.title_en]
-        found.append(sa.or_(*(part.contains(search.text, autoescape=True) for part in parts)))
+        said = [part.contains(search.text, autoescape=True) for part in parts]
+        found.append(sa.or_(*said, _was_printed_with(tables, search.text)))
     return found
+
+
+def _was_printed_with(tables: DrawingTables, text: str) -> Condition:
+    """Also earlier numbers of a drawing, where each revision prints its own."""
+    printed = aliased(tables.revision)
+    of_head = getattr(printed, tables.drawing.key) == tables.head.id
+    return sa.exists().where(of_head, printed.drawing_number.contains(text, autoescape=True))
 
 
 _NAMED: Final = ("", "_name", "_name_en")

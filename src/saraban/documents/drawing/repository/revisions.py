@@ -87,3 +87,18 @@ async def current_by_number(
     current = sa.and_(tables.revision.is_current == sa.true())
     statement = _carried(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)
     return [CarriedRevision(*row) for row in await session.execute(statement)]
+
+
+async def numbers_now(
+    session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
+) -> dict[str, str]:
+    """Return the number that a drawing goes by, for each of those that it goes by or an earlier revision was printed with."""
+    tables = tables_of(kind)
+    place, printed = tables.head.project_id == project_id, tables.revision.drawing_number
+    current = await session.scalars(sa.select(tables.number).where(place, tables.number.in_(numbers)))
+    found = {number: number for number in current}
+    if earlier := set(numbers) - found.keys():  # sought apart: along no index
+        statement = sa.select(printed, tables.number).join(tables.head, tables.head.id == tables.drawing)
+        rows = await session.execute(statement.where(place, printed.in_(earlier)))
+        found |= {before: number for before, number in rows if before is not None}
+    return found

@@ -39,13 +39,19 @@ async def visible_revisions(
 async def current_by_number(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, *, project: UUID, numbers: Collection[str]
 ) -> dict[str, UUID]:
-    """Return the public ids of what is current of the drawings with these numbers, as far as the caller is shown them."""
+    """
+    Return the public ids of what is current of the drawings with these numbers, as far as the caller is shown them.
+
+    A number that an earlier revision was printed with names its drawing, too.
+    """
     if not numbers:
         return {}
     place = await projects.visible_project(ctx, session, project)
-    rows = await revision_rows.current_by_number(session, kind, project_id=place.id, numbers=numbers)
+    now = await revision_rows.numbers_now(session, kind, project_id=place.id, numbers=numbers)
+    rows = await revision_rows.current_by_number(session, kind, project_id=place.id, numbers=set(now.values()))
     reader = await reader_of(ctx, session, place.id)
-    return {row.number: row.public_id for row in rows if reader.sees(row.audience)}
+    shown = {row.number: row.public_id for row in rows if reader.sees(row.audience)}
+    return {typed: shown[number] for typed, number in now.items() if number in shown}
 
 
 class NumberedRevision(NamedTuple):
@@ -63,14 +69,16 @@ async def revisions_by_number(
     project: UUID,
     wanted: Collection[NumberedRevision],
 ) -> dict[NumberedRevision, DrawingRow]:
-    """Return the revisions that are named, as far as the caller is shown their drawings."""
+    """Return the revisions that are named, as `current_by_number` names drawings, as far as the caller is shown those."""
     if not wanted:
         return {}
     place = await projects.visible_project(ctx, session, project)
     tables = tables_of(kind)
+    numbers = {one.number for one in wanted}
+    now = await revision_rows.numbers_now(session, kind, project_id=place.id, numbers=numbers)
     condition = sa.and_(
         tables.head.project_id == place.id,
-        tables.number.in_({one.number for one in wanted}),
+        tables.number.in_(set(now.values())),
         sa.or_(
             tables.revision.is_current == sa.true(),
             tables.revision.revision_label.in_({one.label for one in wanted if one.label is not None}),
@@ -86,7 +94,8 @@ async def revisions_by_number(
             found[NumberedRevision(number, row.revision.revision_label or "")] = row
             if row.revision.is_current:
                 found[NumberedRevision(number)] = row
-    return {one: found[one] for one in wanted if one in found}
+    named = {one: NumberedRevision(now.get(one.number, one.number), one.label) for one in wanted}
+    return {one: found[name] for one, name in named.items() if name in found}
 
 
 async def revisions_by_key(
