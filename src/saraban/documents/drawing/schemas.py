@@ -122,7 +122,9 @@ class DrawingRevisionAnswer(Schema):
     title: str = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: str | None
     status_code: str | None = Field(examples=["S2"])
-    response_code: CodeAnswer | None = Field(description="What the latest RFA that carried it was answered with.")
+    response_code: CodeAnswer | None = Field(
+        description="What the latest RFA that carried it was answered with; none in a register as of a day that is over."
+    )
     current_from: datetime
     current_until: datetime | None = Field(description="None while it is the current one.")
 
