@@ -397,7 +397,7 @@ async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) 
         .where(Contract.project_id == project_id, Discipline.discipline_code == code)
         .order_by(Discipline.id)
     )
-    return dict((await session.execute(statement)).tuples().all())
+    return dict((await session.execute(statement)).all())
 
 
 class ListRow(NamedTuple):
