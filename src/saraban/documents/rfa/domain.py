@@ -61,6 +61,7 @@ VERDICTS: Mapping[Outcome, RfaVerdict] = {
     },
     "withdrawn": RfaVerdict("CC"),
 }
+NOT_ANSWERED = frozenset({STATES["cancelled"].status, STATES["terminated"].status})
 BY_CONSULTANT = RfaVerdict("FCO", core.APPROVED_BY_CONSULTANT, approved=True)
 # The groups of approve codes by their first digit: what an end means that neither its definition nor its name explains.
 GROUPS: Mapping[str, Outcome] = {"1": "approved", "3": "revise_resubmit", "4": "rejected", "5": "closed"}

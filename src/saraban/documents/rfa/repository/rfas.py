@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.rfa.models import Rfa, RfaRevision
+from saraban.documents.rfa.models import Rfa, RfaItem, RfaRevision
 from saraban.kit.db import table_of
 from saraban.kit.driver import NewKey, key_of_code
 from saraban.kit.pipeline import Pipeline
@@ -87,6 +87,28 @@ async def items_rule(session: AsyncSession, *, document_id: int) -> str:
     """Return whether RFAs of a document's RFA type carry drawings and documents."""
     statement = sa.select(RfaType.items).join(Rfa, Rfa.rfa_type_id == RfaType.id).where(Rfa.id == document_id)
     return str((await session.scalars(statement)).one())
+
+
+_ITEM_COUNTS = PreparedStatement(
+    sa.select(
+        RfaType.items,
+        sa.select(sa.func.count(RfaItem.id))
+        .where(RfaItem.rfa_revision_id == DocumentRevision.id)
+        .correlate(DocumentRevision)
+        .scalar_subquery(),
+    )
+    .select_from(DocumentRevision)
+    .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
+    .join(RfaType, RfaType.id == Rfa.rfa_type_id)
+    .where(DocumentRevision.id.in_(sa.bindparam("revisions", expanding=True)))
+    # In this order: MariaDB would otherwise begin with the types, and read all RFAs that have one.
+    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+)
+
+
+async def item_counts(session: AsyncSession, *, revision_ids: Collection[int]) -> list[tuple[str, int]]:
+    """Return for each revision whether RFAs of its type carry something, and how much it carries."""
+    return [(str(rule), count) for rule, count in await _ITEM_COUNTS.rows(session, revisions=list(revision_ids))]
 
 
 def queue(pipeline: Pipeline, row: Mapping[str, object], *, revision: NewKey, status: str) -> None:

@@ -11,7 +11,7 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import DRAFT, Reach
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
-from saraban.documents.rfa.domain import RFA_RULES, may_ask, require_items, verdict
+from saraban.documents.rfa.domain import NOT_ANSWERED, RFA_RULES, may_ask, require_items, verdict
 from saraban.documents.rfa.models import RfaRevision
 from saraban.documents.rfa.repository import items as item_rows
 from saraban.documents.rfa.repository import rfas as repository
@@ -136,12 +136,15 @@ class RfaKind(core.RevisionedKind):
             keeps=reached.automatic,
             day=reached.day if shown.approved else None,
         )
-        for revision_id in revision_ids if reached.item_results else ():
-            await items.answer(pipeline, revision_id, reached.item_results)
+        if reached.issued:
+            for rule, count in await repository.item_counts(pipeline.session, revision_ids=revision_ids):
+                require_items(rule, count)
+        elif reached.item_results:
+            for revision_id in revision_ids:
+                await items.answer(pipeline, revision_id, reached.item_results)
         if reached.ended or reached.state in self.rules.finished:
             # What was cancelled or terminated says nothing of a drawing.
-            answered = shown.approve_code or reached.response_code
-            if answered:
+            if shown.status not in NOT_ANSWERED:
                 item_rows.close(pipeline, revision_ids)
             item_rows.release(pipeline, revision_ids)
 

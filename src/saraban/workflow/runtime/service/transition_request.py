@@ -21,7 +21,7 @@ from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.registers import reserved
 from saraban.workflow.language.review import ANSWER
-from saraban.workflow.language.subject import ItemResult, SubjectFacts
+from saraban.workflow.language.subject import ItemResult
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
 from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
@@ -105,14 +105,17 @@ class Command:
         return self.client_version_no is not None or self.if_match is not None
 
 
-def check_payload(command: Command, facts: SubjectFacts) -> None:
+def check_payload(command: Command, held: InstanceState) -> None:
     """
     :raises Invalid: at the first name that would read like the server's own word about who acts, and at answers to items of what
-        carries none
+        carries none, or while they are still put together
     """
-    if command.item_results and not facts.carries_items:
+    if command.item_results and not held.facts.carries_items:
         th, en = "เอกสารนี้ไม่มีรายการให้ตอบ", "This document carries no items to answer."
         raise invalid("/payload/itemResults", "not_for_this", th, en)
+    if command.item_results and (held.state.initial or held.state.editable):
+        th, en = "ผู้ยื่นตอบผลรายการของตนเองไม่ได้", "Whoever submits the items does not answer them."
+        raise invalid("/payload/itemResults", "not_yet", th, en)
     for name in command.payload:
         if reserved(name):
             th, en = "ชื่อนี้สงวนไว้สำหรับระบบ", "This name is reserved: who acts is known to the server."

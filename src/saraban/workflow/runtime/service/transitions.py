@@ -58,7 +58,7 @@ async def transition_batch(
     decided: dict[TransitionRequest, Decision] = {}
     for request, held in await hold(session, subjects=subjects, requests=requests, alone=alone):
         try:
-            check_payload(request.command, held.facts)
+            check_payload(request.command, held)
             decided[request] = await request.policy.decide(session, held, request, alone)
         except DomainError:
             if alone:
