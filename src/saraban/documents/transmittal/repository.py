@@ -194,14 +194,3 @@ async def fix_drawings(session: AsyncSession, said: Sequence[Mapping[str, object
     if said:
         table = table_of(TransmittalDrawing)
         await session.execute(sa.update(table).where(table.c.id == sa.bindparam("item")), said)
-
-
-async def of_revisions(session: AsyncSession, keys: Collection[int]) -> list[UUID]:
-    """Return the transmittals that have one of these revisions; those that were withdrawn do not count."""
-    statement = (
-        sa.select(Document.public_id)
-        .distinct()
-        .join(DocumentRevision, DocumentRevision.correspondence_id == Document.id)
-        .where(DocumentRevision.id.in_(keys), DocumentRevision.withdrawn_at.is_(None))
-    )
-    return list(await session.scalars(statement))

@@ -37,6 +37,7 @@ from saraban.workflow.runtime.service.instances import (
     lock,
     queue_start,
     renew_pending,
+    running,
     start,
     states_of,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "refused_today",
     "renew_pending",
     "replay",
+    "running",
     "seed_definitions",
     "set_active",
     "shipped",

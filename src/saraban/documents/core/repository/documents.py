@@ -264,6 +264,16 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     return found
 
 
+async def readable_revisions(session: AsyncSession, *, reach: Reach, revision_ids: Collection[int]) -> set[int]:
+    """Return which of some revisions the caller may see; those that were withdrawn are none."""
+    statement = (
+        sa.select(_revision.id)
+        .join(_head, _head.id == _revision.correspondence_id)
+        .where(_revision.id.in_(revision_ids), _revision.withdrawn_at.is_(None), may_see_revision(reach))
+    )
+    return set(await session.scalars(statement)) if revision_ids else set()
+
+
 async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: int) -> bool:
     """Return whether a file hangs on a revision that the caller may see."""
     statement = (

@@ -387,6 +387,11 @@ async def visible(
     return await repository.visible(session, reach=reach(ctx.caller), public_ids=public_ids)
 
 
+async def readable_revisions(ctx: RequestContext, session: AsyncSession, revision_ids: Collection[int]) -> set[int]:
+    """Return which revisions among `revision_ids` the caller may see: of a document that is open, a draft may be none."""
+    return await repository.readable_revisions(session, reach=reach(ctx.caller), revision_ids=revision_ids)
+
+
 async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Return whether a file hangs on a revision that the caller may see."""
     return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)

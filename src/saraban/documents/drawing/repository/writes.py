@@ -35,8 +35,9 @@ async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Dra
     return (await session.scalars(statement.execution_options(populate_existing=True))).one()
 
 
-async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> None:
-    await _LOCKED[kind].rows(session, keys=list(keys))
+async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[int]:
+    """Hold revisions until the end of the transaction, and return those that are current then."""
+    return [key for key, is_current in await _LOCKED[kind].rows(session, keys=list(keys)) if is_current]
 
 
 async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool:
@@ -49,7 +50,10 @@ def _locked(kind: DrawingKind) -> PreparedStatement:
     revision = tables_of(kind).revision
     among: sa.BindParameter[int] = sa.bindparam("keys", expanding=True)
     return PreparedStatement(
-        sa.select(revision.id).where(revision.id.in_(among)).order_by(revision.id).with_for_update()
+        sa.select(revision.id, revision.is_current)
+        .where(revision.id.in_(among))
+        .order_by(revision.id)
+        .with_for_update()
     )
 
 

@@ -3,7 +3,12 @@
 from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.repository.revisions import CarriedRevision
 from saraban.documents.drawing.repository.tables import tables_of
-from saraban.documents.drawing.service.approval import ApprovalStarted, ApprovedByRfa, DrawingSubject
+from saraban.documents.drawing.service.approval import (
+    ApprovalStarted,
+    ApprovedByRfa,
+    DrawingSubject,
+    unfinished_approvals,
+)
 from saraban.documents.drawing.service.carried import (
     POINTER,
     Carried,
@@ -123,6 +128,7 @@ __all__ = [
     "start_approval",
     "start_import",
     "steps_taken",
+    "unfinished_approvals",
     "upload_import",
     "visible_revisions",
     "write_sheet",

@@ -228,3 +228,9 @@ async def states(
     return await workflow.states_of(
         ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts(), now=ctx.now
     )
+
+
+async def unfinished_approvals(session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]) -> set[UUID]:
+    """Return which revisions have a workflow of their own that has not come to its end, whatever the register says by now."""
+    ids = {str(one): one for one in public_ids}
+    return {ids[key] for key in await workflow.running(session, entity_type=entity_type(kind), entity_ids=ids)}

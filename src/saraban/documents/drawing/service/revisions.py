@@ -113,10 +113,9 @@ async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequ
     return [found[key] for key in keys]
 
 
-async def hold_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> None:
-    """Hold revisions until the end of the transaction, in one order, wherever."""
-    if keys:
-        await writes.lock_revisions(session, kind, keys)
+async def hold_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
+    """Hold revisions until the end of the transaction, in one order, wherever, and return those that are superseded by then."""
+    return set(keys).difference(await writes.lock_revisions(session, kind, keys)) if keys else set()
 
 
 async def revision_files(

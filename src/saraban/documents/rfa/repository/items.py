@@ -124,7 +124,7 @@ def _items() -> PreparedStatement:
         named(
             columns.item,
             columns.revision.public_id,
-            columns.number,
+            sa.func.coalesce(columns.revision.drawing_number, columns.number),
             columns.revision.revision_label,
             columns.revision.title,
             columns.revision.title_en,
@@ -284,10 +284,29 @@ def close(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
         pipeline.execute(statement, revisions=list(revision_ids))
 
 
+class AskedRevision(NamedTuple):
+    """A revision of a drawing, with the answer that it has."""
+
+    key: int
+    public_id: UUID
+    approve_code: str | None
+
+
+async def asked_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[AskedRevision]:
+    revision = DRAWINGS[kind].revision
+    statement = (
+        sa.select(revision.id, revision.public_id, RfaApproveCode.approve_code)
+        .outerjoin(RfaApproveCode, RfaApproveCode.id == revision.rfa_approve_code_id)
+        .where(revision.id.in_(keys))
+    )
+    return [AskedRevision(*row) for row in await session.execute(statement)] if keys else []
+
+
 class CarryingRfa(NamedTuple):
     """An RFA that carries a revision of a drawing."""
 
     key: int | None
+    rfa_revision_id: int
     rfa_public_id: UUID
     approve_code: str | None
     approve_name: str | None
@@ -295,11 +314,12 @@ class CarryingRfa(NamedTuple):
 
 
 async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarryingRfa]:
-    """Return the RFAs that carry revisions of drawings, the newest first; those that were withdrawn are none."""
+    """Return the revisions of RFAs that carry revisions of drawings, the newest first."""
     column = DRAWINGS[kind].item
     statement = (
         sa.select(
             column,
+            DocumentRevision.id,
             Document.public_id,
             RfaApproveCode.approve_code,
             RfaApproveCode.approve_name,
@@ -309,7 +329,7 @@ async def carriers(session: AsyncSession, kind: DrawingKind, keys: Collection[in
         .join(DocumentRevision, DocumentRevision.id == RfaItem.rfa_revision_id)
         .join(Document, Document.id == DocumentRevision.correspondence_id)
         .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
-        .where(column.in_(keys), DocumentRevision.withdrawn_at.is_(None))
+        .where(column.in_(keys))
         .order_by(DocumentRevision.id.desc())
     )
     return [CarryingRfa(*row) for row in await session.execute(statement)]

@@ -57,19 +57,19 @@ class CheckedItem:
     """
     One item of a new RFA, resolved.
 
-    :param originator: of a drawing, None where it names none
+    :param drawing: the revision of one, None for a document
     """
 
     carries: ItemKey
     pointer: str
     number: str
-    originator: int | None = None
+    drawing: drawings.CarriedRevision | None = None
 
     def refuse_for(self, organization: int) -> None:
         """
         :raises Invalid: when the drawing is of another organization than the one that asks
         """
-        if self.originator not in {None, organization}:
+        if self.drawing is not None and self.drawing.originator_id not in {None, organization}:
             raise invalid(
                 self.pointer,
                 "not_yours",
@@ -77,6 +77,12 @@ class CheckedItem:
                 "{number} is a drawing of another organization.",
                 number=self.number,
             )
+
+    @property
+    def superseded(self) -> DrawingSuperseded:
+        values = {"number": self.number, "revision": (self.drawing and self.drawing.label) or ""}
+        problem = FieldProblem(self.pointer, "superseded", DrawingSuperseded.says, values)
+        return DrawingSuperseded(fields=[problem], values=values)
 
 
 async def check(
@@ -154,23 +160,27 @@ def _drawing(
     if seen is None or seen[1].project_public_id != project:
         raise unknown(pointer, str(public_id))
     kind, row = seen
+    item = CheckedItem(ItemKey(kind, row.key), pointer, row.number, row)
     if not row.is_current:
-        values = {"number": row.number, "revision": row.label or ""}
-        problem = FieldProblem(pointer, "superseded", DrawingSuperseded.says, values)
-        raise DrawingSuperseded(fields=[problem], values=values)
-    return CheckedItem(ItemKey(kind, row.key), pointer, row.number, row.originator_id)
+        raise item.superseded
+    return item
 
 
 async def hold(
     ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
 ) -> None:
     """
-    Hold the drawings of an RFA until its transaction ends, and look again whether they are free.
+    Hold the drawings of an RFA until its transaction ends, and look again whether they are current and free.
 
     :raises DrawingRevisionInRfa: for who comes second
+    :raises DrawingSuperseded: for a revision that was replaced since the check
     """
     held = [drawings.hold_revisions(session, kind, _keys(checked, kind)) for kind in KINDS]
-    await together(session, *held, require_free(ctx, session, checked, rfa_revision=rfa_revision))
+    *late, _ = await together(session, *held, require_free(ctx, session, checked, rfa_revision=rfa_revision))
+    superseded = {ItemKey(kind, key) for kind, keys in zip(KINDS, late, strict=True) for key in keys}
+    for item in checked:
+        if item.carries in superseded:
+            raise item.superseded
 
 
 async def require_free(
@@ -179,9 +189,24 @@ async def require_free(
     """
     :param rfa_revision: the draft that asks, whose own claims do not count
     :raises DrawingRevisionInRfa: naming the open RFA that carries a drawing already
+    :raises Invalid: naming the drawing whose revision is in a workflow of its own, from when the register had those
     """
     for kind in KINDS:
-        for claim in await repository.claims(session, kind, _keys(checked, kind), but=rfa_revision):
+        asked = {one.drawing.public_id: one for one in checked if one.drawing and one.carries.kind is kind}
+        claims, unfinished = await together(
+            session,
+            repository.claims(session, kind, _keys(checked, kind), but=rfa_revision),
+            drawings.unfinished_approvals(session, kind, asked),
+        )
+        for item in (one for public_id, one in asked.items() if public_id in unfinished):
+            raise invalid(
+                item.pointer,
+                "own_workflow",
+                "{number} อยู่ในกระบวนงานของแบบเองที่ยังไม่เสร็จ",
+                "{number} is in a workflow of its own that has not ended.",
+                number=item.number,
+            )
+        for claim in claims:
             item = next(one for one in checked if one.carries == (kind, claim.key))
             # An RFA that the caller may not know of is not named.
             visible = await core.visible(ctx, session, public_ids=[claim.rfa_public_id])
@@ -202,7 +227,7 @@ def _keys(checked: Sequence[CheckedItem], kind: DrawingKind) -> list[int]:
 async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> None:
     """
     Begin the list of a next revision with what was not approved in the one before: each drawing at its current revision, unless
-    another open RFA carries that by now.
+    that was approved meanwhile, or another open RFA or a workflow of its own has it by now.
     """
     rows = (await repository.items(session, revision_ids=[before])).get(before, [])
     left = [row.carries for row in rows if not approved(row.approve_code)]
@@ -211,6 +236,9 @@ async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> 
         current = await drawings.current_revisions(session, kind, [one.key for one in left if one.kind is kind])
         await drawings.hold_revisions(session, kind, current)
         taken = {claim.key for claim in await repository.claims(session, kind, current)}
+        asked = {one.public_id: one for one in await repository.asked_revisions(session, kind, current)}
+        taken |= {one.key for one in asked.values() if approved(one.approve_code)}
+        taken |= {asked[one].key for one in await drawings.unfinished_approvals(session, kind, asked)}
         keys += [ItemKey(kind, key) for key in current if key not in taken]
     pipeline = Pipeline(session)
     repository.queue(pipeline, revision_id, keys)
@@ -312,7 +340,9 @@ async def rfas_of_revisions(
     if kind not in KINDS:
         return []
     by_key = {row.key: row for row in (await drawings.visible_revisions(ctx, session, kind, public_ids)).values()}
-    carriers = await repository.carriers(session, kind, list(by_key))
+    found = await repository.carriers(session, kind, list(by_key))
+    readable = await core.readable_revisions(ctx, session, {one.rfa_revision_id for one in found})
+    carriers = [one for one in found if one.rfa_revision_id in readable]
     visible = await core.visible(ctx, session, public_ids=[one.rfa_public_id for one in carriers])
     return [
         RfaOfDrawing(
@@ -333,6 +363,6 @@ async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: 
     for kind in KINDS:
         keys = await drawings.revisions_of_file(session, kind, attachment_id)
         carriers = await repository.carriers(session, kind, keys) if keys else []
-        if carriers and await core.visible(ctx, session, public_ids=[one.rfa_public_id for one in carriers]):
+        if await core.readable_revisions(ctx, session, {one.rfa_revision_id for one in carriers}):
             return True
     return False

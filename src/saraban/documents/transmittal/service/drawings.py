@@ -27,5 +27,4 @@ async def issue(session: AsyncSession, revision_id: int) -> None:
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     """Say whether a file hangs on a drawing revision that a transmittal carries which the caller sees."""
     revisions = await drawings.carriers_of_file(session, TransmittalDrawing, attachment_id)
-    carriers = await repository.of_revisions(session, revisions) if revisions else []
-    return bool(carriers and await core.visible(ctx, session, public_ids=carriers))
+    return bool(await core.readable_revisions(ctx, session, revisions))

@@ -132,6 +132,12 @@ async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
 
+async def running(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> set[str]:
+    """Return which of these subjects have an instance that has not come to its end."""
+    found = await repository.instances_of(session, entity_type, entity_ids) if entity_ids else {}
+    return {key for key, row in found.items() if row.status == InstanceStatus.ACTIVE}
+
+
 async def cancel(
     ctx: RequestContext,
     session: AsyncSession,
