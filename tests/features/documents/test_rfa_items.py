@@ -1,7 +1,9 @@
 """What RFAs ask approval for: drawings and documents, one open RFA for each drawing revision, an answer for each item."""
 
 import asyncio
-from typing import Any
+from datetime import date
+from typing import Any, cast
+from uuid import UUID
 
 import httpx
 import pytest
@@ -9,7 +11,16 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 
 from saraban.audit.models import AuditLog
-from saraban.documents.drawing.models import RfaItemClaim
+from saraban.documents.core.models import DocumentRevision
+from saraban.documents.core.service import ReachedState
+from saraban.documents.drawing.domain import SHOP
+from saraban.documents.drawing.models import RfaItemClaim, ShopDrawingRevision
+from saraban.documents.rfa.repository.items import ItemKey
+from saraban.documents.rfa.service import RFA
+from saraban.documents.rfa.service import items as rfa_items
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.pipeline import Pipeline
+from saraban.workflow.language.subject import ItemResult
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
 
@@ -58,6 +69,20 @@ def results(*said: tuple[dict[str, Any], str]) -> dict[str, Any]:
 async def claims(app: FastAPI) -> int:
     async with app.state.db.reading() as session:
         return int(await session.scalar(sa.select(sa.func.count()).select_from(RfaItemClaim)) or 0)
+
+
+async def approved_by(desk: Desk, way: str) -> None:
+    """Choose how the project approves shop drawings: by `rfa`, or by a `workflow` of each revision."""
+    client = await desk.as_("admin")
+    body = {"revisionScheme": "0", "approval": way}
+    answer = await client.put(f"/api/v1/projects/{desk.project}/drawing-registers/shop", json=body)
+    assert answer.status_code == httpx.codes.OK, answer.text
+
+
+async def resubmit(desk: Desk, rfa: dict[str, Any]) -> dict[str, Any]:
+    answer = await (await desk.as_("dc.contractor")).post(f"{RFAS}/{rfa['publicId']}/revisions", json={})
+    assert answer.status_code == httpx.codes.CREATED, answer.text
+    return unwrapped(answer)
 
 
 async def answered(desk: Desk, rfa: dict[str, Any], action: str = "approve", **more: Any) -> None:
@@ -144,6 +169,39 @@ class TestAnRfa:
         assert (await reviewer.get(url)).status_code == httpx.codes.OK
         assert [one["number"] for one in await carried(desk, rfa, "reviewer.consultant")] == ["S-1"]
 
+    async def test_shows_no_sheets_of_a_draft_revision_to_readers_of_the_one_before(self, desk: Desk) -> None:
+        own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
+        (first,) = await drawings(desk, "S-1", **own)
+        file = await desk.upload("dc.contractor")
+        added = await desk.register("dc.contractor", "shop", "S-2", revision={"attachmentPublicIds": [file]}, **own)
+        rfa = await rfa_of(desk, first)
+        await desk.act("dc.contractor", rfa, "submit")
+        await desk.act("reviewer.consultant", rfa, "request-revision", comment="ขาดแบบ")
+        again = await resubmit(desk, rfa)
+        contractor, reviewer = await desk.as_("dc.contractor"), await desk.as_("reviewer.consultant")
+        changed = await contractor.patch(f"{RFAS}/{rfa['publicId']}", json={"items": items(first, added)})
+        url = unwrapped(changed)["items"][1]["attachments"][0]["downloadUrl"]
+        before = await reviewer.get(url)
+
+        await desk.act("dc.contractor", again, "submit")
+
+        assert [(await contractor.get(url)).status_code, before.status_code] == [200, 404]
+        assert (await reviewer.get(url)).status_code == httpx.codes.OK
+
+    async def test_names_each_revision_by_the_number_printed_on_it(self, desk: Desk) -> None:
+        admin = await desk.as_("admin")
+        path = f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories"
+        await admin.post(path, json={"code": "FND", "nameTh": "ฐานราก"})
+        body = {"projectPublicId": desk.project, "title": "แปลน", "categoryCode": "FND", "disciplineCode": "TER"}
+        made = (await admin.post("/api/v1/drawings/shop", json=body)).json()
+        rfa = await rfa_of(desk, made)
+
+        newer = await revise(desk, made)
+
+        assert newer["drawingNumber"] != made["drawingNumber"]
+        shown = [(one["number"], one["revisionLabel"]) for one in await carried(desk, rfa)]
+        assert shown == [(made["drawingNumber"], "0")]
+
 
 class TestADrawingRevision:
     async def test_is_in_one_open_rfa_at_a_time(self, desk: Desk) -> None:
@@ -187,6 +245,32 @@ class TestADrawingRevision:
 
         assert (refused.status_code, refused.json()["code"]) == (409, "DRAWING_REVISION_SUPERSEDED")
         assert pointers(refused) == ["/items/0/drawingRevisionPublicId"]
+
+    async def test_is_refused_when_it_is_replaced_after_the_check(self, desk: Desk, app: FastAPI) -> None:
+        (made,) = await drawings(desk, "S-1")
+        await revise(desk, made)
+        async with app.state.db.writing() as session:
+            oldest = sa.select(sa.func.min(ShopDrawingRevision.id))
+            checked = rfa_items.CheckedItem(ItemKey(SHOP, await session.scalar(oldest)), "/items/0", "S-1")
+
+            with pytest.raises(rfa_items.DrawingSuperseded):
+                await rfa_items.hold(cast("RequestContext", None), session, [checked])
+
+    async def test_is_refused_while_it_is_in_a_workflow_of_its_own(self, desk: Desk) -> None:
+        await approved_by(desk, "workflow")
+        project = (await (await desk.as_("admin")).get(f"/api/v1/projects/{desk.project}")).json()
+        contract = next(one for one in project["contracts"] if one["contractCode"] == "LCBP3-C2")
+        own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
+        (made,) = await drawings(desk, "S-1", contractPublicId=contract["publicId"], **own)
+        await approved_by(desk, "rfa")
+        running = await send(desk, made)
+        await desk.act("dc.contractor", made["revisions"][0], "submit")
+        await desk.act("reviewer.consultant", made["revisions"][0], "reject", comment="แนวเสาไม่ตรง")
+
+        ended = await send(desk, made)
+
+        assert (running.status_code, pointers(running)) == (422, ["/items/0/drawingRevisionPublicId"])
+        assert ended.status_code == httpx.codes.CREATED
 
     async def test_is_marked_where_it_is_superseded_while_its_rfa_is_open(self, desk: Desk) -> None:
         made, other = await drawings(desk, "S-1", "S-2")
@@ -278,6 +362,39 @@ class TestAnswers:
         )
         assert [one["responseCode"] for one in await carried(desk, rfa)] == [None]
 
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_are_not_the_submitters_own(self, desk: Desk, language: str) -> None:
+        (made,) = await drawings(desk, "S-1")
+        rfa = await rfa_of(desk, made)
+        client = await desk.as_("dc.contractor")
+        path = f"/api/v1/workflow/instances/{rfa['workflow']['instancePublicId']}/transitions"
+        asked = {"action": "submit", "payload": results((made, "1A"))}
+
+        answer = await client.post(path, json=asked, headers={"Accept-Language": language})
+
+        assert (answer.status_code, pointers(answer)) == (422, ["/payload/itemResults"])
+        said = {"th": "ผู้ยื่นตอบผลรายการของตนเองไม่ได้", "en": "Whoever submits the items does not answer them."}
+        assert said[language] in answer.text
+        assert [one["responseCode"] for one in await carried(desk, rfa)] == [None]
+
+    async def test_reach_the_drawing_from_an_end_without_a_code(self, desk: Desk, app: FastAPI) -> None:
+        """As a definition has it that was published before its ends had to say what they mean."""
+        made, other = await drawings(desk, "S-1", "S-2")
+        rfa = await rfa_of(desk, made, other)
+        async with app.state.db.writing() as session:
+            answer = ItemResult(UUID(made["revision"]["publicId"]), "1N")
+            revision = await session.scalar(
+                sa.select(DocumentRevision.id).where(DocumentRevision.correspondence_number == rfa["documentNumber"])
+            )
+            pipeline = Pipeline(session)
+            noted = ReachedState("noted", date(2026, 11, 2), ended=True, item_results=(answer,))
+            await RFA.own_statuses(pipeline, [revision], noted)
+            await pipeline.send()
+            await session.commit()
+
+        found = [(await drawing(desk, one))["revision"]["responseCode"] for one in (made, other)]
+        assert [one and one["code"] for one in found] == ["1N", None]
+
     async def test_are_for_rfas_alone(self, desk: Desk) -> None:
         letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
         (made,) = await drawings(desk, "S-1")
@@ -290,19 +407,15 @@ class TestAnswers:
 
 
 class TestResubmission:
-    async def revised(self, desk: Desk, rfa: dict[str, Any]) -> httpx.Response:
-        return await (await desk.as_("dc.contractor")).post(f"{RFAS}/{rfa['publicId']}/revisions", json={})
-
     async def test_takes_over_what_was_not_approved_at_its_current_revision(self, desk: Desk) -> None:
         made = await drawings(desk, "S-1", "S-2", "S-3")
         rfa = await rfa_of(desk, *made)
         await answered(desk, rfa, payload=results((made[0], "1A"), (made[1], "3R"), (made[2], "4X")))
         anew = await revise(desk, made[1])
 
-        answer = await self.revised(desk, rfa)
+        again = await resubmit(desk, rfa)
 
-        assert answer.status_code == httpx.codes.CREATED, answer.text
-        shown = [(one["number"], one["revisionLabel"], one["responseCode"]) for one in unwrapped(answer)["items"]]
+        shown = [(one["number"], one["revisionLabel"], one["responseCode"]) for one in again["items"]]
         assert shown == [("S-2", "1", None), ("S-3", "0", None)]
         refused = await send(desk, anew)
         assert refused.json()["code"] == "DRAWING_REVISION_IN_RFA"
@@ -315,9 +428,22 @@ class TestResubmission:
         await answered(desk, rfa, payload=results((made[0], "3R"), (made[1], "3R")))
         await rfa_of(desk, made[0])
 
-        answer = await self.revised(desk, rfa)
+        again = await resubmit(desk, rfa)
 
-        assert [one["number"] for one in unwrapped(answer)["items"]] == ["S-2"]
+        assert [one["number"] for one in again["items"]] == ["S-2"]
+
+    async def test_leaves_out_what_was_approved_meanwhile_or_is_in_a_workflow_of_its_own(self, desk: Desk) -> None:
+        own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
+        made = await drawings(desk, "S-1", "S-2", "S-3", **own)
+        rfa = await rfa_of(desk, *made)
+        await answered(desk, rfa, "request-revision", comment="แก้ไข")
+        await answered(desk, await rfa_of(desk, await revise(desk, made[0])), responseCode="1A")
+        await approved_by(desk, "workflow")
+        await revise(desk, made[1])
+
+        again = await resubmit(desk, rfa)
+
+        assert [(one["number"], one["revisionLabel"]) for one in again["items"]] == [("S-3", "0")]
 
 
 class TestADraft:
@@ -363,3 +489,20 @@ class TestAType:
 
         assert tuple(one.status_code for one in found) == wanted
         assert all(pointers(one) == ["/items"] for one in found if one.status_code == 422)
+
+    async def test_is_asked_again_when_what_was_resubmitted_is_issued(self, desk: Desk) -> None:
+        (made,) = await drawings(desk, "S-1")
+        admin = await desk.as_("admin")
+        project = (await admin.get(f"/api/v1/projects/{desk.project}")).json()
+        for contract in project["contracts"]:
+            await admin.patch(f"/api/v1/contracts/{contract['publicId']}/rfa-types/RPT", json={"items": "required"})
+        rfa = await rfa_of(desk, made)
+        await answered(desk, rfa, "request-revision", comment="แก้ไข", payload=results((made, "1A")))
+        again = await resubmit(desk, rfa)
+        client = await desk.as_("dc.contractor")
+        path = f"/api/v1/workflow/instances/{again['workflow']['instancePublicId']}/transitions"
+
+        refused = await client.post(path, json={"action": "submit"})
+
+        assert again["items"] == []
+        assert (refused.status_code, pointers(refused)) == (422, ["/items"])

@@ -104,3 +104,23 @@ class TestAnIssue:
 
         assert [one.status_code for one in (before, after, of_drawing)] == [404, 200, 404]
         assert read["drawings"][0]["attachments"] == [file]
+
+    async def test_shows_no_sheets_of_a_draft_revision_to_its_recipients(
+        self, desk: Desk, drawing: dict[str, Any]
+    ) -> None:
+        file = await desk.upload("admin")
+        own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
+        added = await desk.register("admin", "shop", "N-2", revision={"attachmentPublicIds": [file]}, **own)
+        sent = await self.issued(desk, drawing)
+        await desk.act("dc.consultant", sent, "acknowledge")
+        client = await desk.as_("dc.contractor")
+        path = f"{TRANSMITTALS}/{sent['publicId']}"
+        again = await client.post(f"{path}/revisions", json={})
+        assert again.status_code == httpx.codes.CREATED, again.text
+        await client.patch(path, json={"drawingRevisionPublicIds": [added["revision"]["publicId"]]})
+        url = added["revisions"][0]["attachments"][0]["downloadUrl"]
+        consultant = await desk.as_("dc.consultant")
+        before = await consultant.get(url)
+        await desk.act("dc.contractor", unwrapped(again), "submit")
+
+        assert [before.status_code, (await consultant.get(url)).status_code] == [404, 200]
