@@ -264,7 +264,7 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     return found
 
 
-async def readable_revisions(session: AsyncSession, *, reach: Reach, revision_ids: Collection[int]) -> set[int]:
+async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: Collection[int]) -> set[int]:
     """Return which of some revisions the caller may see; those that were withdrawn are none."""
     statement = (
         sa.select(_revision.id)

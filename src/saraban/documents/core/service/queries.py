@@ -389,7 +389,7 @@ async def visible(
 
 async def readable_revisions(ctx: RequestContext, session: AsyncSession, revision_ids: Collection[int]) -> set[int]:
     """Return which revisions among `revision_ids` the caller may see: of a document that is open, a draft may be none."""
-    return await repository.readable_revisions(session, reach=reach(ctx.caller), revision_ids=revision_ids)
+    return await repository.readable_revisions(session, reach(ctx.caller), revision_ids)
 
 
 async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:

@@ -106,7 +106,7 @@ _ITEM_COUNTS = PreparedStatement(
 )
 
 
-async def item_counts(session: AsyncSession, *, revision_ids: Collection[int]) -> list[tuple[str, int]]:
+async def item_counts(session: AsyncSession, revision_ids: Collection[int]) -> list[tuple[str, int]]:
     """Return for each revision whether RFAs of its type carry something, and how much it carries."""
     return [(str(rule), count) for rule, count in await _ITEM_COUNTS.rows(session, revisions=list(revision_ids))]
 

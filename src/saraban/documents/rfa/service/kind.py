@@ -137,7 +137,7 @@ class RfaKind(core.RevisionedKind):
             day=reached.day if shown.approved else None,
         )
         if reached.issued:
-            for rule, count in await repository.item_counts(pipeline.session, revision_ids=revision_ids):
+            for rule, count in await repository.item_counts(pipeline.session, revision_ids):
                 require_items(rule, count)
         elif reached.item_results:
             for revision_id in revision_ids:
