@@ -110,6 +110,7 @@ _VERBS: Final[dict[str, Text]] = {
     "create": Text("เพิ่ม", "created"),
     "edit": Text("แก้ไข", "edited"),
     "change": Text("แก้ไข", "changed"),
+    "correct": Text("แก้ไขข้อมูลฉบับของ", "revision corrected"),
     "close": Text("ปิดใช้", "closed"),
     "reopen": Text("กลับมาเปิดใช้", "reopened"),
     "enable": Text("เปิดใช้", "opened"),
@@ -158,7 +159,7 @@ ACTIONS: Final = (
     *(
         f"{kind.entity_type}.{verb}"
         for kind in drawings.KINDS.values()
-        for verb in ("create", "change", "revise", "start-approval")
+        for verb in ("create", "change", "revise", "correct", "start-approval")
     ),
     *_WHOLE,
     *(f"user.{verb}" for verb in ("create", "edit", "enable", "disable")),

@@ -268,6 +268,7 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "rfas_edit": (*_EDIT, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
     "drawings_create": (*_DRAW, "DRAWING_NUMBER_TAKEN", "NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED"),
     "drawings_change": ("DRAWING_CHANGED",),
+    "drawings_correct": ("DRAWING_CHANGED", "DRAWING_REVISION_SUBMITTED"),
     "drawings_export": ("DRAWING_EXPORT_TOO_LARGE",),
     "drawings_commit_import": ("IMPORT_NOT_CHECKED",),
     "drawings_import_result": ("IMPORT_UNDER_WAY",),

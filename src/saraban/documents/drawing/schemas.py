@@ -30,24 +30,36 @@ StatusCode = Annotated[str, CodeLine(20)]
 VolumePage = Annotated[int, Field(ge=1, le=100_000, strict=True)]
 
 
-class NewDrawingRevision(Schema):
-    """A revision of a drawing; what is left out of a later one is taken over from the current one, files and links excepted."""
-
-    label: RevisionLabel | None = Field(
-        None, description="The next one of the register's revision scheme when left out.", examples=["1"]
-    )
+class _RevisionTexts(Schema):
     date: Day | None = Field(None, description="The date on the drawing.", examples=["2026-03-02"])
     title: DrawingTitle | None = Field(None, examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
     reason: Prose | None = Field(None, description="Why it was drawn anew.")
     status_code: StatusCode | None = Field(None, description="Suitability or status code.", examples=["S2"])
     legacy_number: Annotated[str, SingleLine(100)] | None = Field(None, description="The number on an older sheet.")
-    attachment_public_ids: Ids = Field(default_factory=list, description="Uploaded files; the first is the main one.")
+    attachment_public_ids: Ids = Field(
+        default_factory=list, description="Uploaded files; the first is the main one of a revision that has none."
+    )
+
+
+class NewDrawingRevision(_RevisionTexts):
+    """A revision of a drawing; what is left out of a later one is taken over from the current one, files and links excepted."""
+
+    label: RevisionLabel | None = Field(
+        None, description="The next one of the register's revision scheme when left out.", examples=["1"]
+    )
     derived_from_public_ids: Annotated[list[UUID], Field(max_length=100)] = Field(
         default_factory=list,
         description="Of a shop drawing the contract drawings that it derives from, of an as-built drawing the revisions of shop "
         "drawings that it records.",
     )
+
+
+class RevisionCorrections(_RevisionTexts):
+    """
+    What is put right on a revision: a field that is absent stays, and null empties it. Files are added to those that it has. The label
+    and the links stay.
+    """
 
 
 class _Sheet(Schema):

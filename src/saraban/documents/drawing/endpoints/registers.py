@@ -12,6 +12,7 @@ from starlette.responses import Response
 from saraban.attachments.dependencies import FileStorage
 from saraban.documents.core.dependencies import Documents
 from saraban.documents.drawing import service
+from saraban.documents.drawing.dependencies import SubmittedDrawings
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE
 from saraban.documents.drawing.schemas import (
     CurrentSetQuery,
@@ -23,6 +24,7 @@ from saraban.documents.drawing.schemas import (
     KindName,
     NewDrawing,
     NewDrawingRevision,
+    RevisionCorrections,
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
@@ -150,6 +152,30 @@ async def read_by_revision(kind: Kind, public_id: PathId, session: ReadSession, 
     """Found by the `publicId` of any of its revisions. Answers 404 also for what the caller may not know of."""
     answer, tag = await service.read_by_revision(ctx, session, KINDS[kind], public_id)
     return respond(answer, headers={"ETag": tag})
+
+
+@router.patch("/{kind}/revisions/{publicId}", response_model=DrawingAnswer, summary="Put a revision right")
+async def correct(
+    kind: Kind,
+    public_id: PathId,
+    body: RevisionCorrections,
+    db: Db,
+    idempotency: Idempotent,
+    ctx: Reviser,
+    submitted: SubmittedDrawings,
+    if_match: IfMatch = None,
+) -> Response:
+    """
+    What was mistyped, and files that it does not have yet; one that is being approved or has been answered takes its first files only.
+    What has been sent keeps the words that it was sent with. With `If-Match`, only the version of the drawing that was read.
+    """
+
+    async def work(session: AsyncSession) -> Receipt:
+        return await service.correct(ctx, session, KINDS[kind], public_id, body, submitted=submitted, if_match=if_match)
+
+    asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
+    receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", asked), work)
+    return await _shown(ctx, db, kind, receipt)
 
 
 @router.patch("/{kind}/{publicId}", response_model=DrawingAnswer, summary="Classify a drawing otherwise")

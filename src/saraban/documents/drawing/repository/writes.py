@@ -74,16 +74,27 @@ async def current_by_revision(session: AsyncSession, kind: DrawingKind, keys: Co
 
 
 async def link_files(
-    session: AsyncSession, kind: DrawingKind, revision_id: int, attached: Sequence[tuple[int, str]]
+    session: AsyncSession,
+    kind: DrawingKind,
+    revision_id: int,
+    attached: Sequence[tuple[int, str]],
+    *,
+    has_main: bool = False,
 ) -> None:
     """
     Attach files to a revision; the first one becomes the main one.
 
     :param attached: keys of the files, and what sort each is
+    :param has_main: the revision has its main file already
     """
     tables = tables_of(kind)
     session.add_all(
-        tables.file(attachment_id=key, file_type=sort, is_main_document=place == 0, **{tables.of_file.key: revision_id})
+        tables.file(
+            attachment_id=key,
+            file_type=sort,
+            is_main_document=place == 0 and not has_main,
+            **{tables.of_file.key: revision_id},
+        )
         for place, (key, sort) in enumerate(attached)
     )
     await session.flush()

@@ -21,6 +21,7 @@ from saraban.documents.drawing.service.carried import (
     queue_carried,
     replace_carried,
 )
+from saraban.documents.drawing.service.corrections import RevisionSubmitted, Submitted, correctable
 from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
@@ -50,6 +51,7 @@ from saraban.documents.drawing.service.registration import (
     DrawingNumberTaken,
     DrawingTakesNoAddenda,
     change,
+    correct,
     create,
     register,
     revise,
@@ -91,6 +93,8 @@ __all__ = [
     "DrawingTakesNoAddenda",
     "ExportTooLarge",
     "NumberedRevision",
+    "RevisionSubmitted",
+    "Submitted",
     "carried_answers",
     "carried_drawings",
     "carried_ids",
@@ -99,6 +103,8 @@ __all__ = [
     "check_carried",
     "classifications",
     "copy_carried",
+    "correct",
+    "correctable",
     "count_drawings",
     "create",
     "create_codes",

@@ -19,10 +19,11 @@ from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
-from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision
+from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision, RevisionCorrections
 from saraban.documents.drawing.service import approval, registers
+from saraban.documents.drawing.service.corrections import RevisionSubmitted, Submitted, submitted_among
 from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
-from saraban.documents.drawing.service.revision_rows import RevisionPlace, add_revision
+from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
@@ -381,6 +382,60 @@ async def change(
         _touch(ctx, head)
         await _record(ctx, session, kind, "change", public_id, {"number": before.number, "changes": told})
     return Receipt(kind.entity_type, public_id)
+
+
+async def correct(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    public_id: UUID,
+    corrections: RevisionCorrections,
+    *,
+    submitted: Submitted,
+    if_match: str | None = None,
+) -> Receipt:
+    """
+    Put a revision right, and add files to it.
+
+    :param public_id: of the revision; the receipt has that of the drawing
+    :raises NotFound: also when the caller may not know of the drawing
+    :raises DrawingChanged: when `if_match` names another version of the drawing
+    :raises RevisionSubmitted: for one that is being approved or has been answered, unless the first files are added
+    """
+    named = tables_of(kind).revision.public_id == public_id
+    found = await repository.history(session, kind, named)
+    if not found:
+        raise NotFound(f"There is no revision of a {kind.singular.en} with {public_id}.")
+    if kind in approval.KINDS:
+        await approval.hold(session, kind, public_id)
+    newest, head, _ = await _held(ctx, session, kind, found[0].head.public_id, REVISE)
+    if if_match is not None and not matches(if_match, registers.version_tag(newest)):
+        raise DrawingChanged
+    (row,) = await repository.history(session, kind, named)
+    revision = row.revision
+    await session.refresh(revision)
+    given = corrections.model_dump(exclude_unset=True, include=set(TEXTS))
+    told = field_changes({name: getattr(revision, column) for name, column in TEXTS.items()}, given)
+    files = (await repository.files(session, kind, [revision.id]))[revision.id]
+    if (told or (files and corrections.attachment_public_ids)) and await submitted_among(
+        ctx, session, kind, [row], submitted
+    ):
+        raise RevisionSubmitted
+    if given.get("title", revision.title) is None:
+        raise required("/title")
+    for name in told:
+        setattr(revision, TEXTS[name], given[name])
+    added = await attach(
+        ctx, session, kind, revision.id, corrections.attachment_public_ids, pointer="", has_main=bool(files)
+    )
+    if isinstance(head, ContractDrawing) and revision.is_current:
+        head.title = revision.title
+    if told or added:
+        revision.updated_by = ctx.caller.user_id
+        _touch(ctx, head)
+        details = {"number": row.number, "revision": revision.revision_label, "changes": told, "files": added}
+        await _record(ctx, session, kind, "correct", head.public_id, details)
+    return Receipt(kind.entity_type, head.public_id)
 
 
 async def _tag(session: AsyncSession, kind: DrawingKind, head: Drawing, asked: Sequence[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,6 +18,16 @@ from saraban.documents.drawing.service import registers
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.ids import new_id
+
+# The fields of a revision that are written down as they are given, and their columns.
+TEXTS: Final = {
+    "date": "revision_date",
+    "title": "title",
+    "title_en": "title_en",
+    "reason": "description",
+    "status_code": "status_code",
+    "legacy_number": "legacy_drawing_number",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,29 +61,42 @@ async def add_revision(
         revision_label=new.label,
         drawing_number=at.printed,
         is_current=True,
-        revision_date=new.date,
-        title=new.title,
-        title_en=new.title_en,
-        description=new.reason,
-        status_code=new.status_code,
-        legacy_drawing_number=new.legacy_number,
         current_from=at.period.since,
         current_until=at.period.until,
         created_at=ctx.now,
         created_by=ctx.caller.user_id,
         public_id=new_id(),
         **{tables.drawing.key: head.id},
+        **{column: getattr(new, name) for name, column in TEXTS.items()},
     )
     session.add(row)
     await session.flush()
-    claimed: Sequence[AttachmentRow] = []
-    if new.attachment_public_ids:
-        claimed = await attachments.claim(
-            ctx, session, public_ids=new.attachment_public_ids, pointer=f"{pointer}/attachmentPublicIds"
-        )
-    await writes.link_files(session, kind, row.id, [(file.id, _file_type(file)) for file in claimed])
+    await attach(ctx, session, kind, row.id, new.attachment_public_ids, pointer=pointer)
     await _derive(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
     return row.public_id
+
+
+async def attach(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    revision_id: int,
+    public_ids: Sequence[UUID],
+    *,
+    pointer: str,
+    has_main: bool = False,
+) -> list[str]:
+    """
+    Attach the caller's uploads to a revision.
+
+    :returns: their names
+    """
+    if not public_ids:
+        return []
+    claimed = await attachments.claim(ctx, session, public_ids=public_ids, pointer=f"{pointer}/attachmentPublicIds")
+    linked = [(file.id, _file_type(file)) for file in claimed]
+    await writes.link_files(session, kind, revision_id, linked, has_main=has_main)
+    return [file.file_name for file in claimed]
 
 
 def _file_type(file: AttachmentRow) -> str:
