@@ -429,6 +429,7 @@ async def test_every_caller_of_every_route(
     await add_callers(app.state.db)
     drawing = await desk.register("admin", "shop", "N-1")
     one = f"/api/v1/drawings/shop/{drawing['publicId']}"
+    by_revision = f"/api/v1/drawings/shop/revisions/{drawing['revision']['publicId']}"
     listed = {"projectPublicId": desk.project}
     body = {**listed, "drawingNumber": "N-1", "title": "ก"}
     readers = everybody(200, anonymous=401, outsider=404, other_manager=404)
@@ -441,10 +442,11 @@ async def test_every_caller_of_every_route(
         ("GET", "/api/v1/drawings/current-set"): lists,
         ("GET", one): readers,
         ("GET", f"{one}/revisions"): readers,
-        ("GET", f"/api/v1/drawings/shop/revisions/{drawing['revision']['publicId']}"): readers,
+        ("GET", by_revision): readers,
         ("GET", "/api/v1/drawings/shop/export"): lists,
         ("POST", "/api/v1/drawings/shop"): writers | taken | {"other.manager": 422},
         ("PATCH", one): writers | dict.fromkeys(taken, 200),
+        ("PATCH", by_revision): writers | dict.fromkeys(taken, 200),
         ("POST", f"{one}/revisions"): writers | taken,
     }
     found = {}

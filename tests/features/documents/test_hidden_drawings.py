@@ -24,6 +24,7 @@ OF_ONE = (
     ("GET", "/api/v1/drawings/{kind}/{id}/revisions", None),
     ("GET", "/api/v1/drawings/{kind}/revisions/{revision}", None),
     ("PATCH", "/api/v1/drawings/{kind}/{id}", {"zone": "2"}),
+    ("PATCH", "/api/v1/drawings/{kind}/revisions/{revision}", {"title": "2"}),
     ("POST", "/api/v1/drawings/{kind}/{id}/revisions", {"label": "1"}),
     ("POST", "/api/v1/drawings/{kind}/{id}/approval", None),
 )
@@ -32,6 +33,7 @@ PAGES_OF_ONE = (
     ("GET", "/drawings/{kind}/{id}/edit", None),
     ("POST", "/drawings/{kind}/{id}/edit", {"version": '"1"', "zone": "2"}),
     ("POST", "/drawings/{kind}/{id}/revisions", {"label": "1"}),
+    ("POST", "/drawings/{kind}/{id}/revisions/{revision}", {"title": "2"}),
     ("POST", "/drawings/{kind}/{id}/approval", {}),
     ("POST", "/drawings/{kind}/{id}/actions", {"action": "submit"}),
 )
