@@ -103,6 +103,7 @@ class TestForms:
             **_chosen(html_of(await browser.get("/drawings/shop/new"))),
             "lines": "S-1\tแปลน\tPlan\t3\n\nS-10 แปลนคาน\n",
             "date": "28 Feb 2569",
+            "statusCode": "S2",
             "attachment": files,
             "attachmentName": ["S-1.pdf", "s-10_rev0.dwg.pdf", "S-10.pdf"],
         }
@@ -121,7 +122,9 @@ class TestForms:
             ("S-10", "0", "แปลนคาน"),
         ]
         assert {one["originator"]["organizationCode"] for one in full} == {"ผรม.2"}
-        assert {one["revision"]["revisionDate"] for one in full} == {"2026-02-28"}
+        assert {(one["revision"]["revisionDate"], one["revision"]["statusCode"]) for one in full} == {
+            ("2026-02-28", "S2")
+        }
         assert [len(one["revisions"][0]["attachments"]) for one in full] == [1, 2]
 
     async def test_issues_the_number_by_the_format_for_one_drawing(self, sit: Sit, signed_in: SignIn) -> None:
@@ -189,7 +192,7 @@ class TestForms:
 
     async def test_issues_the_next_revision_or_says_why_not(self, sit: Sit, signed_in: SignIn) -> None:
         desk = await desk_of(signed_in)
-        drawing = (await desk.register("admin", "shop", "S-1"))["publicId"]
+        drawing = (await desk.register("admin", "shop", "S-1", titleEn="Piles"))["publicId"]
         browser, viewer = await sit("admin", "en"), await sit("viewer", "en")
         path, file = f"/drawings/shop/{drawing}", await desk.upload("admin")
         sent = {
@@ -207,12 +210,64 @@ class TestForms:
         assert wrong.status_code == httpx.codes.CONFLICT
         assert "Revision 0 does not come after 0, which is the newest." in page
         assert "Piles moved</textarea>" in page
+        assert re.search(r'name="titleEn"[^>]*value="Piles"', page)
         assert f'name="attachment" value="{file}"' in page
         assert (right.status_code, right.headers["location"]) == (303, path)
         assert "Piles moved" in html_of(await browser.get(path))
         assert "data-dialog" not in html_of(await viewer.get(path)).partition("<main")[2]
         assert (await viewer.post(f"{path}/revisions", data=sent | {"label": "2"})).status_code == httpx.codes.FORBIDDEN
         assert (await viewer.get("/drawings/shop/new")).status_code == httpx.codes.FORBIDDEN
+
+
+class TestCorrection:
+    @pytest.mark.parametrize(("language", "words"), [("th", "แก้ไขข้อมูลฉบับ"), ("en", "Correct revision")])
+    async def test_of_a_revision_with_a_file_that_it_lacks(
+        self, sit: Sit, signed_in: SignIn, language: str, words: str
+    ) -> None:
+        desk = await desk_of(signed_in)
+        revision = {"date": "2026-02-28", "legacyNumber": "OLD-7"}
+        path = f"/drawings/shop/{await registered(desk, 'shop', 'S-1', revision=revision)}"
+        one = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revision"]["publicId"]
+        browser, viewer = await sit("admin", language), await sit("viewer", language)
+        page = html_of(await browser.get(path))
+        dialog = page.partition(f'<dialog class="sheet" id="correct-{one}"')[2].partition("</dialog>")[0]
+        given = dict(re.findall(r'name="(\w+)"[^>]*? value="([^"]*)"', dialog))
+        file = {"attachment": await desk.upload("admin"), "attachmentName": "S-1.pdf"}
+        sent = {**given, "version": '"1"', "date": "1 Mar 2026", "titleEn": "", "reason": "Typing error", **file}
+
+        wrong = html_of(await browser.post(f"{path}/revisions/{one}", data=sent | {"title": ""}))
+        right = await browser.post(f"{path}/revisions/{one}", data=sent)
+        stale = html_of(await browser.post(f"{path}/revisions/{one}", data=sent | {"title": "อื่น"}))
+
+        assert words in dialog
+        assert given.keys() == {"version", "revision", "date", "title", "titleEn", "statusCode"}
+        assert f'data-reopen="correct-{one}"' in wrong
+        assert f'name="attachment" value="{file["attachment"]}"' in wrong
+        assert (right.status_code, right.headers["location"]) == (303, path)
+        (read,) = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revisions"]
+        assert (read["title"], read["titleEn"], read["revisionDate"]) == ("แปลนฐานราก", None, "2026-03-01")
+        assert (read["reason"], len(read["attachments"])) == ("Typing error", 1)
+        assert "DRAWING_CHANGED" in stale
+        assert "OLD-7" in page
+        assert f"correct-{one}" not in html_of(await viewer.get(path))
+
+    async def test_adds_only_the_first_files_once_approval_has_been_asked_for(
+        self, sit: Sit, signed_in: SignIn
+    ) -> None:
+        desk = await desk_of(signed_in)
+        drawing = await desk.register("admin", "shop", "S-1")
+        one = drawing["revision"]["publicId"]
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(items=[{"drawingRevisionPublicId": one}]))
+        await desk.act("dc.contractor", rfa, "submit")
+        browser, path = await sit("admin", "en"), f"/drawings/shop/{drawing['publicId']}"
+        before = html_of(await browser.get(path)).partition(f'id="correct-{one}"')[2]
+        file = {"revision": one, "attachment": await desk.upload("admin"), "attachmentName": "S-1.pdf"}
+        answer = await browser.post(f"{path}/revisions/{one}", data=file)
+
+        assert "so that only its files can be added" in before
+        assert 'name="title"' not in before
+        assert answer.status_code == httpx.codes.SEE_OTHER, answer.text
+        assert f"correct-{one}" not in html_of(await browser.get(path))
 
 
 class TestLinks:

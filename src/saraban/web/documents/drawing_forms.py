@@ -50,6 +50,7 @@ _ALL: Final = (
     *("contractPublicId", "originatorOrganizationPublicId", "disciplineCode", "categoryCode", "subCategoryCode"),
     *("volumeCode", "scale", "sheetSize", "zone"),
 )
+_OF_REVISION: Final = ("date", "statusCode")
 _TOO_MANY: Final = Text("ลงทะเบียนได้ครั้งละไม่เกิน {most} แบบ", "At most {most} drawings can be registered at once.")
 _ONE_NUMBER: Final = Text(
     "ออกเลขที่จากรูปแบบได้ครั้งละ 1 แบบ ระบุชื่อแบบเพียงบรรทัดเดียว",
@@ -206,7 +207,7 @@ def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
     said = {"title": title, "titleEn": title_en}
     revision = {
         "label": label,
-        "date": form.text("date"),
+        **form.filled(*_OF_REVISION),
         "attachmentPublicIds": [one for one, _ in uploaded(form.values)],
         "derivedFromPublicIds": list(derived),
     }
@@ -286,7 +287,7 @@ def _own(form: SentForm, line: DrawingLine, files: Sequence[str], derived: Seque
     said = {"drawingNumber": line.number, "title": line.title or line.number, "titleEn": line.title_en}
     revision = {
         "label": line.label,
-        "date": form.text("date"),
+        **form.filled(*_OF_REVISION),
         "attachmentPublicIds": list(files),
         "derivedFromPublicIds": list(derived),
     }
@@ -299,7 +300,8 @@ def _own(form: SentForm, line: DrawingLine, files: Sequence[str], derived: Seque
 def _at_line(problem: FieldProblem, line: DrawingLine) -> FieldProblem:
     """Say in which line a fault is, unless it is in what all lines share."""
     name = problem.pointer.removeprefix("/").partition("/")[0]
-    if name in _ALL or problem.pointer == "/revision/date":
-        return replace(problem, pointer="/date") if name == "revision" else problem
+    inner = problem.pointer.removeprefix("/revision/")
+    if name in _ALL or inner in _OF_REVISION:
+        return replace(problem, pointer=f"/{inner}") if name == "revision" else problem
     words = Text(f"บรรทัดที่ {{line}}: {problem.text.th}", f"Line {{line}}: {problem.text.en}")
     return FieldProblem("/lines", problem.code, words, {**problem.values, "line": line.line})

@@ -16,11 +16,19 @@ from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import Readers
 from saraban.attachments.domain import AttachmentRow
 from saraban.documents.drawing import service as drawings
-from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
-from saraban.documents.drawing.schemas import DrawingAnswer, DrawingQuery, DrawingSummary, NewDrawingRevision, TagAnswer
+from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, DrawingKind
+from saraban.documents.drawing.schemas import (
+    DrawingAnswer,
+    DrawingQuery,
+    DrawingSummary,
+    NewDrawingRevision,
+    RevisionCorrections,
+    TagAnswer,
+)
 from saraban.documents.drawing.service import DrawingOfFile
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
+from saraban.documents.rfa.service import submissions
 from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import ReadSession
@@ -57,6 +65,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/draw
 
 ROWS: Final = 50
 VIEW: Final = "document.view"
+_TEXTS: Final = ("date", "title", "titleEn", "reason", "statusCode")
 
 
 class DrawingFilters(BaseModel):
@@ -107,8 +116,11 @@ class DrawingDetailPage(PageModel):
     drawing: DrawingAnswer
     rfas: Mapping[UUID, Sequence[RfaOfDrawing]]
     form: FormValues
+    correctable: Mapping[UUID, bool]
+    correction: FormValues
     files: Sequence[tuple[str, str]]
     dialog: str
+    etag: str
     steps: Sequence[HistoryStep]
     asked: Callable[[str], StepForm]
     keys: Callable[[], str]
@@ -182,9 +194,10 @@ async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSessi
 async def _show(
     kind: DrawingKind, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
-    drawing, _ = await drawings.read(page.context, session, kind, public_id)
+    drawing, version = await drawings.read(page.context, session, kind, public_id)
     flow = drawing.revisions[0].workflow
     values = await step_data_of(session, public_id=flow.instance_public_id) if flow is not None else NO_STEP_DATA
+    correction = state.form if text(state.form, "revision") else NEW_FORM.form
     page.within(drawing.project.public_id)
     carried: dict[UUID, list[RfaOfDrawing]] = {one.public_id: [] for one in drawing.revisions}
     for one in await rfas.rfas_of_revisions(page.context, session, kind, list(carried)):
@@ -194,9 +207,14 @@ async def _show(
         registers=KINDS,
         drawing=drawing,
         rfas=carried,
-        form=state.form if state.error is not None else _links(kind, drawing),
+        form=state.form if state.error is not None and not correction else _links(kind, drawing),
+        correctable=await drawings.correctable(page.context, session, kind, public_id, submissions.submitted)
+        if page.caller.may_anywhere(REVISE)
+        else {},
+        correction=correction,
         files=uploaded(state.form),
         dialog=_refused_dialog(state, flow.available_actions if flow is not None else ()),
+        etag=version,
         steps=await drawings.steps_taken(page.context, session, kind, public_id),
         asked=lambda action: step_form(values, state.form, action),
         keys=lambda: str(new_id()),
@@ -210,7 +228,8 @@ def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
     action = text(state.form, "action")
     if state.error is None or not state.error.fields or (action and action not in actions):
         return ""
-    return f"act-{action}" if action else "revise"
+    revision = text(state.form, "revision")
+    return f"act-{action}" if action else f"correct-{revision}" if revision else "revise"
 
 
 def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
@@ -226,6 +245,22 @@ async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
     """The next revision of a drawing, with its files."""
     kind = register_named(name)
     return await submit(form, partial(_revise, kind, public_id), partial(_show, kind, public_id))
+
+
+@router.post("/{name}/{public_id}/revisions/{revision}")
+async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm) -> Response:
+    """A revision put right, and files that it lacks."""
+    kind = register_named(name)
+    return await submit(form, partial(_correct, kind, revision), partial(_show, kind, public_id))
+
+
+async def _correct(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+    given = {name: form.text(name) for name in _TEXTS if name in form.values}
+    order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
+    receipt = await drawings.correct(
+        form.context, session, kind, public_id, order, submitted=submissions.submitted, if_match=form.text("version")
+    )
+    return f"/drawings/{kind.path}/{receipt.resource_id}"
 
 
 @router.post("/{name}/{public_id}/actions")
@@ -264,7 +299,7 @@ async def _start_approval(kind: DrawingKind, public_id: UUID, form: SentForm, se
 
 
 async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    given = form.filled("label", "date", "title", "titleEn", "reason", "statusCode")
+    given = form.filled("label", *_TEXTS)
     lists = {
         "attachmentPublicIds": texts(form.values, "attachment"),
         "derivedFromPublicIds": await derived_from(kind, form, session),
