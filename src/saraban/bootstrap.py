@@ -33,7 +33,6 @@ from saraban.documents.demo.service import generate_drawings as demo_drawings
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP
 from saraban.documents.rfa import service as rfas
-from saraban.documents.rfa.service import submissions
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
@@ -116,7 +115,6 @@ class System:
     transitions: Transitions
     definition_cache: DefinitionCache
     documents: DocumentServices
-    submitted_drawings: drawings.Submitted
     handlers: Handlers
     worker_notifier: WorkerNotifier
     mail_settings: MailSettings | None
@@ -158,7 +156,6 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         transitions=Transitions(db, subjects, idempotency),
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
         documents=DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()]),
-        submitted_drawings=submissions.submitted,
         handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
         worker_notifier=worker_notifier,
         mail_settings=mail_settings,

@@ -28,7 +28,6 @@ from saraban.documents.drawing.schemas import (
 from saraban.documents.drawing.service import DrawingOfFile
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
-from saraban.documents.rfa.service import submissions
 from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.http import ReadSession
@@ -208,7 +207,7 @@ async def _show(
         drawing=drawing,
         rfas=carried,
         form=state.form if state.error is not None and not correction else _links(kind, drawing),
-        correctable=await drawings.correctable(page.context, session, kind, public_id, submissions.submitted)
+        correctable=await drawings.correctable(page.context, session, kind, public_id)
         if page.caller.may_anywhere(REVISE)
         else {},
         correction=correction,
@@ -257,9 +256,7 @@ async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm)
 async def _correct(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     given = {name: form.text(name) for name in _TEXTS if name in form.values}
     order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
-    receipt = await drawings.correct(
-        form.context, session, kind, public_id, order, submitted=submissions.submitted, if_match=form.text("version")
-    )
+    receipt = await drawings.correct(form.context, session, kind, public_id, order, form.text("version"))
     return f"/drawings/{kind.path}/{receipt.resource_id}"
 
 

@@ -12,7 +12,6 @@ from starlette.responses import Response
 from saraban.attachments.dependencies import FileStorage
 from saraban.documents.core.dependencies import Documents
 from saraban.documents.drawing import service
-from saraban.documents.drawing.dependencies import SubmittedDrawings
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE
 from saraban.documents.drawing.schemas import (
     CurrentSetQuery,
@@ -162,7 +161,6 @@ async def correct(
     db: Db,
     idempotency: Idempotent,
     ctx: Reviser,
-    submitted: SubmittedDrawings,
     if_match: IfMatch = None,
 ) -> Response:
     """
@@ -171,7 +169,7 @@ async def correct(
     """
 
     async def work(session: AsyncSession) -> Receipt:
-        return await service.correct(ctx, session, KINDS[kind], public_id, body, submitted=submitted, if_match=if_match)
+        return await service.correct(ctx, session, KINDS[kind], public_id, body, if_match)
 
     asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
     receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", asked), work)

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
+from saraban.documents.core.models import DocumentRevision
 from saraban.documents.drawing.domain import KINDS, SHOP, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, RfaItemClaim
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
@@ -44,6 +45,17 @@ async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool
     """Tell whether an open RFA carries a revision, which the transaction holds."""
     column = RfaItemClaim.shop_drawing_revision_id if kind is SHOP else RfaItemClaim.asbuilt_drawing_revision_id
     return await session.scalar(sa.select(RfaItemClaim.id).where(column == key).with_for_update()) is not None
+
+
+async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
+    """Return which revisions an open RFA carries that is no draft any more."""
+    column = RfaItemClaim.shop_drawing_revision_id if kind is SHOP else RfaItemClaim.asbuilt_drawing_revision_id
+    statement = (
+        sa.select(column)
+        .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)
+        .where(column.in_(keys), DocumentRevision.issued_date.is_not(None))
+    )
+    return {key for key in await session.scalars(statement) if key is not None}
 
 
 def _locked(kind: DrawingKind) -> PreparedStatement:

@@ -21,7 +21,7 @@ from saraban.documents.drawing.service.carried import (
     queue_carried,
     replace_carried,
 )
-from saraban.documents.drawing.service.corrections import RevisionSubmitted, Submitted, correctable
+from saraban.documents.drawing.service.corrections import RevisionSubmitted, correctable
 from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
@@ -94,7 +94,6 @@ __all__ = [
     "ExportTooLarge",
     "NumberedRevision",
     "RevisionSubmitted",
-    "Submitted",
     "carried_answers",
     "carried_drawings",
     "carried_ids",

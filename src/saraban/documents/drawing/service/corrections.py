@@ -1,19 +1,17 @@
 """Which revisions can be put right: those that nobody has been asked to approve, and of the others those without a file."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import REVISE, DrawingKind
 from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.service import approval, registers
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
-
-# Gives those among revisions, by their keys, for which approval has been asked by what carries them.
-Submitted = Callable[[AsyncSession, DrawingKind, Collection[int]], Awaitable[set[int]]]
 
 
 class RevisionSubmitted(DomainError):
@@ -28,12 +26,12 @@ class RevisionSubmitted(DomainError):
 
 
 async def submitted_among(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow], submitted: Submitted
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> set[UUID]:
     """Return which revisions are being approved or have been answered; `rows` are shown to the caller."""
     states = await approval.states(ctx, session, kind, rows)
     under_way = {key for key, one in states.items() if not (one.state.editable or one.state.terminal)}
-    carried = await submitted(session, kind, [row.revision.id for row in rows])
+    carried = await writes.submitted(session, kind, [row.revision.id for row in rows]) if kind in approval.KINDS else ()
     return {
         row.revision.public_id
         for row in rows
@@ -42,7 +40,7 @@ async def submitted_among(
 
 
 async def correctable(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, submitted: Submitted
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
 ) -> dict[UUID, bool]:
     """
     Return which revisions of a drawing the caller can put right, and whether that is more than adding a file.
@@ -53,7 +51,7 @@ async def correctable(
     scope = await registers.scope_of(ctx, session, rows[0].head)
     if not (rows[0].project.is_active and ctx.caller.may(REVISE, scope)):
         return {}
-    fixed = await submitted_among(ctx, session, kind, rows, submitted)
+    fixed = await submitted_among(ctx, session, kind, rows)
     files = await repository.files(session, kind, [row.revision.id for row in rows])
     shown = {row.revision.public_id: row.revision.id for row in rows}
     return {one: one not in fixed for one, key in shown.items() if one not in fixed or not files[key]}

@@ -21,7 +21,7 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision, RevisionCorrections
 from saraban.documents.drawing.service import approval, registers
-from saraban.documents.drawing.service.corrections import RevisionSubmitted, Submitted, submitted_among
+from saraban.documents.drawing.service.corrections import RevisionSubmitted, submitted_among
 from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.catalogue import PartyRole
@@ -390,9 +390,7 @@ async def correct(
     kind: DrawingKind,
     public_id: UUID,
     corrections: RevisionCorrections,
-    *,
-    submitted: Submitted,
-    if_match: str | None = None,
+    if_match: str | None,
 ) -> Receipt:
     """
     Put a revision right, and add files to it.
@@ -402,24 +400,22 @@ async def correct(
     :raises DrawingChanged: when `if_match` names another version of the drawing
     :raises RevisionSubmitted: for one that is being approved or has been answered, unless the first files are added
     """
-    named = tables_of(kind).revision.public_id == public_id
-    found = await repository.history(session, kind, named)
+    found = await repository.history(session, kind, repository.of_revision(kind, public_id))
     if not found:
         raise NotFound(f"There is no revision of a {kind.singular.en} with {public_id}.")
     if kind in approval.KINDS:
         await approval.hold(session, kind, public_id)
-    newest, head, _ = await _held(ctx, session, kind, found[0].head.public_id, REVISE)
-    if if_match is not None and not matches(if_match, registers.version_tag(newest)):
+    rows, head, _ = await _held(ctx, session, kind, found[0].head.public_id, REVISE)
+    if if_match is not None and not matches(if_match, registers.version_tag(rows[0])):
         raise DrawingChanged
-    (row,) = await repository.history(session, kind, named)
+    row = next(one for one in rows if one.revision.public_id == public_id)
     revision = row.revision
     await session.refresh(revision)
     given = corrections.model_dump(exclude_unset=True, include=set(TEXTS))
     told = field_changes({name: getattr(revision, column) for name, column in TEXTS.items()}, given)
     files = (await repository.files(session, kind, [revision.id]))[revision.id]
-    if (told or (files and corrections.attachment_public_ids)) and await submitted_among(
-        ctx, session, kind, [row], submitted
-    ):
+    is_more = told or (files and corrections.attachment_public_ids)
+    if is_more and await submitted_among(ctx, session, kind, [row]):
         raise RevisionSubmitted
     if given.get("title", revision.title) is None:
         raise required("/title")
