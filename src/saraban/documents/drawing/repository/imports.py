@@ -22,7 +22,6 @@ from saraban.projects.models import (
     ContractDrawingSubCategory,
     Discipline,
 )
-from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import WorkflowInstance
 
 
@@ -164,16 +163,6 @@ async def current_revisions(
 async def has_workflows(session: AsyncSession, entity_type: str) -> bool:
     instance = sa.select(WorkflowInstance.id).where(WorkflowInstance.entity_type == entity_type)
     return await session.scalar(instance.limit(1)) is not None
-
-
-async def with_running_workflow(session: AsyncSession, entity_type: str, revisions: Collection[UUID]) -> set[str]:
-    """Return which of some revisions have a workflow that has not come to its end."""
-    statement = sa.select(WorkflowInstance.entity_id).where(
-        WorkflowInstance.entity_type == entity_type,
-        WorkflowInstance.entity_id.in_(list(map(str, revisions))),
-        WorkflowInstance.status == InstanceStatus.ACTIVE,
-    )
-    return set(await session.scalars(statement))
 
 
 async def insert_drawings(

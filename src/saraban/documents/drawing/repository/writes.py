@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import DocumentRevision
-from saraban.documents.drawing.domain import KINDS, SHOP, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.domain import ASBUILT, KINDS, SHOP, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, RfaItemClaim
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import table_of
@@ -41,15 +41,17 @@ async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collect
     return [key for key, is_current in await _LOCKED[kind].rows(session, keys=list(keys)) if is_current]
 
 
+_CLAIMED: Final = {SHOP: RfaItemClaim.shop_drawing_revision_id, ASBUILT: RfaItemClaim.asbuilt_drawing_revision_id}
+
+
 async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool:
     """Tell whether an open RFA carries a revision, which the transaction holds."""
-    column = RfaItemClaim.shop_drawing_revision_id if kind is SHOP else RfaItemClaim.asbuilt_drawing_revision_id
-    return await session.scalar(sa.select(RfaItemClaim.id).where(column == key).with_for_update()) is not None
+    return await session.scalar(sa.select(RfaItemClaim.id).where(_CLAIMED[kind] == key).with_for_update()) is not None
 
 
 async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
     """Return which revisions an open RFA carries that is no draft any more."""
-    column = RfaItemClaim.shop_drawing_revision_id if kind is SHOP else RfaItemClaim.asbuilt_drawing_revision_id
+    column = _CLAIMED[kind]
     statement = (
         sa.select(column)
         .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)

@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import Reach, approve_code, reach
 from saraban.documents.drawing.domain import ASBUILT, REVISE, SHOP, AudienceKind, DrawingKind
-from saraban.documents.drawing.repository import imports, writes
 from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.identity.domain.context import Caller, RequestContext, Scope
@@ -204,8 +204,8 @@ async def supersede_many(ctx: RequestContext, session: AsyncSession, kind: Drawi
 
     :param by: the label of what takes the place of each
     """
-    running = await imports.with_running_workflow(session, entity_type(kind), by)
-    for revision in (one for one in by if str(one) in running):
+    unfinished = await unfinished_approvals(session, kind, by)
+    for revision in (one for one in by if one in unfinished):
         await supersede(ctx, session, kind, revision, by=by[revision])
 
 

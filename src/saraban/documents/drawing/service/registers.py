@@ -258,10 +258,8 @@ async def _whole(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> tuple[DrawingAnswer, str]:
     newest = rows[0]
-    head, settings = (
-        newest.head,
-        await projects.drawing_settings(session, project_id=newest.head.project_id, register=kind.path),
-    )
+    head = newest.head
+    settings = await projects.drawing_settings(session, project_id=head.project_id, register=kind.path)
     scope = await scope_of(ctx, session, head)
     tags = await repository.tags(session, kind, [head.id])
     takes_more = kind.derives_from is not None or settings.addenda

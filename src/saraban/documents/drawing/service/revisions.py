@@ -88,9 +88,8 @@ async def revisions_by_number(
     found: dict[NumberedRevision, DrawingRow] = {}
     for row in rows:
         if reader.sees(audience_of_row(row)):
-            number = row.named[
-                "number"
-            ]  # that the drawing goes by now, also where an earlier revision was printed with another
+            # What the drawing goes by now, also where an earlier revision was printed with another.
+            number = row.named["number"]
             found[NumberedRevision(number, row.revision.revision_label or "")] = row
             if row.revision.is_current:
                 found[NumberedRevision(number)] = row
