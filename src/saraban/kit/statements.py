@@ -96,12 +96,11 @@ class PreparedStatement:
         _, _, results = self._compiled(driver.dialect)
         if not results:
             return found
-        rows = []
-        for row in map(list, found):
+        columns = list(zip(*found, strict=True))
+        if columns:
             for place, convert in results:
-                row[place] = convert(row[place])
-            rows.append(tuple(row))
-        return rows
+                columns[place] = tuple(map(convert, columns[place]))
+        return list(zip(*columns, strict=True))
 
     def _compile(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[tuple[int, Any]]]:
         """The text with marks, how each parameter is converted and whether it is a list, and which columns are, and how."""

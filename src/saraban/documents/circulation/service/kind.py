@@ -153,7 +153,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             today=today,
         )
         asked = new.drawing_revision_public_ids
-        carried = await drawings.check_carried(ctx, session, project=project.public_id, asked=asked) if asked else []
+        carried = await drawings.check_carried(ctx, session, project_id=project.id, asked=asked) if asked else []
         code, matter = core.started_by(self.rules, project.id, domain.TYPE_CODE)
         starting = await workflow.starting(session, code=code, matter=matter)
         return CirculationDraft(new, plan, correspondence, assignees, carried, starting)
@@ -398,7 +398,7 @@ async def _change_drawings(
     stood = await drawings.carried_ids(session, CirculationDrawing, key)
     noted = field_changes({"drawings": [str(one) for one in stood]}, {"drawings": [str(one) for one in asked]})
     if noted:
-        checked = await drawings.check_carried(ctx, session, project=row.project.public_id, asked=asked)
+        checked = await drawings.check_carried(ctx, session, project_id=row.project.id, asked=asked)
         await drawings.replace_carried(session, CirculationDrawing, key, checked)
     return noted
 

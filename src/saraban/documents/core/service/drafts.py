@@ -221,7 +221,6 @@ async def check(
     rules: KindRules,
     order: NewDocument,
     type_codes: tuple[str, str | None],
-    own: object,
 ) -> DocumentDraft:
     """Resolve and check everything of a new document that can be known before its number is issued."""
     pointer = "/originatorOrganizationPublicId"
@@ -258,7 +257,7 @@ async def check(
     recipients = recipients_among(of_project, order.recipients)
     references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
     starting = await workflow.found_starting(session, starts, code=code, matter=matter)
-    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting, own)
+    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting)
 
 
 def check_party(draft: DocumentDraft) -> None:

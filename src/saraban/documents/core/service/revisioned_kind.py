@@ -6,6 +6,7 @@
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -87,7 +88,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     def type_codes(self, new: Any) -> tuple[str, str | None]:
         """Return the document type of a new document, and its RFA type."""
 
-    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: Any) -> object:
+    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: Any, project_id: int) -> object:
         """Check what only the subtype has of a new document, and return what is to be written of it."""
         return None
 
@@ -147,8 +148,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return DocumentSubject(self.rules, self.index, self.own_statuses, zone)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
-        own = await self.check_own(ctx, session, new)
-        draft = await drafts.check(ctx, session, self.rules, new, self.type_codes(new), own)
+        draft = await drafts.check(ctx, session, self.rules, new, self.type_codes(new))
+        draft = replace(draft, own=await self.check_own(ctx, session, new, draft.plan.project.id))
         self.check_originator(draft)
         return draft
 

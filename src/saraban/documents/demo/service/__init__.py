@@ -326,9 +326,8 @@ async def _revise(
 
 async def _draw_anew(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDocument) -> None:
     for number, revision in (await _current(ctx, stage, found, script.drawings)).items():
-        async with stage.db.reading() as session:
-            row = (await drawings.visible_revisions(ctx, session, SHOP, [revision]))[revision]
-        await _revise(ctx, stage, SHOP, row.drawing_public_id, number, None)
+        (drawing,) = await _drawings_of(ctx, stage, SHOP, [revision])
+        await _revise(ctx, stage, SHOP, drawing, number, None)
 
 
 async def _current(
@@ -342,9 +341,16 @@ async def _current(
 async def _sources(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDrawing) -> list[UUID]:
     if script.drawn_from is None:
         return []
-    revisions = list((await _current(ctx, stage, found, [script.drawn_from], CONTRACT)).values())
+    revisions = (await _current(ctx, stage, found, [script.drawn_from], CONTRACT)).values()
+    return await _drawings_of(ctx, stage, CONTRACT, list(revisions))
+
+
+async def _drawings_of(
+    ctx: RequestContext, stage: DemoServices, kind: DrawingKind, revisions: Sequence[UUID]
+) -> list[UUID]:
     async with stage.db.reading() as session:
-        rows = await drawings.visible_revisions(ctx, session, CONTRACT, revisions)
+        seen = await drawings.visible_revisions(ctx, session, kind, revisions)
+        rows = await drawings.revisions_by_key(session, kind, [one.key for one in seen.values()])
     return [row.drawing_public_id for row in rows.values()]
 
 

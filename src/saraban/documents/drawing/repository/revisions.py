@@ -1,7 +1,7 @@
 """Revisions of drawings as documents carry them and as people name them."""
 
 from collections.abc import Collection
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -11,22 +11,17 @@ from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, Draw
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.kit.db import AnySelect
 from saraban.kit.statements import PreparedStatement
-from saraban.projects.models import Project
 
 
-class CarriedRevision(NamedTuple):
-    """A revision with as much of its drawing as a document needs that carries it."""
+class SeenRevision(NamedTuple):
+    """A revision with as much of its drawing as says who is shown it, and whether a document may carry it."""
 
     key: int
     public_id: UUID
     label: str | None
-    title: str
-    title_en: str | None
     is_current: bool | None
     number: str
-    drawing_public_id: UUID
     project_id: int
-    project_public_id: UUID
     originator_id: int | None
     audience_kind: int
     audience_id: int
@@ -36,43 +31,69 @@ class CarriedRevision(NamedTuple):
         return AudienceKind(self.audience_kind), self.audience_id
 
 
-def _carried(kind: DrawingKind) -> AnySelect:
+class CarriedRevision(NamedTuple):
+    """A revision as a document shows it that carries it."""
+
+    key: int
+    public_id: UUID
+    label: str | None
+    title: str
+    title_en: str | None
+    is_current: bool | None
+    number: str
+    drawing_public_id: UUID
+
+
+def _seen(kind: DrawingKind) -> AnySelect:
     tables = tables_of(kind)
     head, revision = tables.head, tables.revision
-    return (
-        sa.select(
-            revision.id,
-            revision.public_id,
-            revision.revision_label,
-            revision.title,
-            revision.title_en,
-            revision.is_current,
-            sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
-            head.public_id.label("drawing"),
-            head.project_id,
-            Project.public_id.label("project"),
-            head.originator_id,
-            head.audience_kind,
-            head.audience_id,
-        )
-        .join(head, head.id == tables.drawing)
-        .join(Project, Project.id == head.project_id)
+    return sa.select(
+        revision.id,
+        revision.public_id,
+        revision.revision_label,
+        revision.is_current,
+        sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
+        head.project_id,
+        head.originator_id,
+        head.audience_kind,
+        head.audience_id,
+    ).join(head, head.id == tables.drawing)
+
+
+def _of_project(kind: DrawingKind) -> PreparedStatement:
+    tables, project = tables_of(kind), sa.bindparam("project", type_=sa.Integer())
+    sought = tables.revision.public_id.in_(sa.bindparam("sought", expanding=True))
+    column = tables.head.project_id
+    return PreparedStatement(_seen(kind).where(sought, column == sa.func.coalesce(project, column)))
+
+
+def _carried(kind: DrawingKind) -> PreparedStatement:
+    tables = tables_of(kind)
+    head, revision = tables.head, tables.revision
+    named: AnySelect = sa.select(
+        revision.id,
+        revision.public_id,
+        revision.revision_label,
+        revision.title,
+        revision.title_en,
+        revision.is_current,
+        sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
+        head.public_id.label("drawing"),
     )
+    sought = revision.id.in_(sa.bindparam("sought", expanding=True))
+    return PreparedStatement(named.join(head, head.id == tables.drawing).where(sought))
 
 
-def _sought(kind: DrawingKind, column: Any) -> PreparedStatement:
-    return PreparedStatement(_carried(kind).where(column.in_(sa.bindparam("sought", expanding=True))))
-
-
-_BY_PUBLIC_ID: Final = {kind: _sought(kind, tables_of(kind).revision.public_id) for kind in KINDS.values()}
-_BY_KEY: Final = {kind: _sought(kind, tables_of(kind).revision.id) for kind in KINDS.values()}
+_BY_PUBLIC_ID: Final = {kind: _of_project(kind) for kind in KINDS.values()}
+_BY_KEY: Final = {kind: _carried(kind) for kind in KINDS.values()}
 
 
 async def revisions_by_public_id(
-    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
-) -> list[CarriedRevision]:
-    rows = await _BY_PUBLIC_ID[kind].rows(session, sought=list(public_ids))
-    return [CarriedRevision(*row) for row in rows]
+    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int | None
+) -> list[SeenRevision]:
+    """:param project_id: the only one whose drawings count; None for any"""
+    rows = await _BY_PUBLIC_ID[kind].rows(session, sought=list(public_ids), project=project_id)
+    return [SeenRevision(*row) for row in rows]
 
 
 async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarriedRevision]:
@@ -81,12 +102,12 @@ async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Colle
 
 async def current_by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
-) -> list[CarriedRevision]:
+) -> list[SeenRevision]:
     """Return what is current of the drawings with these numbers."""
     tables = tables_of(kind)
     current = sa.and_(tables.revision.is_current == sa.true())
-    statement = _carried(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)
-    return [CarriedRevision(*row) for row in await session.execute(statement)]
+    statement = _seen(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)
+    return [SeenRevision(*row) for row in await session.execute(statement)]
 
 
 async def numbers_now(

@@ -1,7 +1,7 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
 from saraban.documents.drawing.domain import KINDS
-from saraban.documents.drawing.repository.revisions import CarriedRevision
+from saraban.documents.drawing.repository.revisions import SeenRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.approval import (
     ApprovalStarted,
@@ -83,7 +83,6 @@ __all__ = [
     "ApprovalStarted",
     "ApprovedByRfa",
     "Carried",
-    "CarriedRevision",
     "DrawingChanged",
     "DrawingImportJob",
     "DrawingImportRow",
@@ -94,6 +93,7 @@ __all__ = [
     "ExportTooLarge",
     "NumberedRevision",
     "RevisionSubmitted",
+    "SeenRevision",
     "carried_answers",
     "carried_drawings",
     "carried_ids",

@@ -28,20 +28,22 @@ Carried = list[tuple[DrawingKind, int]]
 POINTER: Final = "/drawingRevisionPublicIds"
 
 
-async def check_carried(ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[UUID]) -> Carried:
+async def check_carried(
+    ctx: RequestContext, session: AsyncSession, *, project_id: int, asked: Sequence[UUID]
+) -> Carried:
     """
     Resolve the revisions that a document shall carry.
 
     :raises Invalid: naming the one that is none of the project's, that the caller is not shown, or that is listed twice
     """
-    seen = {kind: await visible_revisions(ctx, session, kind, asked) for kind in KINDS.values()}
+    seen = {kind: await visible_revisions(ctx, session, kind, asked, project_id=project_id) for kind in KINDS.values()}
     found: dict[UUID, tuple[DrawingKind, int]] = {}
     for place, public_id in enumerate(asked):
         pointer = f"{POINTER}/{place}"
         if public_id in found:
             raise invalid(pointer, "duplicate", "ระบุแบบนี้ซ้ำ", "This drawing is listed twice.")
         match = next(((kind, rows[public_id]) for kind, rows in seen.items() if public_id in rows), None)
-        if match is None or match[1].project_public_id != project:
+        if match is None:
             raise unknown(pointer, str(public_id))
         found[public_id] = match[0], match[1].key
     return list(found.values())

@@ -14,23 +14,38 @@ from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import revisions as revision_rows
 from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
-from saraban.documents.drawing.repository.revisions import CarriedRevision
+from saraban.documents.drawing.repository.revisions import CarriedRevision, SeenRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
 from saraban.documents.drawing.service.registers import audience_of_row, file_shown, find, reader_of, readers_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
+from saraban.kit.statements import together
 from saraban.projects import service as projects
 
 
 async def visible_revisions(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]
-) -> dict[UUID, CarriedRevision]:
-    """Return the revisions among `public_ids` whose drawing the caller is shown."""
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    public_ids: Collection[UUID],
+    *,
+    project_id: int | None = None,
+) -> dict[UUID, SeenRevision]:
+    """
+    Return the revisions among `public_ids` whose drawing the caller is shown.
+
+    :param project_id: the only project whose drawings count, which the caller may know of
+    """
     if not public_ids:
         return {}
-    rows = await revision_rows.revisions_by_public_id(session, kind, public_ids)
-    readers = await readers_of(ctx, session, {row.project_id for row in rows})
+    reading = revision_rows.revisions_by_public_id(session, kind, public_ids, project_id=project_id)
+    if project_id is None:
+        rows = await reading
+        readers = await readers_of(ctx, session, {row.project_id for row in rows})
+    else:
+        rows, reader = await together(session, reading, reader_of(ctx, session, project_id))
+        readers = {project_id: reader}
     return {
         row.public_id: row for row in rows if row.project_id in readers and readers[row.project_id].sees(row.audience)
     }

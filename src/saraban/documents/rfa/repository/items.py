@@ -165,6 +165,32 @@ async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     return found
 
 
+def _carried() -> PreparedStatement:
+    item, revision = RfaItem, DocumentRevision
+    of_rfa = item.rfa_revision_id == sa.bindparam("revision", type_=sa.Integer)
+
+    def named(key: Any, public_id: Any) -> Any:
+        return sa.select(item.id.label("item"), item.item_type, key.label("carried"), public_id).where(of_rfa)
+
+    listed = [
+        named(columns.item, columns.revision.public_id).join(columns.revision, columns.revision.id == columns.item)
+        for columns in DRAWINGS.values()
+    ]
+    documents = named(item.document_revision_id, Document.public_id)
+    documents = documents.join(revision, revision.id == item.document_revision_id)
+    listed.append(documents.join(Document, Document.id == revision.correspondence_id))
+    return PreparedStatement(sa.union_all(*listed).order_by("item"))
+
+
+_CARRIED = _carried()
+
+
+async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
+    """Return what a revision of an RFA carries, by public id, in the order of its list."""
+    rows = await _CARRIED.rows(session, revision=revision_id)
+    return {public_id: ItemKey(_KINDS.get(item_type), key) for _, item_type, key, public_id in rows}
+
+
 class ClaimedRevision(NamedTuple):
     key: int | None
     rfa_public_id: UUID

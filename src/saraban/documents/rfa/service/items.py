@@ -63,7 +63,7 @@ class CheckedItem:
     carries: ItemKey
     pointer: str
     number: str
-    drawing: drawings.CarriedRevision | None = None
+    drawing: drawings.SeenRevision | None = None
 
     def refuse_for(self, organization: int) -> None:
         """
@@ -86,10 +86,10 @@ class CheckedItem:
 
 
 async def check(
-    ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[NewRfaItem]
+    ctx: RequestContext, session: AsyncSession, *, project_id: int, asked: Sequence[NewRfaItem]
 ) -> list[CheckedItem]:
     """
-    Resolve what approval is asked for; whether it is free to be asked for is looked at apart.
+    Resolve what approval is asked for; whether it is free to be asked for is looked at once it is held.
 
     :raises Invalid: naming the item that is none of the project's, is listed twice, or has not been issued
     :raises DrawingSuperseded: for a revision that is not the current one
@@ -98,11 +98,17 @@ async def check(
     if not asked:
         return found
     sought = {one.public_id for one in asked if one.drawing_revision_public_id}
-    seen: dict[UUID, tuple[DrawingKind, drawings.CarriedRevision]] = {}
+    seen: dict[UUID, tuple[DrawingKind, drawings.SeenRevision]] = {}
     for kind in KINDS:
-        rows = await drawings.visible_revisions(ctx, session, kind, sought - seen.keys())
-        seen |= {public_id: (kind, row) for public_id, row in rows.items()}
-    await _refuse_own_workflows(session, project, asked, seen)
+        if left := sought - seen.keys():
+            rows, settings = await together(
+                session,
+                drawings.visible_revisions(ctx, session, kind, left, project_id=project_id),
+                projects.drawing_settings(session, project_id=project_id, register=kind.path),
+            )
+            if settings.own_workflow:
+                _refuse_own_workflow(kind, asked, rows)
+            seen |= {public_id: (kind, row) for public_id, row in rows.items()}
     letters = [one.document_public_id for one in asked if one.document_public_id]
     documents = await core.visible(ctx, session, public_ids=letters) if letters else {}
     named: set[UUID] = set()
@@ -112,29 +118,18 @@ async def check(
             raise invalid(pointer, "duplicate", "ระบุรายการนี้ซ้ำ", "This item is listed twice.")
         named.add(public_id)
         if one.document_public_id is not None:
-            found.append(_document(documents, project, public_id, pointer))
+            found.append(_document(documents, project_id, public_id, pointer))
         else:
-            found.append(_drawing(seen.get(public_id), project, public_id, f"{pointer}/drawingRevisionPublicId"))
+            found.append(_drawing(seen.get(public_id), public_id, f"{pointer}/drawingRevisionPublicId"))
     return found
 
 
-async def _refuse_own_workflows(
-    session: AsyncSession,
-    project: UUID,
-    asked: Sequence[NewRfaItem],
-    seen: Mapping[UUID, tuple[DrawingKind, drawings.CarriedRevision]],
-) -> None:
+def _refuse_own_workflow(kind: DrawingKind, asked: Sequence[NewRfaItem], seen: Collection[UUID]) -> None:
     """
     :raises Invalid: naming the first drawing of a register whose revisions go through workflows of their own
     """
-    first: dict[DrawingKind, tuple[int, int]] = {}
     for place, one in enumerate(asked):
-        if one.public_id in seen and seen[one.public_id][1].project_public_id == project:
-            kind, row = seen[one.public_id]
-            first.setdefault(kind, (place, row.project_id))
-    for kind, (place, project_id) in first.items():
-        settings = await projects.drawing_settings(session, project_id=project_id, register=kind.path)
-        if settings.own_workflow:
+        if one.public_id in seen:
             raise invalid(
                 f"/items/{place}/drawingRevisionPublicId",
                 "own_workflow",
@@ -143,9 +138,9 @@ async def _refuse_own_workflows(
             )
 
 
-def _document(rows: Mapping[UUID, core.DocumentRow], project: UUID, public_id: UUID, at: str) -> CheckedItem:
+def _document(rows: Mapping[UUID, core.DocumentRow], project_id: int, public_id: UUID, at: str) -> CheckedItem:
     pointer, row = f"{at}/documentPublicId", rows.get(public_id)
-    if row is None or row.project.public_id != project:
+    if row is None or row.document.project_id != project_id:
         raise unknown(pointer, str(public_id))
     number = row.revision.correspondence_number
     if row.revision.issued_date is None or row.document.cancelled_at is not None:
@@ -154,10 +149,8 @@ def _document(rows: Mapping[UUID, core.DocumentRow], project: UUID, public_id: U
     return CheckedItem(ItemKey(None, row.revision.id), pointer, number)
 
 
-def _drawing(
-    seen: tuple[DrawingKind, drawings.CarriedRevision] | None, project: UUID, public_id: UUID, pointer: str
-) -> CheckedItem:
-    if seen is None or seen[1].project_public_id != project:
+def _drawing(seen: tuple[DrawingKind, drawings.SeenRevision] | None, public_id: UUID, pointer: str) -> CheckedItem:
+    if seen is None:
         raise unknown(pointer, str(public_id))
     kind, row = seen
     item = CheckedItem(ItemKey(kind, row.key), pointer, row.number, row)
@@ -170,27 +163,24 @@ async def hold(
     ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
 ) -> None:
     """
-    Hold the drawings of an RFA until its transaction ends, and look again whether they are current and free.
+    Hold the drawings of an RFA until its transaction ends, and look whether they are free, and again whether they are current.
 
+    :param rfa_revision: the draft that asks, whose own claims do not count
     :raises DrawingRevisionInRfa: for who comes second
+    :raises Invalid: naming the drawing whose revision is in a workflow of its own, from when the register had those
     :raises DrawingSuperseded: for a revision that was replaced since the check
     """
     held = [drawings.hold_revisions(session, kind, _keys(checked, kind)) for kind in KINDS]
-    *late, _ = await together(session, *held, require_free(ctx, session, checked, rfa_revision=rfa_revision))
+    *late, _ = await together(session, *held, _require_free(ctx, session, checked, rfa_revision=rfa_revision))
     superseded = {ItemKey(kind, key) for kind, keys in zip(KINDS, late, strict=True) for key in keys}
     for item in checked:
         if item.carries in superseded:
             raise item.superseded
 
 
-async def require_free(
-    ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int = 0
+async def _require_free(
+    ctx: RequestContext, session: AsyncSession, checked: Sequence[CheckedItem], *, rfa_revision: int
 ) -> None:
-    """
-    :param rfa_revision: the draft that asks, whose own claims do not count
-    :raises DrawingRevisionInRfa: naming the open RFA that carries a drawing already
-    :raises Invalid: naming the drawing whose revision is in a workflow of its own, from when the register had those
-    """
     for kind in KINDS:
         asked = {one.drawing.public_id: one for one in checked if one.drawing and one.carries.kind is kind}
         claims, unfinished = await together(
@@ -260,12 +250,6 @@ async def replace_items(
     await pipeline.send()
 
 
-async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
-    """Return what a revision of an RFA carries, by public id, in the order of its list."""
-    rows = (await repository.items(session, revision_ids=[revision_id])).get(revision_id, [])
-    return {row.public_id: row.carries for row in rows}
-
-
 async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemResult]) -> None:
     """
     Write down the answers to single items.
@@ -273,7 +257,7 @@ async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemRes
     :raises Invalid: for what is no item of the RFA, is answered twice, or has a code that there is not
     """
     session = pipeline.session
-    known = await carried(session, revision_id)
+    known = await repository.carried(session, revision_id)
     codes = {one.approve_code: one.id for one in await repository.approve_codes(session)}
     alike: dict[tuple[int, str | None], list[ItemKey]] = defaultdict(list)
     answered: set[UUID] = set()

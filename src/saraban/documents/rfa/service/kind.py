@@ -66,10 +66,8 @@ class RfaKind(core.RevisionedKind):
         for item in items_of:
             item.refuse_for(originator.id)
 
-    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa) -> _Items:
-        checked = await items.check(ctx, session, project=new.project_public_id, asked=new.items)
-        await items.require_free(ctx, session, checked)
-        return checked
+    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewRfa, project_id: int) -> _Items:
+        return await items.check(ctx, session, project_id=project_id, asked=new.items)
 
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, issued: numbering.Issued
@@ -159,7 +157,7 @@ class RfaKind(core.RevisionedKind):
             return {}
         if changes.items is None:
             raise required("/items")
-        before = [str(one) for one in await items.carried(session, row.revision.id)]
+        before = [str(one) for one in await item_rows.carried(session, row.revision.id)]
         after = [str(one.public_id) for one in changes.items]
         if before == after:
             return {}
@@ -167,7 +165,7 @@ class RfaKind(core.RevisionedKind):
             says = core.DocumentAlreadyIssued.says
             raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", says)])
         require_items(await repository.items_rule(session, document_id=row.document.id), len(after))
-        checked = await items.check(ctx, session, project=row.project.public_id, asked=changes.items)
+        checked = await items.check(ctx, session, project_id=row.document.project_id, asked=changes.items)
         for item in checked:
             item.refuse_for(row.originator.id)
         await items.replace_items(ctx, session, row.revision.id, checked)

@@ -89,16 +89,18 @@ class TransmittalKind(core.RevisionedKind):
     def type_codes(self, _new: NewTransmittal) -> tuple[str, str | None]:
         return "TRANSMITTAL", None
 
-    async def check_own(self, ctx: RequestContext, session: AsyncSession, new: NewTransmittal) -> _Checked:
+    async def check_own(
+        self, ctx: RequestContext, session: AsyncSession, new: NewTransmittal, project_id: int
+    ) -> _Checked:
         """
         :raises ItemIsDraft: naming the document that has not been submitted yet
         :raises ItemIsCancelled: naming the document that is none any more
         """
         _require_any(new.items, new.drawing_revision_public_ids)
-        project, asked = new.project_public_id, new.drawing_revision_public_ids
+        asked = new.drawing_revision_public_ids
         return _Checked(
-            await _check_items(ctx, session, project=project, asked=new.items),
-            await drawings.check_carried(ctx, session, project=project, asked=asked) if asked else [],
+            await _check_items(ctx, session, project=new.project_public_id, asked=new.items),
+            await drawings.check_carried(ctx, session, project_id=project_id, asked=asked) if asked else [],
         )
 
     def insert_own(
@@ -230,7 +232,7 @@ async def _change_drawings(
         if row.revision.issued_date is not None:
             says = core.DocumentAlreadyIssued.says
             raise core.DocumentAlreadyIssued(fields=[FieldProblem(drawings.POINTER, "issued", says)])
-        checked = await drawings.check_carried(ctx, session, project=row.project.public_id, asked=asked)
+        checked = await drawings.check_carried(ctx, session, project_id=row.project.id, asked=asked)
         await drawings.replace_carried(session, TransmittalDrawing, key, checked)
     return [str(one) for one in stood], [str(one) for one in asked]
 
