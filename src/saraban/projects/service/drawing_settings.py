@@ -1,15 +1,11 @@
 """What a project decides for each of its registers of drawings: read by whoever sees the project, set by who manages it."""
 
-from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.db import Code
 from saraban.kit.errors import invalid
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER, DEFAULTS, DrawingSettings, NumberPattern
 from saraban.projects.domain.revision_scheme import RevisionScheme
 from saraban.projects.models import DrawingSettingsRow
@@ -18,20 +14,11 @@ from saraban.projects.service.projects import lock_managed_project, record_chang
 
 
 async def drawing_settings(session: AsyncSession, *, project_id: int, register: str) -> DrawingSettings:
-    rows = await _SETTINGS.rows(session, project=project_id, register=register)
-    if not rows:
+    row = await _row(session, project_id, register)
+    if row is None:
         return DEFAULTS
-    ((scheme, number_pattern, addenda, own_workflow),) = rows
-    pattern = NumberPattern(number_pattern) if number_pattern else None
-    return DrawingSettings(RevisionScheme.parse(scheme), pattern, addenda, own_workflow)
-
-
-_R = DrawingSettingsRow
-_SETTINGS: Final = PreparedStatement(
-    sa.select(_R.revision_scheme, _R.number_pattern, _R.addenda, _R.own_workflow).where(
-        _R.project_id == sa.bindparam("project", type_=sa.Integer), _R.kind == sa.bindparam("register", type_=Code(10))
-    )
-)
+    pattern = NumberPattern(row.number_pattern) if row.number_pattern else None
+    return DrawingSettings(RevisionScheme.parse(row.revision_scheme), pattern, row.addenda, row.own_workflow)
 
 
 async def _row(session: AsyncSession, project_id: int, register: str) -> DrawingSettingsRow | None:
