@@ -84,6 +84,7 @@ STEPS = [
     "0066",
     "0067",
     "0068",
+    "0069",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.documents.drawing.models import ShopDrawingRevision
+from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
 from saraban.documents.drawing.service import register_export
 from saraban.kit.clock import local_date
 from tests.drawing_imports import DrawingImports, drawing_worker
@@ -66,8 +66,9 @@ class TestSheet:
         made = [await desk.register("admin", "shop", number) for number in ("N-1", "N-2")]
         clock = app.state.clock
         async with app.state.db.writing() as session:
-            began = sa.update(ShopDrawingRevision).values(current_from=clock.now() - timedelta(days=40))
-            await session.execute(began)
+            began = clock.now() - timedelta(days=40)
+            await session.execute(sa.update(ShopDrawing).values(created_at=began))
+            await session.execute(sa.update(ShopDrawingRevision).values(current_from=began))
         client = await desk.as_("admin")
         await client.post(f"/api/v1/drawings/shop/{made[0]['publicId']}/revisions", json={"label": "3"})
         day = local_date(clock.now(), clock.zone) - timedelta(days=1)

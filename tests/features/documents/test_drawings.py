@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from saraban.attachments.models import Attachment
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import SHOP
-from saraban.documents.drawing.models import ShopDrawingRevision
+from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
 from saraban.identity import service as identity
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
@@ -163,8 +163,9 @@ class TestRevisions:
     async def test_are_current_as_of_a_day(self, desk: Desk, app: FastAPI) -> None:
         drawing = await desk.register("admin", "shop", "N-1")
         async with app.state.db.writing() as session:
-            revision = ShopDrawingRevision
-            await session.execute(sa.update(revision).values(current_from=app.state.clock.now() - timedelta(days=40)))
+            began = app.state.clock.now() - timedelta(days=40)
+            await session.execute(sa.update(ShopDrawing).values(created_at=began))
+            await session.execute(sa.update(ShopDrawingRevision).values(current_from=began))
         today = local_date(app.state.clock.now(), app.state.clock.zone)
         await self.revise(desk, drawing)
         await desk.register("admin", "shop", "N-2")
@@ -187,6 +188,7 @@ class TestRevisions:
         async with app.state.db.writing() as session:
             code = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == "1A").scalar_subquery()
             began = clock.now() - timedelta(days=40)
+            await session.execute(sa.update(ShopDrawing).values(created_at=began))
             await session.execute(sa.update(revision).values(current_from=began, rfa_approve_code_id=code))
             await session.commit()
         client, today = await desk.as_("admin"), local_date(clock.now(), clock.zone)

@@ -49,14 +49,19 @@ class Drawing(HasPublicId, Base):
 
 
 def _indexes(table: str, number: str, unique: str) -> TableArguments:
-    """Return the indexes of a register: who is shown little reads along its audience, who is shown all along the whole project."""
+    """
+    Return the indexes of a register: who is shown little reads along its audience, who is shown all along the whole project.
+
+    Each says when a drawing was registered, so that the register as of an early day passes over the later ones without reading them.
+    """
     audience = ("project_id", "audience_kind", "audience_id")
     return public_id_index(
         table,
         sa.UniqueConstraint("project_id", number, name=unique),
-        sa.Index(f"ix_{table}_discipline", "project_id", "discipline_id", number),
-        sa.Index(f"ix_{table}_audience", *audience, number),
-        sa.Index(f"ix_{table}_audience_discipline", *audience, "discipline_id", number),
+        sa.Index(f"ix_{table}_number", "project_id", number, "created_at"),
+        sa.Index(f"ix_{table}_discipline", "project_id", "discipline_id", number, "created_at"),
+        sa.Index(f"ix_{table}_audience", *audience, number, "created_at"),
+        sa.Index(f"ix_{table}_audience_discipline", *audience, "discipline_id", number, "created_at"),
     )
 
 

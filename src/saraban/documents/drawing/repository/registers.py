@@ -166,6 +166,8 @@ def _range(tables: DrawingTables, search: DrawingSearch, within: Sequence[Condit
     conditions: list[Condition] = [head.project_id == search.project_id, *within, *_filters(tables, search)]
     if search.after is not None:
         conditions.append(tables.number > search.after)
+    if search.moment is not None:  # no revision is current before its drawing is there, and the index has this
+        conditions.append(head.created_at <= search.moment)
     return (
         sa.select(head.id.label("drawing"), revision.id.label("revision"), tables.number.label("number"))
         .join(revision, sa.and_(tables.drawing == head.id, _at(revision, search.moment)))
