@@ -13,7 +13,7 @@ from tests.features.documents.conftest import Desk, pointers
 SEATS = {"reviewer.consultant": "STR", "dc.consultant": "MEC", "approver.owner": None}
 
 
-def reviewed() -> dict[str, Any]:
+def reviewed(*, hidden: bool = True) -> dict[str, Any]:
     """The shipped RFA, with a review of three branches in place of the consultant's decision."""
     raw = copy.deepcopy(RFA)
     asked = raw["states"][1]
@@ -22,7 +22,7 @@ def reviewed() -> dict[str, Any]:
     asked["review"] = {
         "branches": branches,
         "completion": "majority",
-        "hidden": True,
+        "hidden": hidden,
         "then": {"for": {"to": "pending_approval"}, "against": {"to": "rejected"}},
     }
     del asked["on"]["approve"], asked["on"]["reject"]
@@ -35,16 +35,25 @@ async def me(desk: Desk, account: str) -> str:
 
 @pytest.fixture
 async def rfa(desk: Desk) -> dict[str, Any]:
-    """An RFA that waits for its reviewers, whom the project's administrator has put into a team."""
+    """An RFA that waits for its reviewers."""
+    await put_in_force(desk, reviewed())
+    return await submitted(desk)
+
+
+async def put_in_force(desk: Desk, definition: dict[str, Any]) -> None:
+    """Have RFAs go through a review by people whom the project's administrator has put into a team."""
     manager, admin = await desk.as_("padmin"), await desk.as_("admin")
     team = f"/api/v1/projects/{desk.project}/review-teams/DESIGN"
     assert (await manager.put(team, json={"nameTh": "ทีม", "nameEn": "Team"})).status_code == httpx.codes.OK
     for account, discipline in SEATS.items():
         seat = await manager.put(f"{team}/members/{await me(desk, account)}", json={"disciplineCode": discipline})
         assert seat.status_code == httpx.codes.OK, seat.text
-    made = await admin.post("/api/v1/workflow/definitions", json={"dsl": reviewed(), "activate": True})
+    made = await admin.post("/api/v1/workflow/definitions", json={"dsl": definition, "activate": True})
     assert made.status_code == httpx.codes.CREATED, made.text
-    written = await desk.write("dc.contractor", "rfas", desk.rfa())
+
+
+async def submitted(desk: Desk, **more: Any) -> dict[str, Any]:
+    written = await desk.write("dc.contractor", "rfas", desk.rfa(**more))
     await desk.act("dc.contractor", written, "submit")
     return written
 
@@ -113,6 +122,44 @@ class TestReview:
         assert [item["subject"]["publicId"] for item in after] == [rfa["publicId"]]
         await answer(desk, "approver.owner", rfa, "control")
         assert await desk.listed("dc.consultant", "inbox") == []
+
+
+class TestItems:
+    async def submitted(self, desk: Desk, *, hidden: bool) -> tuple[dict[str, Any], list[str]]:
+        """An RFA with two drawings that waits for its reviewers, and the public ids of its items."""
+        await put_in_force(desk, reviewed(hidden=hidden))
+        made = [await desk.register("admin", "shop", number) for number in ("S-1", "S-2")]
+        items = [one["revision"]["publicId"] for one in made]
+        return await submitted(desk, items=[{"drawingRevisionPublicId": one} for one in items]), items
+
+    async def test_are_answered_with_a_branch_and_keep_the_last_answer(self, desk: Desk) -> None:
+        rfa, (first, second) = await self.submitted(desk, hidden=False)
+        one = {"itemResults": [{"publicId": first, "responseCode": "1N"}, {"publicId": second, "responseCode": "1A"}]}
+        other = {"itemResults": [{"publicId": second, "responseCode": "3R", "comment": "แก้ระดับ"}]}
+        answers = [
+            await answer(desk, "reviewer.consultant", rfa, "structure", payload=one),
+            await answer(desk, "dc.consultant", rfa, "electrical", payload=other),
+        ]
+
+        assert [one.status_code for one in answers] == [200, 200], [one.text for one in answers]
+        shown = (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()["data"]["items"]
+        assert [(one["responseCode"]["code"], one["comment"]) for one in shown] == [("1N", None), ("3R", "แก้ระดับ")]
+        history = await desk.listed("dc.contractor", f"rfas/{rfa['publicId']}/history")
+        assert "แก้ระดับ" in str(history)
+        await desk.act("approver.owner", rfa, "approve", responseCode="1A")
+        drawings = [await desk.listed("admin", "drawings/shop", projectPublicId=desk.project)]
+        assert [one["revision"]["responseCode"]["code"] for one in drawings[0]] == ["1N", "3R"]
+
+    @pytest.mark.parametrize(("hidden", "code"), [(True, "1A"), (False, "9Z")])
+    async def test_are_refused_and_nothing_is_half_written(self, desk: Desk, *, hidden: bool, code: str) -> None:
+        rfa, (first, _) = await self.submitted(desk, hidden=hidden)
+        payload = {"itemResults": [{"publicId": first, "responseCode": code}]}
+
+        refused = await answer(desk, "reviewer.consultant", rfa, "structure", payload=payload)
+
+        assert refused.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+        assert pointers(refused) == ["/payload/itemResults" + ("" if hidden else "/0/responseCode")]
+        assert (await branches(desk, "admin", rfa))["structure"]["status"] == "PENDING"
 
 
 class TestRehearsal:

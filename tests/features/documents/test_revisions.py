@@ -252,6 +252,20 @@ class TestTransmittedItems:
             approved["documentNumber"],
             pending["documentNumber"],
         ]
+        assert [one["status"]["code"] for one in received["items"]] == ["CLBOWN", "SUBCSC"]
+
+    async def test_say_how_a_document_stands_to_who_may_see_it_alone(self, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3"))
+        await desk.act("dc.consultant", letter, "submit")
+        body = desk.transmittal(letter["publicId"], recipients=desk.to("ผรม.2"))
+        sheet = await desk.write("dc.consultant", "transmittals", body)
+        await desk.act("dc.consultant", sheet, "submit")
+
+        async def status(account: str) -> Any:
+            return unwrapped(await desk.read(account, "transmittals", sheet["publicId"]))["items"][0]["status"]
+
+        assert (await status("dc.consultant"))["code"] == "SUBOWN"
+        assert await status("dc.contractor") is None
 
     async def test_are_not_cancelled_when_listed_nor_when_sent(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())

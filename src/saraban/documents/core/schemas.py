@@ -16,6 +16,7 @@ from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.runtime.schemas import (
     ChangedValueOut,
     HistoryFileOut,
+    ItemResultIn,
     LabelOut,
     ReassignedOut,
     VersionsOut,
@@ -312,6 +313,7 @@ class HistoryEntry(Schema):
     migrated: VersionsOut | None = None
     attachments: list[HistoryFileOut] = Field(default_factory=list)
     values: list[ChangedValueOut] = Field(default_factory=list, description="What came with a step.")
+    item_results: list[ItemResultIn] = Field(default_factory=list, description="Answers to single items with a step.")
     details: dict[str, Any] = Field(default_factory=dict)
 
 

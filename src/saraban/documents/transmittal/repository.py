@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import Document, DocumentRevision
+from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.transmittal.models import Transmittal, TransmittalDrawing, TransmittalItem
 from saraban.identity.models import User
 from saraban.kit.db import table_of
@@ -21,7 +22,11 @@ from saraban.projects.models import CorrespondenceType
 
 @dataclass(frozen=True, slots=True)
 class TransmittedDocument:
-    """A document in a revision of a transmittal, as it was sent with it."""
+    """
+    A document in a revision of a transmittal, as it was sent with it.
+
+    :param status: of the document now, where its reader may know
+    """
 
     carrier_id: int
     document_public_id: UUID
@@ -31,6 +36,7 @@ class TransmittedDocument:
     subject: str
     quantity: int
     remarks: str | None
+    status: CodeAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.documents.core.schemas import (
+    CodeAnswer,
     DocumentAnswer,
     DocumentChanges,
     DocumentSummary,
@@ -53,6 +54,7 @@ class ItemAnswer(Schema):
     subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     quantity: int
     remarks: str | None
+    status: CodeAnswer | None = Field(description="Of the document as it stands now; None for who may not see it.")
 
 
 class TransmittalSummary(DocumentSummary):

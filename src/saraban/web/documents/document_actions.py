@@ -218,6 +218,7 @@ async def _answer(branch_id: UUID, form: DocumentForm) -> None:
         "attachmentPublicIds": texts(form.values, "attachment"),
         "clientVersionNo": version_in(form.values) or _NO_VERSION,
         "onBehalfOf": form.text("onBehalfOf"),
+        "payload": {"itemResults": answers_of(form.values)},
     }
     order = form.order(BranchAnswerIn, asked)
     command = Command.answering(order)

@@ -109,12 +109,30 @@ class BranchOut(Schema):
     answered_at: datetime | None
 
 
+class ItemResultIn(Schema):
+    """The answer to one item of an RFA."""
+
+    public_id: UUID = Field(description="Of the drawing revision or the document, as it stands among the items.")
+    response_code: Annotated[str, SingleLine(20)] = Field(examples=["1A"])
+    comment: Annotated[str, SingleLine(500)] | None = Field(None, examples=["แก้ระดับท้องคาน"])
+
+
+ItemResults = Annotated[list[ItemResultIn], Field(max_length=500)]
+
+
+class BranchPayload(Schema):
+    """The answers to single items of an RFA: each item keeps the last one that anybody gave."""
+
+    item_results: ItemResults = Field(default_factory=list)
+
+
 class BranchAnswerIn(Schema):
     """One of the branch's `choices`; `clientVersionNo` is the `versionNo` of the branch that you saw."""
 
     answer: Annotated[str, SingleLine(20)] = Field(examples=["approve"])
     comment: Annotated[str, MultiLine(5000)] | None = Field(None, examples=["ดูหน้า 12"])
     attachment_public_ids: Annotated[list[UUID], Field(max_length=20)] = Field(default_factory=list)
+    payload: BranchPayload = Field(default_factory=BranchPayload)
     client_version_no: Annotated[int, Field(strict=True, ge=1, le=2**31 - 1)] | None = Field(None, examples=[1])
     on_behalf_of: UUID | None = Field(
         None,
@@ -260,14 +278,6 @@ class WorkflowItem(Schema, Generic[T]):
         return cls(data=data, workflow=None if envelope is None else WorkflowOut.model_validate(envelope))
 
 
-class ItemResultIn(Schema):
-    """The answer to one item of an RFA."""
-
-    public_id: UUID = Field(description="Of the drawing revision or the document, as it stands among the items.")
-    response_code: Annotated[str, SingleLine(20)] = Field(examples=["1A"])
-    comment: Annotated[str, SingleLine(500)] | None = Field(None, examples=["แก้ระดับท้องคาน"])
-
-
 class TransitionPayload(Schema):
     """
     Values of the workflow by their names, and the answers to single items, which are no values and are kept with the items. Items
@@ -276,7 +286,7 @@ class TransitionPayload(Schema):
 
     model_config = ConfigDict(extra="allow")
 
-    item_results: Annotated[list[ItemResultIn], Field(max_length=500)] = Field(default_factory=list)
+    item_results: ItemResults = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _keepable(self) -> Self:
@@ -421,6 +431,7 @@ class HistoryOut(Schema):
     on_behalf_of: RepresentedOut | None = Field(None, description="In whose place the actor acted.", examples=[None])
     attachments: list[HistoryFileOut]
     values: list[ChangedValueOut] = Field(default_factory=list, description="What came with it.")
+    item_results: list[ItemResultIn] = Field(default_factory=list, description="Answers to single items.")
     created_at: datetime
 
 

@@ -53,6 +53,7 @@ from saraban.documents.core.service.queries import (
     read_whole,
     readable_revisions,
     show,
+    statuses,
     step_files,
     visible,
 )
@@ -65,7 +66,7 @@ from saraban.documents.core.service.revisions import (
     revise,
     withdraw_revision,
 )
-from saraban.documents.core.service.workflow_subject import ids_of
+from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
 from saraban.numbering.service import NumberedDocuments
 
 DOCUMENT_NUMBERS = NumberedDocuments(Document, Document.correspondence_number)
@@ -84,6 +85,7 @@ __all__ = [
     "DocumentReading",
     "DocumentRow",
     "DocumentServices",
+    "DocumentSubject",
     "KindRegister",
     "NewRows",
     "NoDraftRevision",
@@ -135,6 +137,7 @@ __all__ = [
     "started_by",
     "stated_originator",
     "status_answer",
+    "statuses",
     "step_files",
     "visible",
     "withdraw_revision",

@@ -16,7 +16,14 @@ from saraban.audit import service as audit
 from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.schemas import DocumentHistory, HistoryEntry, PersonAnswer, RegisterQuery, RevisionList
+from saraban.documents.core.schemas import (
+    CodeAnswer,
+    DocumentHistory,
+    HistoryEntry,
+    PersonAnswer,
+    RegisterQuery,
+    RevisionList,
+)
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
@@ -385,6 +392,12 @@ async def visible(
 ) -> dict[UUID, DocumentRow]:
     """Return the documents of any kind among `public_ids` that the caller may see."""
     return await repository.visible(session, reach=reach(ctx.caller), public_ids=public_ids)
+
+
+async def statuses(session: AsyncSession, seen: Reach, public_ids: Collection[UUID]) -> dict[UUID, CodeAnswer]:
+    """Return how documents of any kind stand now, as far as a reader with this reach may see them."""
+    rows = await repository.visible(session, reach=seen, public_ids=public_ids)
+    return {public_id: status_answer(row) for public_id, row in rows.items()}
 
 
 async def readable_revisions(ctx: RequestContext, session: AsyncSession, revision_ids: Collection[int]) -> set[int]:

@@ -23,10 +23,11 @@ from saraban.kit.clock import local_date
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
 from saraban.projects import service as projects
-from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime.service.subjects import SubjectStep
 
 OwnStatuses = Callable[[Pipeline, Collection[int], ReachedState], Awaitable[None]]
+OwnItems = Callable[[Pipeline, int, Sequence[ItemResult]], Awaitable[None]]
 Parties = Mapping[str, frozenset[int]]
 
 
@@ -162,6 +163,7 @@ class DocumentSubject:
     index: ReachIndex
     own_statuses: OwnStatuses
     zone: ZoneInfo
+    own_items: OwnItems | None = None
 
     @property
     def entity_type(self) -> str:
@@ -201,6 +203,14 @@ class DocumentSubject:
         for (code, issued_at), rows in statuses.items():
             self._write_reach(pipeline, rows, code, issued=issued_at is not None)
         return ()
+
+    async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
+        around = facts.source
+        assert isinstance(around, SubjectContext)
+        assert self.own_items is not None  # of kinds that carry items
+        pipeline = Pipeline(session)
+        await self.own_items(pipeline, around.row.revision_id, results)
+        await pipeline.send()
 
     def _write_reach(self, pipeline: Pipeline, rows: Sequence[SubjectRow], code: str, *, issued: bool) -> None:
         documents = [row.document_id for row in rows]

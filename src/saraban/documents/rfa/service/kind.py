@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -44,6 +45,9 @@ class RfaKind(core.RevisionedKind):
     @cached_property
     def index(self) -> core.ReachIndex:
         return core.reach_of_documents(self.rules, repository.type_key())
+
+    def subject(self, zone: ZoneInfo) -> core.DocumentSubject:
+        return replace(super().subject(zone), own_items=items.answer)
 
     def type_codes(self, new: NewRfa) -> tuple[str, str | None]:
         return "RFA", new.rfa_type_code

@@ -1,7 +1,7 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -16,6 +16,7 @@ from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.drawing import service as drawings
 from saraban.documents.transmittal import repository
 from saraban.documents.transmittal.models import TransmittalDrawing
+from saraban.documents.transmittal.repository import TransmittedDocument
 from saraban.documents.transmittal.schemas import (
     NewTransmittal,
     TransmittalAnswer,
@@ -125,7 +126,7 @@ class TransmittalKind(core.RevisionedKind):
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
     ) -> Mapping[int, Mapping[str, Any]]:
         fields = await self.in_list(session, rows, reach)
-        sent = await repository.transmitted(session, revision_ids=list(fields))
+        sent = await _with_statuses(session, await repository.transmitted(session, revision_ids=list(fields)), reach)
         drawn = await drawings.carried_answers(session, TransmittalDrawing, list(fields))
         return {
             key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
@@ -160,6 +161,18 @@ class TransmittalKind(core.RevisionedKind):
             carried = await repository.transmitted(session, revision_ids=[key])
             _require_any(carried.get(key, ()), await drawings.carried_ids(session, TransmittalDrawing, key))
         return noted
+
+
+async def _with_statuses(
+    session: AsyncSession, sent: Mapping[int, Sequence[TransmittedDocument]], reach: Reach
+) -> dict[int, list[TransmittedDocument]]:
+    """Say how each document stands now, to who may see it: what goes along together may come back apart (EC-RFA-004)."""
+    named = {one.document_public_id for carried in sent.values() for one in carried}
+    found = await core.statuses(session, reach, named) if named else {}
+    return {
+        key: [replace(one, status=found.get(one.document_public_id)) for one in carried]
+        for key, carried in sent.items()
+    }
 
 
 def _require_any(items: Sequence[object], carried: Sequence[object]) -> None:

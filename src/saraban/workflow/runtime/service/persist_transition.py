@@ -39,6 +39,7 @@ from saraban.workflow.runtime.service.transition_request import (
     Transitioned,
     VersionLost,
     behalf_of,
+    item_details,
 )
 
 
@@ -164,11 +165,8 @@ def _history(one: StepTaken) -> dict[str, Any]:
     details: dict[str, Any] = known | ({"nobody": True} if one.waiting.nobody else {})
     if one.command.payload:
         details["payload"] = dict(one.command.payload)
-    if one.command.item_results and not step.automatic:
-        details["itemResults"] = [
-            {"publicId": str(said.public_id), "responseCode": said.response_code, "comment": said.comment}
-            for said in one.command.item_results
-        ]
+    if not step.automatic:
+        details |= item_details(one.command)
     if step.response_code is not None:
         details["responseCode"] = step.response_code
     if step.automatic:

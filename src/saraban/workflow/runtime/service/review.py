@@ -16,7 +16,7 @@ from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity.domain.context import Caller, RequestContext
-from saraban.kit.errors import NotFound, Text
+from saraban.kit.errors import NotFound, Text, invalid
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
@@ -29,6 +29,7 @@ from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignment, branches, workflow_events
 from saraban.workflow.runtime.service.delegations import delegators_of
+from saraban.workflow.runtime.service.subjects import ItemPort
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -40,6 +41,7 @@ from saraban.workflow.runtime.service.transition_request import (
     VersionLost,
     behalf_of,
     check_version,
+    item_details,
 )
 from saraban.workflow.runtime.service.transitions import Transitions
 
@@ -73,7 +75,8 @@ async def answer(
     :raises VersionConflict, StaleInstance: when the branch is another version than the client saw
     :raises BranchClosed: when it has its answer, or the review is over
     :raises ActionForbidden: when it asks somebody else
-    :raises Invalid: also when the caller could answer for several who are away, and names none
+    :raises Invalid: also when the caller could answer for several who are away, and names none; and for answers to single items,
+        which everybody sees, while the answers of the review are hidden
     """
     said = {"branchPublicId": str(branch_public_id)}
     policy = DecisionPolicy("branches/answers", partial(_decide, branch_public_id), said)
@@ -117,6 +120,9 @@ async def _accepted(
     answered = partial(
         _answered, session, held, branch, command, {one.name: one.answer for one in round_ if one.answer is not None}
     )
+    if command.item_results and held.state.review.hidden:
+        th, en = "ระหว่างที่ยังปิดคำตอบ จะตอบทีละรายการไม่ได้", "While answers are hidden, items are not answered one by one."
+        raise invalid("/payload/itemResults", "hidden", th, en)
     if command.on_behalf_of in {None, held.caller.public_id}:
         try:
             return _accept(held, branch, command, await answered(held.caller))
@@ -177,6 +183,9 @@ async def _write(given: AcceptedAnswer, history: WorkflowHistory, session: Async
     held, branch, command = given.held, given.branch, given.command
     session.add(history)
     await session.flush()
+    if command.item_results:
+        assert isinstance(held.port, ItemPort)  # `check_payload` has asked whether it carries any
+        await held.port.answer_items(session, held.facts, command.item_results)
     if command.attachment_public_ids:
         await attachments.attach_to_step(
             held.ctx, session, public_ids=command.attachment_public_ids, history_id=history.id
@@ -204,7 +213,7 @@ async def _write(given: AcceptedAnswer, history: WorkflowHistory, session: Async
 def _history(given: AcceptedAnswer) -> WorkflowHistory:
     """While the others must not know it, the branch alone keeps what was said."""
     held, command = given.held, given.command
-    said = {} if given.hidden else {"answer": command.response_code}
+    said = {} if given.hidden else {"answer": command.response_code, **item_details(command)}
     return WorkflowHistory(
         id=new_id(),
         instance_id=held.row.id,

@@ -7,7 +7,7 @@ Nobody is asked for what they could not open, nor told of it: who may see it is 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -70,6 +70,19 @@ class SubjectPort(Protocol):
 
         :param pipeline: takes what the port's repository writes; it is sent with the rows of the steps, after facts are read again
         :returns: the entities of which `facts` tells anything else afterwards
+        """
+        ...
+
+
+@runtime_checkable
+class ItemPort(Protocol):
+    """What the port of subjects that carry items can do besides."""
+
+    async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
+        """
+        Write down what is answered to single items without a step.
+
+        :raises Invalid: for what is no item, and for a code that there is not
         """
         ...
 

@@ -65,6 +65,7 @@ class HistoryStep:
     :param assignment: to whom the state it leads to was given, and why that was dropped, if it was
     :param on_behalf_of: in whose place the actor acted, who was away
     :param values: that came with it
+    :param item_results: answers to single items of an RFA, as `ItemResultIn` has them
     :param nobody: at that moment nobody who may see it could act in the state it leads to, or answer for a branch of it
     """
 
@@ -88,6 +89,7 @@ class HistoryStep:
     migrated: JsonObject | None = None
     on_behalf_of: Person | None = None
     values: tuple[ChangedValue, ...] = ()
+    item_results: Json = None
     nobody: bool = False
 
 
@@ -196,6 +198,7 @@ def _step(
         on_behalf_of=Person(step.absent.public_id, display_name(step.absent)) if step.absent else None,
         attachments=tuple(files),
         values=values,
+        item_results=details.get("itemResults") or [],
         created_at=step.created_at,
     )
 

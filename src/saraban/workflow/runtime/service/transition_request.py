@@ -2,7 +2,7 @@
 What a client asks of an instance, what is known of the instance while it is decided, and what was done.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id, trace_id
+from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
@@ -23,7 +24,7 @@ from saraban.workflow.language.registers import reserved
 from saraban.workflow.language.review import ANSWER
 from saraban.workflow.language.subject import ItemResult
 from saraban.workflow.runtime.domain import interventions
-from saraban.workflow.runtime.schemas import BranchAnswerIn, TransitionIn
+from saraban.workflow.runtime.schemas import BranchAnswerIn, ItemResultIn, TransitionIn
 from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
 from saraban.workflow.runtime.service.transition_metrics import TakenTransition, TransitionAttempt
 
@@ -89,20 +90,34 @@ class Command:
             if_match,
             order.response_code,
             order.on_behalf_of,
-            tuple(
-                ItemResult(one.public_id, one.response_code, one.comment or None) for one in order.payload.item_results
-            ),
+            _item_results(order.payload.item_results),
         )
 
     @classmethod
     def answering(cls, order: BranchAnswerIn, if_match: frozenset[str] | None = None) -> "Command":
         """Return the command of an answer in a review: its code is the answer, its versions are the branch's."""
         files, version = tuple(order.attachment_public_ids), order.client_version_no
-        return cls(ANSWER, order.comment or None, {}, files, version, if_match, order.answer, order.on_behalf_of)
+        items = _item_results(order.payload.item_results)
+        return cls(ANSWER, order.comment or None, {}, files, version, if_match, order.answer, order.on_behalf_of, items)
 
     @property
     def names_a_version(self) -> bool:
         return self.client_version_no is not None or self.if_match is not None
+
+
+def _item_results(said: Sequence[ItemResultIn]) -> tuple[ItemResult, ...]:
+    return tuple(ItemResult(one.public_id, one.response_code, one.comment or None) for one in said)
+
+
+def item_details(command: Command) -> dict[str, Json]:
+    """Return what a history keeps of answers to single items."""
+    if not command.item_results:
+        return {}
+    said = [
+        {"publicId": str(one.public_id), "responseCode": one.response_code, "comment": one.comment}
+        for one in command.item_results
+    ]
+    return {"itemResults": said}
 
 
 def check_payload(command: Command, held: InstanceState) -> None:
