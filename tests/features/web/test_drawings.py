@@ -1,6 +1,7 @@
 """The registers of drawings in the browser: what is current, what was on a day, one drawing with its history and its links."""
 
 import re
+from html import unescape
 
 import httpx
 import pytest
@@ -204,7 +205,8 @@ class TestForms:
         }
 
         wrong = await browser.post(f"{path}/revisions", data=sent)
-        right = await browser.post(f"{path}/revisions", data=sent | {"label": "1"})
+        right = await browser.post(f"{path}/revisions", data=sent | {"label": "1", "titleEn": ""})
+        newest = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revision"]
 
         page = html_of(wrong)
         assert wrong.status_code == httpx.codes.CONFLICT
@@ -213,6 +215,7 @@ class TestForms:
         assert re.search(r'name="titleEn"[^>]*value="Piles"', page)
         assert f'name="attachment" value="{file}"' in page
         assert (right.status_code, right.headers["location"]) == (303, path)
+        assert (newest["title"], newest["titleEn"]) == ("แปลนฐานราก", None)
         assert "Piles moved" in html_of(await browser.get(path))
         assert "data-dialog" not in html_of(await viewer.get(path)).partition("<main")[2]
         assert (await viewer.post(f"{path}/revisions", data=sent | {"label": "2"})).status_code == httpx.codes.FORBIDDEN
@@ -237,19 +240,35 @@ class TestCorrection:
 
         wrong = html_of(await browser.post(f"{path}/revisions/{one}", data=sent | {"title": ""}))
         right = await browser.post(f"{path}/revisions/{one}", data=sent)
-        stale = html_of(await browser.post(f"{path}/revisions/{one}", data=sent | {"title": "อื่น"}))
-
         assert words in dialog
-        assert given.keys() == {"version", "revision", "date", "title", "titleEn", "statusCode"}
+        assert given.keys() == {"version", "revision", "date", "title", "titleEn", "statusCode", "legacyNumber"}
         assert f'data-reopen="correct-{one}"' in wrong
         assert f'name="attachment" value="{file["attachment"]}"' in wrong
         assert (right.status_code, right.headers["location"]) == (303, path)
         (read,) = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revisions"]
         assert (read["title"], read["titleEn"], read["revisionDate"]) == ("แปลนฐานราก", None, "2026-03-01")
         assert (read["reason"], len(read["attachments"])) == ("Typing error", 1)
-        assert "DRAWING_CHANGED" in stale
         assert "OLD-7" in page
         assert f"correct-{one}" not in html_of(await viewer.get(path))
+
+    async def test_of_what_somebody_has_changed_meanwhile_is_decided_anew(self, sit: Sit, signed_in: SignIn) -> None:
+        desk = await desk_of(signed_in)
+        drawing = await desk.register("admin", "shop", "S-1")
+        one, path = drawing["revision"]["publicId"], f"/drawings/shop/{drawing['publicId']}"
+        browser = await sit("admin", "en")
+        sent = {"revision": one, "version": '"1"', "title": "Piles", "legacyNumber": "OLD-8"}
+        await browser.post(f"{path}/revisions/{one}", data=sent)
+
+        stale = html_of(await browser.post(f"{path}/revisions/{one}", data=sent | {"title": "Pile caps"}))
+        dialog = stale.partition(f'<dialog class="sheet" id="correct-{one}"')[2].partition("</dialog>")[0]
+        offered = {name: unescape(value) for name, value in re.findall(r'name="(\w+)"[^>]*? value="([^"]*)"', dialog)}
+        again = await browser.post(f"{path}/revisions/{one}", data=offered)
+
+        assert f'data-reopen="correct-{one}"' in stale
+        assert "Somebody has changed this drawing" in dialog
+        assert (offered["title"], again.status_code) == ("Pile caps", httpx.codes.SEE_OTHER)
+        (read,) = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revisions"]
+        assert (read["title"], read["legacyNumber"]) == ("Pile caps", "OLD-8")
 
     async def test_adds_only_the_first_files_once_approval_has_been_asked_for(
         self, sit: Sit, signed_in: SignIn

@@ -43,7 +43,10 @@ class _RevisionTexts(Schema):
 
 
 class NewDrawingRevision(_RevisionTexts):
-    """A revision of a drawing; what is left out of a later one is taken over from the current one, files and links excepted."""
+    """
+    A revision of a drawing. Title, English title and status code that are left out of a later one are taken over from the current one;
+    null empties the last two.
+    """
 
     label: RevisionLabel | None = Field(
         None, description="The next one of the register's revision scheme when left out.", examples=["1"]

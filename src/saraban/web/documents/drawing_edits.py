@@ -30,6 +30,7 @@ from saraban.web.shell.forms import (
     form_errors,
     number_or_text,
     submit,
+    text,
     texts,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -126,10 +127,20 @@ async def _edit(
         lists=await drawings.classifications(page.context, session, kind, project_public_id=drawing.project.public_id),
         tags=[*offered, *(one for one in drawing.tags if one not in offered)],
         form=form,
-        etag=str(form.get("version") or version),
+        etag=version_to_send(state, version),
         faults=form_errors(state.error, page.language),
     )
     return page.show(model)
+
+
+def version_to_send(state: FormState, version: str) -> str:
+    """
+    Return by which version a form changes a drawing: the one that was seen when it was opened. Who has been told that the drawing is
+    another one by now decides anew, with what they typed.
+    """
+    if state.error is None or isinstance(state.error, drawings.DrawingChanged):
+        return version
+    return text(state.form, "version") or version
 
 
 def _form_of(drawing: DrawingAnswer) -> FormValues:

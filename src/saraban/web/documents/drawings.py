@@ -35,7 +35,7 @@ from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
-from saraban.web.documents.drawing_edits import MANAGE
+from saraban.web.documents.drawing_edits import MANAGE, version_to_send
 from saraban.web.documents.drawing_forms import derived_from, register_named
 from saraban.web.documents.rfa_items import FIELDS
 from saraban.web.documents.step_form import StepForm, step_form, step_order
@@ -64,7 +64,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/draw
 
 ROWS: Final = 50
 VIEW: Final = "document.view"
-_TEXTS: Final = ("date", "title", "titleEn", "reason", "statusCode")
+_TEXTS: Final = ("date", "title", "titleEn", "reason", "statusCode", "legacyNumber")
 
 
 class DrawingFilters(BaseModel):
@@ -213,7 +213,7 @@ async def _show(
         correction=correction,
         files=uploaded(state.form),
         dialog=_refused_dialog(state, flow.available_actions if flow is not None else ()),
-        etag=version,
+        etag=version_to_send(state, version),
         steps=await drawings.steps_taken(page.context, session, kind, public_id),
         asked=lambda action: step_form(values, state.form, action),
         keys=lambda: str(new_id()),
@@ -225,6 +225,8 @@ async def _show(
 def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
     """Return the dialog that is open again: the one in which something can be put right."""
     action = text(state.form, "action")
+    if isinstance(state.error, drawings.DrawingChanged):
+        return f"correct-{text(state.form, 'revision')}"
     if state.error is None or not state.error.fields or (action and action not in actions):
         return ""
     revision = text(state.form, "revision")
@@ -296,7 +298,7 @@ async def _start_approval(kind: DrawingKind, public_id: UUID, form: SentForm, se
 
 
 async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    given = form.filled("label", *_TEXTS)
+    given = form.filled("label") | {name: form.text(name) for name in _TEXTS if name in form.values}
     lists = {
         "attachmentPublicIds": texts(form.values, "attachment"),
         "derivedFromPublicIds": await derived_from(kind, form, session),

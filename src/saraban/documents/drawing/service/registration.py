@@ -291,7 +291,8 @@ async def revise(
     latest = settings.scheme.latest(row.revision.revision_label for row in history)
     label = new.label or settings.scheme.next_labels(latest)[0]
     settings.scheme.require_next(label, after=latest, pointer="/label")
-    taken_over = {name: getattr(new, name) or getattr(current, name) for name in ("title", "title_en", "status_code")}
+    left_out = {"title_en", "status_code"} - new.model_fields_set | ({"title"} if new.title is None else set())
+    taken_over = {name: getattr(current, name) for name in left_out}
     period = next_period(before.period, at=ctx.now)
     current.is_current, current.current_until = None, period.since
     await session.flush()  # before the next one is current: one may be at a time
