@@ -22,7 +22,6 @@ from saraban.projects.models import (
     ContractDrawingSubCategory,
     Discipline,
 )
-from saraban.workflow.runtime.models import WorkflowInstance
 
 
 class RegisteredDrawing(NamedTuple):
@@ -158,11 +157,6 @@ async def current_revisions(
         .where(tables.revision.is_current == sa.true())
     )
     return (await session.scalars(statement)).all()
-
-
-async def has_workflows(session: AsyncSession, entity_type: str) -> bool:
-    instance = sa.select(WorkflowInstance.id).where(WorkflowInstance.entity_type == entity_type)
-    return await session.scalar(instance.limit(1)) is not None
 
 
 async def insert_drawings(

@@ -230,6 +230,11 @@ async def states(
     )
 
 
+async def any_approvals(session: AsyncSession, kind: DrawingKind) -> bool:
+    """Return whether a revision of this register ever went through a workflow of its own."""
+    return await workflow.has_instances(session, entity_type=entity_type(kind))
+
+
 async def unfinished_approvals(session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]) -> set[UUID]:
     """Return which revisions have a workflow of their own that has not come to its end, whatever the register says by now."""
     ids = {str(one): one for one in public_ids}

@@ -170,7 +170,7 @@ class RegisterImport:
         self._settings = await projects.drawing_settings(session, project_id=project.id, register=self.kind.path)
         self._first_label = self._settings.scheme.next_labels(None)[0]
         self._has_workflows = self.kind in approval.KINDS and (
-            self._settings.own_workflow or await repository.has_workflows(session, approval.entity_type(self.kind))
+            self._settings.own_workflow or await approval.any_approvals(session, self.kind)
         )
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)

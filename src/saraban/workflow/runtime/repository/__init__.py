@@ -129,6 +129,11 @@ async def instances_of(
     return {row.entity_id: row for row in found}
 
 
+async def has_instances(session: AsyncSession, entity_type: str) -> bool:
+    instance = sa.select(WorkflowInstance.id).where(WorkflowInstance.entity_type == entity_type)
+    return await session.scalar(instance.limit(1)) is not None
+
+
 async def compare_and_set(
     session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]
 ) -> bool:
