@@ -117,13 +117,10 @@ class ItemResultIn(Schema):
     comment: Annotated[str, SingleLine(500)] | None = Field(None, examples=["แก้ระดับท้องคาน"])
 
 
-ItemResults = Annotated[list[ItemResultIn], Field(max_length=500)]
-
-
 class BranchPayload(Schema):
     """The answers to single items of an RFA: each item keeps the last one that anybody gave."""
 
-    item_results: ItemResults = Field(default_factory=list)
+    item_results: Annotated[list[ItemResultIn], Field(max_length=500)] = Field(default_factory=list)
 
 
 class BranchAnswerIn(Schema):
@@ -278,15 +275,13 @@ class WorkflowItem(Schema, Generic[T]):
         return cls(data=data, workflow=None if envelope is None else WorkflowOut.model_validate(envelope))
 
 
-class TransitionPayload(Schema):
+class TransitionPayload(BranchPayload):
     """
     Values of the workflow by their names, and the answers to single items, which are no values and are kept with the items. Items
     without an answer get that of the whole when the RFA has its final one.
     """
 
     model_config = ConfigDict(extra="allow")
-
-    item_results: ItemResults = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _keepable(self) -> Self:
