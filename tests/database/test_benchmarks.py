@@ -502,12 +502,13 @@ async def test_drawings_are_shown_to_who_is_meant_to_see_them(
     monkeypatch.setattr(drawings, "ASKED", 2)
     await drawings.fill(db, 2_000)
 
-    now, then = await drawings.measured(db)
+    now, past = await drawings.measured(db)
 
-    assert {reader: len(times) for reader, times in (now | then).items()} == dict.fromkeys(drawings.READERS, 2)
+    for measured in (now, *past.values()):
+        assert {reader: len(times) for reader, times in measured.items()} == dict.fromkeys(drawings.READERS, 2)
+    asked = await drawings.searches(db)
     async with db.reading() as session:
-        found = [
-            len(await register_rows.find_places(session, SHOP, search, limit=2_000))
-            for search in (await drawings.searches(db)).values()
-        ]
+        found = [len(await register_rows.find_places(session, SHOP, one, limit=2_000)) for one in asked.values()]
+        early = replace(asked["all"], moment=drawings.EARLY)
+        assert len(await register_rows.find_places(session, SHOP, early, limit=2_000)) == 2
     assert [found[0] > found[1] > found[2] >= found[3], found[3]] == [True, 0]
