@@ -85,6 +85,7 @@ STEPS = [
     "0067",
     "0068",
     "0069",
+    "0070",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

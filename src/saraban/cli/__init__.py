@@ -31,7 +31,7 @@ SARABAN_LANG=th changes the language of messages.
 
 Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed,
 5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify`, `audit verify`
-and `document reach verify` 1 is a finding and 2 that it could not tell.
+and `document reach verify` and `search verify` 1 is a finding and 2 that it could not tell.
 """,
 )
 
@@ -45,7 +45,7 @@ COMMANDS = ("serve", "worker", "setup", "migrate")
 MASTER = ("organization", "contract")  # lists of `master` that have a noun of their own
 GROUPS = (
     *("demo", "user", "role", "project", *MASTER, "master"),
-    *("document", "number", "workflow", "events", "webhook", "audit"),
+    *("document", "search", "number", "workflow", "events", "webhook", "audit"),
 )
 
 for name in COMMANDS:

@@ -11,6 +11,8 @@ from saraban.documents.core.repository.reach import (
 )
 from saraban.documents.core.repository.register_filters import register_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
+from saraban.documents.core.repository.search import queue as queue_search
+from saraban.documents.core.repository.search import queue_keys as queue_search_keys
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
 from saraban.documents.core.service.creation import RENUMBERS, create, renumber
@@ -58,7 +60,7 @@ from saraban.documents.core.service.queries import (
     visible,
 )
 from saraban.documents.core.service.reach_check import ReachDifference, compare_reach
-from saraban.documents.core.service.registers import CountedPage, KindRegister, read_page
+from saraban.documents.core.service.registers import CountedPage, KindRegister, home_of, places_of, read_page
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.documents.core.service.revisions import (
     NoDraftRevision,
@@ -111,6 +113,7 @@ __all__ = [
     "file_answer",
     "history",
     "hold_current",
+    "home_of",
     "ids_of",
     "known_to",
     "list_revisions",
@@ -120,7 +123,10 @@ __all__ = [
     "pending_documents",
     "permitted_actions",
     "person",
+    "places_of",
     "plan_of",
+    "queue_search",
+    "queue_search_keys",
     "reach_of_documents",
     "reach_of_sheets",
     "read",

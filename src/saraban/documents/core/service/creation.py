@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.documents.core.repository import search
 from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, hold_current, queue_begin
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, UnnumberedDraft
 from saraban.identity.domain.context import RequestContext, Scope
@@ -134,4 +135,5 @@ async def _change_number(
         ),
     )
     await kind.change_number(session, row, issued, now=ctx.now)
+    search.queue(pipeline, int(kind.rules.register), [row.public_id])
     session.expire_all()

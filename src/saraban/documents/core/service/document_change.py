@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.domain import KindRules
-from saraban.documents.core.repository import writes
+from saraban.documents.core.repository import search, writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
@@ -145,6 +145,7 @@ async def queue_begin(
     event, entry = _told(ctx, kind, act, written)
     events.queue(pipeline, [event])
     audit.queue(pipeline, [(ctx, entry)])
+    search.queue(pipeline, int(kind.rules.register), [written.public_id])
 
 
 async def record(
@@ -167,6 +168,9 @@ async def record(
     event, entry = _told(ctx, kind, act, row, details=details, audited=audited, notify=notify)
     await events.record(session, event)
     await audit.record(ctx, session, entry)
+    pipeline = Pipeline(session)
+    search.queue(pipeline, int(kind.rules.register), [row.public_id])
+    await pipeline.send()
 
 
 def _told(

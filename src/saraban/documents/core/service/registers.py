@@ -88,11 +88,24 @@ class KindRegister:
 
     @property
     def home(self) -> dict[str, list[int]]:
-        if self.reach is None or self.reach.everything:
-            return {}
-        names = ("organizations", "contracts", "member_of")
-        # Nothing is in an empty list, and what is not in one is unknown to a database that is given NULL for it.
-        return {f"home_{name}": sorted(getattr(self.reach, name)) or [register_filters.NOBODY] for name in names}
+        return {} if self.reach is None else home_of(self.reach)
+
+
+def home_of(reach: Reach) -> dict[str, list[int]]:
+    """Return what a reader is at home in, by the names of the conditions of `repository.registers`; nothing for who sees all."""
+    if reach.everything:
+        return {}
+    names = ("organizations", "contracts", "member_of")
+    # Nothing is in an empty list, and what is not in one is unknown to a database that is given NULL for it.
+    return {f"home_{name}": sorted(getattr(reach, name)) or [register_filters.NOBODY] for name in names}
+
+
+async def places_of(session: AsyncSession, reach: Reach, *, project: UUID | None) -> Places:
+    """Return where documents may be that a reader is shown, in one project or in all."""
+    projects, contracts = await fetch_each(
+        session, register_filters.projects(project), register_filters.contracts(reach)
+    )
+    return Places(projects, {} if reach.everything else contracts)
 
 
 async def read_page(

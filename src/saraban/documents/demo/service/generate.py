@@ -15,7 +15,9 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core import service as core
 from saraban.documents.core.domain import VIEW
+from saraban.documents.core.models import Document
 from saraban.documents.demo import repository
 from saraban.documents.demo.domain import DemoAction, DemoDocument, DemoRegister
 from saraban.documents.demo.domain.mix import (
@@ -34,6 +36,7 @@ from saraban.documents.demo.service.copies import CarriedDocument, CopiedDocumen
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
+from saraban.kit.db import table_of
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
@@ -399,5 +402,6 @@ async def _write_once(run: GenerationRun, batch: Sequence[CopiedDocument], sessi
         written = [one.keys[0] for one in batch if one.where is where]
         if written:
             kind.index.renew(pipeline, documents=written)
+            await core.queue_search_keys(session, int(kind.rules.register), table_of(Document), written)
     await pipeline.send()
     return True

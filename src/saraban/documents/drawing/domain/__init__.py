@@ -23,6 +23,7 @@ class DrawingKind:
     :param path: its word in addresses, in settings and in the audit trail: `drawings/shop`
     :param derives_from: path of the register whose drawings or revisions a revision refers to
     :param whole: others refer to a drawing of it, and not to one of its revisions
+    :param searched_as: the kind by which search knows it, never given to another one
     """
 
     path: str
@@ -30,6 +31,7 @@ class DrawingKind:
     plural: Text
     derives_from: str | None = None
     whole: bool = False
+    searched_as: int = 11
 
     @property
     def entity_type(self) -> str:
@@ -40,9 +42,15 @@ class DrawingKind:
 CONTRACT: Final = DrawingKind(
     "contract", Text("แบบคู่สัญญา", "contract drawing"), Text("แบบคู่สัญญา", "Contract drawings"), whole=True
 )
-SHOP: Final = DrawingKind("shop", Text("แบบขยาย", "shop drawing"), Text("แบบขยาย", "Shop drawings"), "contract")
+SHOP: Final = DrawingKind(
+    "shop", Text("แบบขยาย", "shop drawing"), Text("แบบขยาย", "Shop drawings"), "contract", searched_as=12
+)
 ASBUILT: Final = DrawingKind(
-    "asbuilt", Text("แบบก่อสร้างจริง", "as-built drawing"), Text("แบบก่อสร้างจริง", "As-built drawings"), "shop"
+    "asbuilt",
+    Text("แบบก่อสร้างจริง", "as-built drawing"),
+    Text("แบบก่อสร้างจริง", "As-built drawings"),
+    "shop",
+    searched_as=13,
 )
 KINDS: Final[Mapping[str, DrawingKind]] = {kind.path: kind for kind in (CONTRACT, SHOP, ASBUILT)}
 

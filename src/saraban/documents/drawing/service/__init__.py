@@ -43,6 +43,7 @@ from saraban.documents.drawing.service.registers import (
     open_tags,
     read,
     read_by_revision,
+    readers_of,
     reads_file,
     steps_taken,
 )
@@ -122,6 +123,7 @@ __all__ = [
     "read",
     "read_by_revision",
     "read_import",
+    "readers_of",
     "reads_file",
     "register",
     "replace_carried",

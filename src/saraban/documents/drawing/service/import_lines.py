@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.core import service as core
 from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.domain.register_import import (
     LISTS,
@@ -37,6 +38,7 @@ from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import MISSING, READY, REFUSED, cell_text
 from saraban.imports.service import Cells
+from saraban.kit.db import table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
@@ -453,14 +455,13 @@ class RegisterImport:
         if rows.ended and self.kind in approval.KINDS:
             await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
         of_drawing = tables_of(self.kind).drawing.key
-        await repository.insert_revisions(
-            session,
-            self.kind,
-            [
-                {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
-                for drawing, row in rows.revisions
-            ],
-        )
+        written = [
+            {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
+            for drawing, row in rows.revisions
+        ]
+        await repository.insert_revisions(session, self.kind, written)
+        heads = table_of(tables_of(self.kind).head)
+        await core.queue_search_keys(session, self.kind.searched_as, heads, {row[of_drawing] for row in written})
 
     async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:
         """Print the numbers that print the revision for each revision that is added, in their order."""

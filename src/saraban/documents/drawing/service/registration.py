@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.audit.service import AuditEntry
+from saraban.documents.core import service as core
 from saraban.documents.core.domain import field_changes
 from saraban.documents.core.service.kind import DocumentServices
 from saraban.documents.drawing.domain import CREATE, REVISE, CurrentPeriod, DrawingKind, next_period
@@ -483,3 +484,6 @@ async def _record(
 ) -> None:
     entry = AuditEntry(f"{kind.entity_type}.{verb}", kind.entity_type, str(public_id), details)
     await audit.record(ctx, session, entry)
+    pipeline = Pipeline(session)
+    core.queue_search(pipeline, kind.searched_as, [public_id])
+    await pipeline.send()

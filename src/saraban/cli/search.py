@@ -1,0 +1,76 @@
+"""
+`saraban search verify | rebuild`: whether search finds everything by what it says.
+
+`verify` ends with 0 for in order, 1 for a difference, 2 for could not tell.
+"""
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from saraban.cli.output import progress_bar, say, tell, verification_failure, with_system
+
+if TYPE_CHECKING:
+    from saraban.bootstrap import System
+
+DIFFERS = 1
+
+group = typer.Typer(no_args_is_help=True, help="The index of search: compare it with what was written, make it anew.")
+
+
+@group.command()
+def verify() -> None:
+    """Compare the index with documents, circulations and drawings; people may work meanwhile.
+
+    Exit code 0 when everything is found by what it says, 1 when something is not (each is named), 2 when it cannot tell.
+
+    Example: `saraban search verify`
+    """
+
+    async def work(system: "System") -> int:
+        from saraban.search.service.indexing import compare
+
+        found = 0
+        async for one in compare(system.db):
+            found += 1
+            path = one.kind.path
+            sys.stderr.write(say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {path} {one.number}: differs\n"))
+        return found
+
+    with verification_failure():
+        found = with_system(work)
+    if found:
+        tell(
+            f"ดัชนีค้นหาไม่ตรง {found:,} รายการ แก้ด้วย `saraban search rebuild`",
+            f"The index of search differs from {found:,} of them. `saraban search rebuild` mends it.",
+        )
+        raise typer.Exit(DIFFERS)
+    tell("ดัชนีค้นหาตรงกันทั้งหมด", "The index of search agrees with everything.")
+
+
+@group.command()
+def rebuild() -> None:
+    """Make the index of search anew.
+
+    People may work meanwhile, and find less until it is done. It may be broken off: a running worker goes on with the rest.
+
+    Example: `saraban search rebuild`
+    """
+
+    async def work(system: "System") -> int:
+        from saraban.search.service import indexing
+
+        total = 0
+        with progress_bar("รายการ", "entries") as bar:
+
+            def progress(left: int) -> None:
+                nonlocal total
+                total = max(total, left)
+                bar(completed=total - left, total=total)
+
+            await indexing.rebuild(system.db, progress=progress)
+        return total
+
+    with_system(work)
+    tell("สร้างดัชนีค้นหาใหม่แล้ว", "The index of search has been made anew.")

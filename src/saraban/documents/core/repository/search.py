@@ -1,0 +1,28 @@
+"""The queue by which search learns what was written."""
+
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.models import SearchPending
+from saraban.kit.db import table_of
+from saraban.kit.pipeline import Pipeline
+
+_table = table_of(SearchPending)
+
+
+def queue(pipeline: Pipeline, kind: int, public_ids: Iterable[UUID]) -> None:
+    """
+    Have search read these anew, once the pipeline is sent and its transaction has ended.
+
+    :param kind: as `SearchPending` has it
+    """
+    pipeline.insert(_table, [{"kind": kind, "head_uuid": one} for one in public_ids])
+
+
+async def queue_keys(session: AsyncSession, kind: int, heads: sa.Table, keys: Collection[int]) -> None:
+    """Do the same with many by their keys."""
+    found = sa.select(sa.literal(kind), heads.c.uuid).where(heads.c.id.in_(keys)).order_by(heads.c.id)
+    await session.execute(sa.insert(_table).from_select(["kind", "head_uuid"], found))

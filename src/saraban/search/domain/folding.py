@@ -1,0 +1,58 @@
+"""One form for what people take for the same text, and the way back from a place in it to the text as it was written."""
+
+import re
+import unicodedata
+from typing import Final
+
+from saraban.kit.text import fold as one_spelling
+
+_THAI_DIGITS: Final = {ord("๐") + digit: str(digit) for digit in range(10)}
+# Typed alike and stored in either order, or as two characters that look like one.
+_TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4b][\u0e31\u0e34-\u0e3a\u0e47]")
+_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4b]{2,}")
+_SARA_AM: Final = re.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32")
+_UNSEEN: Final = re.compile(
+    "[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
+_SPACE: Final = re.compile(r"\s+")
+_SEPARATORS: Final = re.compile(r"[^\w]|_")
+# What is folded alone gives the same as folded in its text: a letter with its marks, doubled sara e, or a gap.
+_CLUSTER: Final = re.compile(
+    "(?:[\u0e40]{2}|\\s[\\s\u200b-\u200f\u2060-\u2064\ufeff]*|.)[\u0300-\u036f\u0e31-\u0e3a\u0e47-\u0e4e]*", re.DOTALL
+)
+
+
+def fold(text: str) -> str:
+    """
+    Return the form in which texts are compared: NFC, sara am joined, marks in one order, Thai digits as Arabic ones, no case, and
+    one space for each gap. Two texts that look alike have the same.
+    """
+    folded = _UNSEEN.sub("", one_spelling(text)).casefold().translate(_THAI_DIGITS).replace("\u0e40\u0e40", "\u0e41")
+    if _TONE_BEFORE_VOWEL.search(folded):
+        folded = _MARKS.sub(_vowels_first, folded)
+    return _SPACE.sub(" ", _SARA_AM.sub("\\1\u0e33", folded))
+
+
+def _vowels_first(marks: re.Match[str]) -> str:
+    return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4b"))
+
+
+def joined(number: str) -> str:
+    """Return a folded number without its separators, as people type it who do not remember them."""
+    return _SEPARATORS.sub("", number)
+
+
+def fold_with_places(text: str) -> tuple[str, list[int]]:
+    """Return the folded text, and for each of its characters where in `text` begins what it was made of."""
+    folded: list[str] = []
+    places: list[int] = []
+    for found in _CLUSTER.finditer(text):
+        piece = fold(found[0])
+        folded.append(piece)
+        places += [found.start()] * len(piece)
+    return "".join(folded), places
+
+
+def has_letters(word: str) -> bool:
+    """Whether there is more to a word than marks that stand on something."""
+    return any(unicodedata.category(character)[0] in "LNPS" for character in word)

@@ -1,0 +1,99 @@
+"""
+The index of search, as rows hold it: for each three characters that follow one another, the entries whose text has them.
+
+Entries have numbers, and 65,536 of them make a chunk. A posting holds those of one chunk: their places in it, two bytes each, or
+a bitmap where that is shorter. It may name entries that have the characters no more: whoever searches compares the texts.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial, reduce
+from operator import and_, or_
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    Places = array[int]  # of 16 bits, in order, each once
+else:
+    Places = array
+
+CHUNK: Final = 65_536
+GRAM: Final = 3
+END: Final = "\n"  # of each part of a text
+_BITMAP: Final = CHUNK // 8  # bytes
+_DENSE: Final = _BITMAP // 2  # places that take as many bytes
+
+
+def grams(text: str) -> set[str]:
+    """Return each three characters that a word can have in common with a text whose parts end with `END`."""
+    found: set[str] = set()
+    for part in text.split(END):
+        said = part + END
+        found.update([said[place : place + GRAM] for place in range(len(said) - GRAM + 1)])
+    return found
+
+
+def grams_of_word(word: str) -> set[str]:
+    return {word[place : place + GRAM] for place in range(len(word) - GRAM + 1)}
+
+
+def by_gram(texts: Mapping[int, str]) -> dict[str, Places]:
+    """Return the places of entries by what their texts have, in order, of one chunk."""
+    found: dict[str, Places] = defaultdict(partial(array, "H"))
+    for place in sorted(texts):
+        for gram in grams(texts[place]):
+            found[gram].append(place)
+    return found
+
+
+def packed(places: Places) -> bytes:
+    """:param places: in order, each once"""
+    if len(places) < _DENSE:
+        return places.tobytes()
+    return _bitmap(places)
+
+
+def _bitmap(places: Sequence[int]) -> bytes:
+    found = bytearray(_BITMAP)
+    for place in places:
+        found[place >> 3] |= 1 << (place & 7)
+    return bytes(found)
+
+
+def merged(posting: bytes, places: Places) -> bytes:
+    """Return a posting with more places in it."""
+    if len(posting) == _BITMAP:
+        return (int.from_bytes(posting, "little") | int.from_bytes(_bitmap(places), "little")).to_bytes(
+            _BITMAP, "little"
+        )
+    held = array("H", posting)
+    if not held or places[0] > held[-1]:
+        held.extend(places)
+        return packed(held)
+    return packed(array("H", sorted({*held, *places})))
+
+
+def size(posting_bytes: int) -> int:
+    """Return how many entries a posting of so many bytes has; of a bitmap at least."""
+    return posting_bytes // 2
+
+
+def bits(posting: bytes) -> int:
+    """Return a posting as a number, one bit for each place."""
+    return int.from_bytes(posting if len(posting) == _BITMAP else _bitmap(array("H", posting)), "little")
+
+
+def in_all(postings: Collection[bytes]) -> int:
+    return reduce(and_, map(bits, postings))
+
+
+def in_any(postings: Collection[bytes]) -> int:
+    return reduce(or_, map(bits, postings), 0)
+
+
+def newest_first(found: int) -> Iterator[int]:
+    """Give the places of a number of bits, the last one first."""
+    while found:
+        place = found.bit_length() - 1
+        yield place
+        found ^= 1 << place

@@ -1,0 +1,132 @@
+"""What somebody typed into the search box, taken apart: words, phrases, what shall not be there, and conditions like `from:คคง.`."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Final
+
+from saraban.kit.errors import Invalid, invalid
+from saraban.kit.text import control_character
+from saraban.search.domain.folding import fold, has_letters
+
+LONGEST: Final = 500  # characters of a query
+MOST_WORDS: Final = 12
+SHORTEST: Final = 2  # characters of a word
+
+CONDITIONS: Final[Mapping[str, str]] = {
+    **{name: name for name in ("from", "to", "type", "status", "due", "number")},
+    "จาก": "from",
+    "ถึง": "to",
+    "ประเภท": "type",
+    "สถานะ": "status",
+    "กำหนด": "due",
+    "เลขที่": "number",
+}
+_PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
+_DAYS: Final = re.compile(r"([<>]?)(\d{1,4})d")
+_DATE: Final = re.compile(r"([<>]?)(\d{4})-(\d{1,2})-(\d{1,2})")
+_BUDDHIST_ERA: Final = 543
+
+
+@dataclass(frozen=True, slots=True)
+class DueRange:
+    """Days between which something is due, both included; None where there is no end."""
+
+    first: date | None = None
+    last: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """
+    :param words: folded; each is found inside what is searched
+    :param conditions: by `from`, `to`, `type`, `status` and `number`, what was typed behind it, folded; each of several must hold
+    """
+
+    words: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    due: DueRange | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.words or self.conditions or self.due)
+
+
+def parse(text: str, *, today: date) -> SearchQuery:
+    """
+    Read what was typed. A colon behind another word than a condition's is part of the word.
+
+    :param today: what `due:<7d` counts from
+    :raises Invalid: for what nothing can be found by, naming `query:q`
+    """
+    if len(text) > LONGEST:
+        raise _refused("too_long", f"คำค้นยาวเกิน {LONGEST} ตัวอักษร", f"A query has at most {LONGEST} characters.")
+    if control_character(text, multiline=True) is not None:
+        raise _refused("control_character", "มีอักขระที่มองไม่เห็น", "It has a character that cannot be seen.")
+    words: list[str] = []
+    excluded: list[str] = []
+    conditions: dict[str, tuple[str, ...]] = {}
+    due: DueRange | None = None
+    for minus, prefix, part, phrase in _PART.findall(text):
+        name = CONDITIONS.get(prefix.lower())
+        word = _word(phrase if part.startswith('"') else part, prefix if name is None else "")
+        if not word:
+            continue
+        if name == "due":
+            due = _due(word, today)
+        elif name is not None:
+            conditions[name] = (*conditions.get(name, ()), word)
+        elif minus:
+            excluded.append(word)
+        else:
+            words.append(word)
+    found = SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due)
+    _check(found)
+    return found
+
+
+def _word(part: str, prefix: str) -> str:
+    return fold(f"{prefix}:{part}" if prefix else part).strip()
+
+
+def _check(query: SearchQuery) -> None:
+    if len(query.words) + len(query.excluded) > MOST_WORDS:
+        raise _refused("too_many", f"ค้นได้ไม่เกิน {MOST_WORDS} คำ", f"A search takes at most {MOST_WORDS} words.")
+    for word in query.words + query.excluded:
+        if len(word) < SHORTEST or not has_letters(word):
+            raise _refused(
+                "too_short",
+                f"แต่ละคำต้องมีอย่างน้อย {SHORTEST} ตัวอักษร",
+                f"Each word has at least {SHORTEST} letters or digits.",
+            )
+    if query.is_empty:
+        raise _refused("nothing_sought", "ระบุสิ่งที่ต้องการค้นหา", "Say what is to be found.")
+
+
+def _due(word: str, today: date) -> DueRange:
+    """
+    :raises Invalid: for what is neither a number of days (`<7d`) nor a date (`>2026-11-30`, `<2569-12-01`)
+    """
+    if days := _DAYS.fullmatch(word):
+        sign, day = days[1], today + timedelta(days=int(days[2]))
+    elif given := _DATE.fullmatch(word):
+        year = int(given[2]) - (_BUDDHIST_ERA if int(given[2]) > 2400 else 0)
+        try:
+            sign, day = given[1], date(year, int(given[3]), int(given[4]))
+        except ValueError:
+            raise _not_due() from None
+    else:
+        raise _not_due()
+    return {"<": DueRange(None, day), ">": DueRange(day, None)}.get(sign, DueRange(day, day))
+
+
+def _not_due() -> Invalid:
+    return _refused(
+        "due", "เขียนกำหนดเป็น due:<7d หรือ due:<2569-12-31", "Write a due date as due:<7d or due:<2026-12-31."
+    )
+
+
+def _refused(code: str, th: str, en: str) -> Invalid:
+    return invalid("query:q", code, th, en)

@@ -1,0 +1,194 @@
+"""Rows of the index: what waits for it, the entries with their texts, and the postings that lead to those."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.models import SearchPending
+from saraban.kit.db import table_of
+from saraban.search.domain import postings
+from saraban.search.domain.kinds import SearchKind
+from saraban.search.models import SearchEntry, SearchIndex, SearchPosting
+from saraban.search.repository.texts import everything, heads_of
+
+T = TypeVar("T")
+_AT_ONCE: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
+_entries, _pending = table_of(SearchEntry), table_of(SearchPending)
+# Both databases know it; SQLAlchemy has no word for it.
+_REPLACE: Final = sa.text(
+    "REPLACE INTO search_postings (gram, chunk, entries, places) VALUES (:gram, :chunk, :entries, :places)"
+)
+
+WAITS: Final = sa.or_(
+    sa.select(_pending.c.id).limit(1).scalar_subquery().is_not(None),
+    sa.select(_entries.c.id).where(_entries.c.is_posted == sa.false()).limit(1).scalar_subquery().is_not(None),
+)
+
+
+class EntryText(NamedTuple):
+    """Folded."""
+
+    head_id: int
+    revision_id: int
+    number: str
+    text: str
+
+
+async def hold(session: AsyncSession) -> None:
+    """Let nobody else write to the index until the transaction ends."""
+    await session.execute(sa.select(SearchIndex.id).with_for_update())
+
+
+async def pending(session: AsyncSession, *, most: int) -> tuple[list[int], dict[SearchKind, set[UUID]]]:
+    """Return keys of the rows that wait longest, and what they name."""
+    rows = await session.execute(sa.select(_pending).order_by(_pending.c.id).limit(most))
+    keys, named = [], defaultdict(set)
+    for key, kind, public_id in rows:
+        keys.append(key)
+        named[SearchKind(kind)].add(public_id)
+    return keys, named
+
+
+async def settle(session: AsyncSession, keys: Sequence[int]) -> None:
+    for some in _slices(keys):
+        await session.execute(sa.delete(_pending).where(_pending.c.id.in_(some)))
+
+
+async def write(session: AsyncSession, kind: SearchKind, heads: Collection[int], texts: Sequence[EntryText]) -> None:
+    """Make the entries of these heads say this, and take away those that are not among it."""
+    there = {(row.head_id, row.revision_id): row for row in await entries_of(session, kind, heads)}
+    wanted = {(one.head_id, one.revision_id): one for one in texts}
+    new = [one for key, one in wanted.items() if key not in there]
+    if new:
+        rows = [{"kind": int(kind), "is_posted": False, **one._asdict()} for one in new]
+        await session.execute(sa.insert(_entries), rows)
+    for key, row in there.items():
+        one = wanted.get(key)
+        if one is None:
+            await session.execute(sa.delete(_entries).where(_entries.c.id == row.id))
+        elif (row.number, row.text) != (one.number, one.text):
+            values = {"number": one.number, "text": one.text, "is_posted": False}
+            await session.execute(sa.update(_entries).where(_entries.c.id == row.id).values(values))
+
+
+async def entries_of(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Any]:
+    """Return entries with their texts; also those that should not be there any more."""
+    found: list[Any] = []
+    for some in _slices(sorted(heads)):
+        statement = sa.select(_entries).where(_entries.c.kind == int(kind), _entries.c.head_id.in_(some))
+        found += await session.execute(statement)
+    return found
+
+
+async def unposted(session: AsyncSession, *, most: int) -> dict[int, str]:
+    """Return what the index does not lead to yet, by key, with all that is said of it."""
+    statement = (
+        sa.select(_entries.c.id, _entries.c.number, _entries.c.text)
+        .where(_entries.c.is_posted == sa.false())
+        .order_by(_entries.c.id)
+        .limit(most)
+    )
+    return {key: number + text for key, number, text in await session.execute(statement)}
+
+
+async def post(session: AsyncSession, texts: Mapping[int, str]) -> None:
+    """Have the index lead to these entries."""
+    by_chunk: dict[int, dict[int, str]] = defaultdict(dict)
+    for key, text in texts.items():
+        by_chunk[key // postings.CHUNK][key % postings.CHUNK] = text
+    for chunk, places in by_chunk.items():
+        await _post(session, chunk, postings.by_gram(places))
+    for some in _slices(sorted(texts)):
+        await session.execute(sa.update(_entries).where(_entries.c.id.in_(some)).values(is_posted=True))
+
+
+async def _post(session: AsyncSession, chunk: int, places: Mapping[str, postings.Places]) -> None:
+    table = table_of(SearchPosting).c
+    for grams in _slices(sorted(places)):
+        there = sa.select(table.gram, table.places).where(table.chunk == chunk, table.gram.in_(grams))
+        held = {gram: bytes(found) for gram, found in await session.execute(there)}
+        rows = []
+        for gram in grams:
+            found = postings.merged(held[gram], places[gram]) if gram in held else postings.packed(places[gram])
+            rows.append({"gram": gram, "chunk": chunk, "entries": postings.size(len(found)), "places": found})
+        await session.execute(_REPLACE, rows)
+
+
+async def begin_anew(session: AsyncSession) -> None:
+    """Empty the index, and queue all that can be found."""
+    for table in (_pending, _entries, table_of(SearchPosting)):
+        await session.execute(sa.delete(table))
+    await session.execute(sa.insert(_pending).from_select(["kind", "head_uuid"], everything()))
+
+
+async def waiting(session: AsyncSession) -> int:
+    """Return how much the index does not lead to yet."""
+    counts = [sa.select(sa.func.count()).select_from(_pending)]
+    counts.append(sa.select(sa.func.count()).select_from(_entries).where(_entries.c.is_posted == sa.false()))
+    return sum([await session.scalar(one) or 0 for one in counts])
+
+
+async def waiting_heads(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> set[int]:
+    """Return which of these wait for the index."""
+    table = table_of(heads_of(kind)).c
+    statement = sa.select(table.id).join(
+        _pending, sa.and_(_pending.c.head_uuid == table.uuid, _pending.c.kind == int(kind))
+    )
+    return set(await session.scalars(statement.where(table.id.in_(heads))))
+
+
+async def not_led_to(session: AsyncSession, texts: Mapping[int, str]) -> set[int]:
+    """Return which entries the postings leave out somewhere."""
+    by_chunk: dict[int, dict[int, str]] = defaultdict(dict)
+    for key, text in texts.items():
+        by_chunk[key // postings.CHUNK][key % postings.CHUNK] = text
+    lost = set()
+    for chunk, places in by_chunk.items():
+        wanted = postings.by_gram(places)
+        found = await read(session, chunk, wanted)
+        for gram, those in wanted.items():
+            held = postings.bits(found[gram]) if gram in found else 0
+            lost |= {chunk * postings.CHUNK + place for place in those if not held >> place & 1}
+    return lost
+
+
+async def sizes(session: AsyncSession, grams: Collection[str]) -> dict[int, dict[str, int]]:
+    """Return how many entries have these characters, by chunk."""
+    table = table_of(SearchPosting).c
+    found: dict[int, dict[str, int]] = defaultdict(dict)
+    for some in _slices(sorted(grams)):
+        statement = sa.select(table.chunk, table.gram, table.entries).where(table.gram.in_(some))
+        for chunk, gram, entries in await session.execute(statement):
+            found[chunk][gram] = entries
+    return found
+
+
+async def beginning(session: AsyncSession, start: str) -> dict[int, list[str]]:
+    """Return what begins with two characters, by chunk."""
+    table = table_of(SearchPosting).c
+    found: dict[int, list[str]] = defaultdict(list)
+    after = start[:-1] + chr(ord(start[-1]) + 1)
+    statement = sa.select(table.chunk, table.gram).where(table.gram >= start, table.gram < after)
+    for chunk, gram in await session.execute(statement):
+        found[chunk].append(gram)
+    return found
+
+
+async def read(session: AsyncSession, chunk: int, grams: Collection[str]) -> dict[str, bytes]:
+    table = table_of(SearchPosting).c
+    found: dict[str, bytes] = {}
+    for some in _slices(sorted(grams)):
+        statement = sa.select(table.gram, table.places).where(table.chunk == chunk, table.gram.in_(some))
+        found |= {gram: bytes(places) for gram, places in await session.execute(statement)}
+    return found
+
+
+def _slices(values: Sequence[T]) -> Iterator[list[T]]:
+    left = iter(values)
+    while some := list(islice(left, _AT_ONCE)):
+        yield some

@@ -1,0 +1,260 @@
+"""
+Which entries a reader may see and is looking for. What somebody may see is asked with every statement, of the rows that the lists
+are read from: a right that changes counts at once.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.core.domain import NO_DUE, ReaderKind
+from saraban.documents.core.domain.registers import ReaderKey
+from saraban.documents.core.models import DocumentReach, DocumentRecipient
+from saraban.documents.drawing.domain import Audience
+from saraban.kit.db import AnySelect, table_of
+from saraban.search.domain.kinds import DRAWINGS, SearchKind
+from saraban.search.models import SearchEntry
+from saraban.search.repository.texts import heads_of
+
+Condition = sa.ColumnElement[bool]
+_reach, _entry = table_of(DocumentReach), table_of(SearchEntry)
+_SHEETS: Final = int(SearchKind.CIRCULATION)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReader:
+    """
+    What somebody may see, by keys.
+
+    :param documents: keys of `document_reach`, and `circulations` those of sheets
+    :param home: as `KindRegister.home` has it; empty for who sees everything
+    :param drawings: by project, the audiences of the reader; None for who reads the whole project
+    """
+
+    documents: Sequence[ReaderKey]
+    circulations: Sequence[ReaderKey]
+    home: Mapping[str, Sequence[int]]
+    drawings: Mapping[int, Sequence[Audience] | None]
+
+    @property
+    def kinds(self) -> set[SearchKind]:
+        """What there can be anything of for the reader."""
+        found = set(DRAWINGS) if self.drawings else set()
+        if self.documents:
+            found |= {SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL}
+        return found | ({SearchKind.CIRCULATION} if self.circulations else set())
+
+
+@dataclass(frozen=True, slots=True)
+class SearchFilter:
+    """
+    What is looked for, by keys.
+
+    :param words: folded, all of them somewhere; `excluded` nowhere; `numbers` in a number
+    :param parties: who wrote or received it
+    :param statuses: and `types` by kind: keys of `document_reach`, which drawings have none of
+    :param until: this moment is not included
+    """
+
+    words: Sequence[str] = ()
+    excluded: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    kinds: Collection[SearchKind] = tuple(SearchKind)
+    parties: Collection[int] | None = None
+    originators: Collection[int] | None = None
+    receivers: Collection[int] | None = None
+    statuses: Collection[int] | None = None
+    types: Mapping[SearchKind, Collection[int]] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    due_from: datetime | None = None
+    due_until: datetime | None = None
+
+    @property
+    def of_documents_alone(self) -> bool:
+        return any(
+            one is not None for one in (self.receivers, self.statuses, self.types, self.due_from, self.due_until)
+        )
+
+
+class Match(NamedTuple):
+    entry_id: int
+    kind: int
+    head_id: int
+    revision_id: int
+    number: str
+    created_at: datetime
+
+
+def _contains(column: Any, word: str) -> Condition:
+    """Both columns compare byte for byte, and INSTR knows no wildcards."""
+    return sa.func.instr(column, sa.literal(word, sa.String())) > 0
+
+
+def _said(wanted: SearchFilter) -> list[Condition]:
+    number, text = _entry.c.number, _entry.c.text
+    found = [sa.or_(_contains(number, word), _contains(text, word)) for word in wanted.words]
+    found += [sa.not_(sa.or_(_contains(number, word), _contains(text, word))) for word in wanted.excluded]
+    return [*found, *(_contains(number, word) for word in wanted.numbers)]
+
+
+def _by_rows(reader: SearchReader, kinds: Collection[SearchKind]) -> Condition:
+    """Return which rows of `document_reach` are the reader's: a range of its key for each of theirs."""
+    documents = [int(kind) for kind in kinds if kind < SearchKind.CIRCULATION]
+    ranges = [_of_key(key, reader.home, documents) for key in reader.documents if documents]
+    if SearchKind.CIRCULATION in kinds:
+        ranges += [_of_key(key, {}, [_SHEETS]) for key in reader.circulations]
+    return sa.or_(*ranges)
+
+
+def _of_key(key: ReaderKey, home: Mapping[str, Sequence[int]], kinds: Sequence[int]) -> Condition:
+    row = _reach.c
+    conditions = [
+        row.project_id == key.project,
+        row.reader_kind == int(key.kind),
+        row.reader_id == key.reader,
+        row.kind.in_(kinds),
+    ]
+    if key.written_in is not None:
+        conditions += [row.contract_id == key.written_in, row.originator_id == key.reader]
+    if home and key.kind is not ReaderKind.PROJECT:
+        at_home = sa.or_(
+            row.originator_id.in_(home["home_organizations"]),
+            sa.and_(row.contract_id.in_(home["home_contracts"]), row.originator_id.in_(home["home_member_of"])),
+        )
+        # Of a document whose newer draft such a key does not show, the draft is shown to whoever is at home.
+        conditions.append(sa.or_(row.behind == sa.false(), sa.not_(at_home)))
+    return sa.and_(*conditions)
+
+
+def _documents(reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) -> AnySelect:
+    """
+    Select entries beside the rows by which they are shown: what a reader is shown of a document is one of its revisions.
+
+    :param by_entry: the entries lead to the rows, not the rows of the reader to the entries
+    """
+    conditions = [
+        _entry.c.kind == _reach.c.kind,
+        _entry.c.head_id == _reach.c.document_id,
+        _entry.c.revision_id == _reach.c.revision_id,
+        _by_rows(reader, wanted.kinds),
+    ]
+    for column, keys in ((_reach.c.originator_id, wanted.originators), (_reach.c.status, wanted.statuses)):
+        if keys is not None:
+            conditions.append(column.in_(keys or [_NOBODY]))
+    if wanted.types is not None:
+        pairs = [(int(kind), key) for kind, keys in wanted.types.items() for key in keys]
+        conditions.append(sa.tuple_(_reach.c.kind, _reach.c.type_id).in_(pairs or [(0, _NOBODY)]))
+    if wanted.receivers is not None:
+        conditions.append(_received_by(wanted.receivers))
+    if wanted.parties is not None:
+        conditions.append(sa.or_(_reach.c.originator_id.in_(wanted.parties or [_NOBODY]), _received_by(wanted.parties)))
+    conditions += _days(_reach.c.created_at, wanted.since, wanted.until)
+    if wanted.due_from is not None or wanted.due_until is not None:
+        conditions += [_reach.c.due_date < NO_DUE, *_days(_reach.c.due_date, wanted.due_from, wanted.due_until)]
+    order = (_entry, _reach) if by_entry else (_reach, _entry)
+    found = sa.select(*_FOUND, _reach.c.created_at).select_from(*order).where(*conditions)
+    if by_entry:
+        return found.with_hint(_reach, "INDEXED BY ix_reach_document", "sqlite")
+    return found.with_hint(_entry, _BY_HEAD, "sqlite")
+
+
+def _received_by(organizations: Collection[int]) -> Condition:
+    received = sa.select(DocumentRecipient.correspondence_id).where(
+        DocumentRecipient.correspondence_id == _reach.c.document_id,
+        DocumentRecipient.recipient_organization_id.in_(organizations or [_NOBODY]),
+    )
+    return sa.and_(_reach.c.kind < _SHEETS, received.correlate(_reach).exists())
+
+
+def _drawings(kind: SearchKind, reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) -> AnySelect:
+    table = table_of(heads_of(kind))
+    head = table.c
+    conditions = [_entry.c.kind == int(kind), _entry.c.head_id == head.id, _is_shown(table, reader)]
+    conditions += [
+        head.originator_id.in_(organizations or [_NOBODY])
+        for organizations in (wanted.originators, wanted.parties)
+        if organizations is not None
+    ]
+    conditions += _days(head.created_at, wanted.since, wanted.until)
+    order = (_entry, table) if by_entry else (table, _entry)
+    found = sa.select(*_FOUND, head.created_at).select_from(*order).where(*conditions)
+    return found if by_entry else found.with_hint(_entry, _BY_HEAD, "sqlite")
+
+
+def _is_shown(table: sa.Table, reader: SearchReader) -> Condition:
+    head = table.c
+    shown = [
+        head.project_id == project
+        if audiences is None
+        else sa.and_(
+            head.project_id == project,
+            sa.tuple_(head.audience_kind, head.audience_id).in_([(int(of), key) for of, key in audiences]),
+        )
+        for project, audiences in reader.drawings.items()
+    ]
+    return sa.or_(*shown)
+
+
+def _days(column: Any, first: datetime | None, last: datetime | None) -> list[Condition]:
+    return [*([column >= first] if first is not None else []), *([column < last] if last is not None else [])]
+
+
+_NOBODY: Final = -1
+# SQLite would read all entries, for it knows nothing of how little a reader may see.
+_BY_HEAD: Final = "INDEXED BY sqlite_autoindex_search_entries_1"
+_FOUND: Final = (_entry.c.id, _entry.c.kind, _entry.c.head_id, _entry.c.revision_id, _entry.c.number)
+
+
+async def matches(
+    session: AsyncSession, reader: SearchReader, wanted: SearchFilter, *, among: Sequence[int] | None
+) -> list[Match]:
+    """
+    Return the entries that the reader may see and looks for, the newest first.
+
+    :param among: keys of entries; None for all that the reader may see, which are few
+    """
+    by_entry = among is not None
+    kinds = reader.kinds.intersection(wanted.kinds)
+    wanted, parts = replace(wanted, kinds=kinds), []
+    if kinds - DRAWINGS:
+        parts.append(_documents(reader, wanted, by_entry=by_entry))
+    if not wanted.of_documents_alone:
+        parts += [_drawings(kind, reader, wanted, by_entry=by_entry) for kind in sorted(kinds & DRAWINGS)]
+    conditions = [*([_entry.c.id.in_(among)] if among is not None else []), *_said(wanted)]
+    found: dict[int, Match] = {}
+    for part in parts:
+        statement = part.where(*conditions).prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+        found |= {row[0]: Match(*row) for row in await session.execute(statement)}
+    return [found[key] for key in sorted(found, reverse=True)]
+
+
+async def sees_few(session: AsyncSession, reader: SearchReader, *, most: int) -> bool:
+    """Say whether a reader may see at most so many documents and drawings; the rows of both are counted no further."""
+    count = 0
+    if reader.kinds - DRAWINGS:
+        rows: AnySelect = sa.select(sa.literal_column("1")).select_from(_reach).where(_by_rows(reader, reader.kinds))
+        count = await session.scalar(sa.select(sa.func.count()).select_from(rows.limit(most + 1).subquery())) or 0
+    for kind in sorted(reader.kinds & DRAWINGS):
+        if count > most:
+            return False
+        head = table_of(heads_of(kind))
+        left = sa.select(head.c.id).where(_is_shown(head, reader)).limit(most + 1).subquery()
+        count += await session.scalar(sa.select(sa.func.count()).select_from(left)) or 0
+    return count <= most
+
+
+async def newest(session: AsyncSession, *, before: int | None, limit: int) -> list[int]:
+    """Return the keys of entries, whatever they are of, the newest first."""
+    statement = sa.select(_entry.c.id).order_by(_entry.c.id.desc()).limit(limit)
+    return list(await session.scalars(statement if before is None else statement.where(_entry.c.id < before)))
+
+
+async def unposted(session: AsyncSession, *, limit: int) -> list[int]:
+    """Return the keys of entries that the postings do not lead to yet."""
+    statement = sa.select(_entry.c.id).where(_entry.c.is_posted == sa.false()).order_by(_entry.c.id.desc())
+    return list(await session.scalars(statement.limit(limit)))

@@ -1,0 +1,329 @@
+"""What there is to find, read from the rows of documents, circulations and drawings: a batch of one kind at a time."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.models import Attachment
+from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
+from saraban.documents.core.models import (
+    Document,
+    DocumentRecipient,
+    DocumentRevision,
+    DocumentRevisionAttachment,
+)
+from saraban.documents.drawing import models as drawing
+from saraban.identity.models import Organization, User
+from saraban.kit.db import Base, table_of
+from saraban.numbering.series.models import LedgerEntry, NumberRendering
+from saraban.projects.models import CorrespondenceType
+from saraban.search.domain.kinds import DRAWINGS, SearchKind
+
+
+@dataclass(slots=True)
+class SearchSource:
+    """
+    What is found of a revision of a document, of a circulation or of a drawing, as it was written.
+
+    :param revision_id: 0 for what is searched as a whole
+    :param numbers: that it has and had, the present one first
+    :param texts: what a reader is shown a piece of: remarks and the like
+    :param names: of parties and people
+    :param files: names by key
+    """
+
+    kind: SearchKind
+    head_id: int
+    revision_id: int
+    public_id: UUID
+    project_id: int
+    subject: str
+    numbers: list[str]
+    texts: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    files: dict[int, str] = field(default_factory=dict)
+
+
+class _DrawingTables(NamedTuple):
+    head: type[drawing.Drawing]
+    revision: type[drawing.DrawingRevision]
+    number: Any
+    of_head: Any
+    of_revision: Any
+    attachment: Any
+
+
+_DRAWN: Final[Mapping[SearchKind, _DrawingTables]] = {
+    SearchKind.CONTRACT_DRAWING: _DrawingTables(
+        drawing.ContractDrawing,
+        drawing.ContractDrawingRevision,
+        drawing.ContractDrawing.condwg_no,
+        drawing.ContractDrawingRevision.contract_drawing_id,
+        drawing.ContractDrawingRevisionAttachment.contract_drawing_revision_id,
+        drawing.ContractDrawingRevisionAttachment.attachment_id,
+    ),
+    SearchKind.SHOP_DRAWING: _DrawingTables(
+        drawing.ShopDrawing,
+        drawing.ShopDrawingRevision,
+        drawing.ShopDrawing.drawing_number,
+        drawing.ShopDrawingRevision.shop_drawing_id,
+        drawing.ShopDrawingRevisionAttachment.shop_drawing_revision_id,
+        drawing.ShopDrawingRevisionAttachment.attachment_id,
+    ),
+    SearchKind.ASBUILT_DRAWING: _DrawingTables(
+        drawing.AsbuiltDrawing,
+        drawing.AsbuiltDrawingRevision,
+        drawing.AsbuiltDrawing.drawing_number,
+        drawing.AsbuiltDrawingRevision.asbuilt_drawing_id,
+        drawing.AsbuiltDrawingRevisionAttachment.asbuilt_drawing_revision_id,
+        drawing.AsbuiltDrawingRevisionAttachment.attachment_id,
+    ),
+}
+
+
+def heads_of(kind: SearchKind) -> type[Base]:
+    """Return the class of what an entry of this kind is of."""
+    if kind in DRAWINGS:
+        return _DRAWN[kind].head
+    return Circulation if kind is SearchKind.CIRCULATION else Document
+
+
+async def keys(session: AsyncSession, kind: SearchKind, public_ids: Collection[UUID]) -> list[int]:
+    table = table_of(heads_of(kind)).c
+    return list(await session.scalars(sa.select(table.id).where(table.uuid.in_(public_ids))))
+
+
+async def sources(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
+    """Return what is found of these, in the order of their keys; nothing of what was deleted or withdrawn."""
+    if kind in DRAWINGS:
+        return await _drawings(session, kind, heads)
+    if kind is SearchKind.CIRCULATION:
+        return await _circulations(session, heads)
+    return await _documents(session, kind, heads)
+
+
+_D, _R = Document, DocumentRevision
+_DOCUMENTS: Final = (
+    _D.id,
+    _D.public_id,
+    _D.project_id,
+    _D.originator_id,
+    _D.created_by,
+    _D.correspondence_number,
+    _R.id.label("revision_id"),
+    _R.correspondence_number.label("printed"),
+    _R.sender_number,
+    _R.subject,
+    _R.body,
+    _R.description,
+    _R.remarks,
+    _R.issued_date,
+)
+
+
+async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
+    """Of a document its newest revision, and the newest that was issued: nobody is shown another one."""
+    statement = (
+        sa.select(*_DOCUMENTS)
+        .join(_R, _R.correspondence_id == _D.id)
+        .where(_D.id.in_(heads), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None))
+        .order_by(_D.id, _R.revision_number.desc())
+    )
+    rows = list(_shown((await session.execute(statement)).all()))
+    parties = await _parties(session, heads)
+    organizations = await _organizations(session, {row.originator_id for row in rows} | set(chain(*parties.values())))
+    people = await _people(session, {row.created_by for row in rows})
+    numbers = await _earlier_numbers(session, _D, heads)
+    found = []
+    for row in rows:
+        given = [row.printed, row.correspondence_number, row.sender_number, *numbers[row.id]]
+        found.append(
+            SearchSource(
+                kind=kind,
+                head_id=row.id,
+                revision_id=row.revision_id,
+                public_id=row.public_id,
+                project_id=row.project_id,
+                subject=row.subject,
+                numbers=list(dict.fromkeys(one for one in given if one)),
+                texts=[text for text in (row.body, row.description, row.remarks) if text],
+                names=[
+                    *organizations[row.originator_id],
+                    *chain(*(organizations[key] for key in parties[row.id])),
+                    people[row.created_by],
+                ],
+            )
+        )
+    link = DocumentRevisionAttachment
+    by_revision = {one.revision_id: one for one in found}
+    await _add_files(session, by_revision, link.correspondence_revision_id, link.attachment_id)
+    return found
+
+
+def _shown(rows: Iterable[Any]) -> Iterator[Any]:
+    """:param rows: of revisions, those of a document one after the other, the newest first"""
+    for _, those in groupby(rows, key=attrgetter("id")):
+        newest, *others = those
+        yield newest
+        if newest.issued_date is None:
+            yield from [one for one in others if one.issued_date is not None][:1]
+
+
+async def _organizations(session: AsyncSession, keys: Collection[int]) -> dict[int, list[str]]:
+    one = Organization
+    columns = (one.organization_code, one.organization_name, one.organization_name_en)
+    rows = await session.execute(sa.select(one.id, *columns).where(one.id.in_(keys)))
+    return {key: [name for name in names if name] for key, *names in rows}
+
+
+async def _people(session: AsyncSession, keys: Collection[int]) -> dict[int, str]:
+    rows = await session.execute(
+        sa.select(User.user_id, User.first_name, User.last_name, User.username).where(User.user_id.in_(keys))
+    )
+    return {key: " ".join(name for name in names if name) or username for key, *names, username in rows}
+
+
+async def _circulations(session: AsyncSession, heads: Collection[int]) -> list[SearchSource]:
+    sheet, part = Circulation, CirculationRouting
+    rows = (await session.execute(sa.select(sheet).where(sheet.id.in_(heads)).order_by(sheet.id))).scalars().all()
+    assigned: dict[int, list[int]] = defaultdict(list)
+    statement = sa.select(part.circulation_id, part.assigned_to).where(part.circulation_id.in_(heads))
+    for key, person in await session.execute(statement):
+        if person is not None:
+            assigned[key].append(person)
+    organizations = await _organizations(session, {row.organization_id for row in rows})
+    people = await _people(session, {row.created_by_user_id for row in rows} | set(chain(*assigned.values())))
+    numbers = await _earlier_numbers(session, sheet, heads)
+    found = {
+        row.id: SearchSource(
+            kind=SearchKind.CIRCULATION,
+            head_id=row.id,
+            revision_id=0,
+            public_id=row.public_id,
+            project_id=row.project_id,
+            subject=row.circulation_subject,
+            numbers=[row.circulation_no, *numbers[row.id]],
+            texts=[row.remarks] if row.remarks else [],
+            names=[
+                *organizations[row.organization_id],
+                *(people[key] for key in (row.created_by_user_id, *assigned[row.id])),
+            ],
+        )
+        for row in rows
+    }
+    link = CirculationAttachment
+    await _add_files(session, found, link.circulation_id, link.attachment_id)
+    return list(found.values())
+
+
+async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
+    tables = _DRAWN[kind]
+    head, revision = tables.head, tables.revision
+    statement = (
+        sa.select(head, revision, tables.number.label("number"))
+        .join(revision, tables.of_head == head.id)
+        .where(head.id.in_(heads), head.deleted_at.is_(None))
+        .order_by(head.id, revision.revision_number.desc())
+    )
+    found: dict[int, SearchSource] = {}
+    revisions: dict[int, SearchSource] = {}
+    rows = (await session.execute(statement)).all()
+    owners = {row.originator_id for row, *_ in rows if row.originator_id is not None}
+    organizations = await _organizations(session, owners)
+    for row, one, number in rows:
+        if row.id not in found:  # the newest revision comes first: it is what the drawing is called by
+            found[row.id] = SearchSource(
+                kind=kind,
+                head_id=row.id,
+                revision_id=0,
+                public_id=row.public_id,
+                project_id=row.project_id,
+                subject=one.title,
+                numbers=[number],
+                names=organizations.get(row.originator_id or 0, []),
+            )
+        source = revisions[one.id] = found[row.id]
+        source.numbers += [text for text in (one.drawing_number, one.legacy_drawing_number) if text]
+        source.texts += [text for text in (one.title, one.title_en, one.description, row.zone) if text]
+    for source in found.values():
+        source.numbers, source.texts = list(dict.fromkeys(source.numbers)), list(dict.fromkeys(source.texts))
+    await _add_files(session, revisions, tables.of_revision, tables.attachment)
+    return list(found.values())
+
+
+async def _parties(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
+    """Return the organizations that documents are sent to."""
+    link = DocumentRecipient
+    statement = (
+        sa.select(link.correspondence_id, link.recipient_organization_id)
+        .where(link.correspondence_id.in_(heads))
+        .order_by(link.correspondence_id, link.position)
+    )
+    found: dict[int, list[int]] = defaultdict(list)
+    for head, organization in await session.execute(statement):
+        found[head].append(organization)
+    return found
+
+
+async def _earlier_numbers(
+    session: AsyncSession, heads: type[Document | Circulation], keys: Collection[int]
+) -> dict[int, list[str]]:
+    """Return the numbers that documents had before they were renumbered, by their keys (REQ-NUM-32)."""
+    statement = (
+        sa.select(heads.id, NumberRendering.document_number)
+        .join(LedgerEntry, LedgerEntry.holder_public_id == heads.public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(heads.id.in_(keys), LedgerEntry.replaced_by_uuid.is_not(None))
+    )
+    found: dict[int, list[str]] = defaultdict(list)
+    for head, number in await session.execute(statement):
+        found[head].append(number)
+    return found
+
+
+async def _add_files(session: AsyncSession, owners: Mapping[int, SearchSource], owner: Any, attachment: Any) -> None:
+    """:param owners: by the key of what the files hang on, in the column `owner`"""
+    statement = (
+        sa.select(owner, Attachment.id, Attachment.original_filename)
+        .join(Attachment, Attachment.id == attachment)
+        .where(owner.in_(list(owners)))
+    )
+    for key, file, name in await session.execute(statement):
+        owners[key].files[file] = name
+
+
+def everything() -> sa.Select[int, UUID]:
+    """Select kind and public id of all that can be found, what was entered last at the end."""
+    kind = sa.case(
+        {"RFA": int(SearchKind.RFA), "TRANSMITTAL": int(SearchKind.TRANSMITTAL)},
+        value=CorrespondenceType.type_code,
+        else_=int(SearchKind.CORRESPONDENCE),
+    )
+    documents = sa.select(kind.label("kind"), _D.public_id.label("uuid"), _D.created_at.label("created_at"))
+    parts = [documents.join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)]
+    for one in (SearchKind.CIRCULATION, *sorted(DRAWINGS)):
+        table = table_of(heads_of(one)).c
+        parts.append(sa.select(sa.literal(int(one)).label("kind"), table.uuid, table.created_at))
+    found = sa.union_all(*parts).subquery()
+    return sa.select(found.c.kind, found.c.uuid).order_by(found.c.created_at)
+
+
+async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit: int) -> list[int]:
+    """Return the next keys of what there is of a kind."""
+    table = table_of(heads_of(kind)).c
+    statement = sa.select(table.id).where(table.id > after).order_by(table.id).limit(limit)
+    if kind < SearchKind.CIRCULATION:
+        codes = {SearchKind.RFA: "RFA", SearchKind.TRANSMITTAL: "TRANSMITTAL"}
+        code = CorrespondenceType.type_code
+        types = sa.select(CorrespondenceType.id).where(
+            code == codes[kind] if kind in codes else code.not_in(list(codes.values()))
+        )
+        statement = statement.where(table.correspondence_type_id.in_(types))
+    return list(await session.scalars(statement))

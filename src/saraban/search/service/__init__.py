@@ -1,0 +1,1 @@
+"""Finding what somebody may see, and keeping the index of it."""

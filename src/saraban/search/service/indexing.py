@@ -1,0 +1,106 @@
+"""
+Keeping the index of search: what was written is read and folded, and the index made to lead to it, in one transaction.
+
+Whoever writes a document queues it in their own transaction. A worker that is killed leaves the queue as it was.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.kit.db import Database
+from saraban.search.domain.folding import fold, joined
+from saraban.search.domain.kinds import SearchKind
+from saraban.search.domain.postings import END
+from saraban.search.repository import index, texts
+from saraban.search.repository.index import WAITS, EntryText
+from saraban.search.repository.texts import SearchSource
+
+BATCH: Final = 1_000
+Progress = Callable[[int], None]
+
+__all__ = ["WAITS", "IndexDifference", "compare", "index_next", "rebuild"]
+
+
+async def index_next(db: Database, *, most: int = BATCH) -> bool:
+    """Index what waits longest, and say whether there was anything."""
+    return await db.transact(partial(_index, most)) > 0
+
+
+async def _index(most: int, session: AsyncSession) -> int:
+    await index.hold(session)
+    keys, named = await index.pending(session, most=most)
+    for kind, public_ids in named.items():
+        await _read(session, kind, public_ids)
+    await index.settle(session, keys)
+    found = await index.unposted(session, most=max(most, len(keys)))
+    await index.post(session, found)
+    return len(keys) + len(found)
+
+
+async def _read(session: AsyncSession, kind: SearchKind, public_ids: set[UUID]) -> None:
+    heads = await texts.keys(session, kind, public_ids)
+    found = await texts.sources(session, kind, heads)
+    await index.write(session, kind, heads, [entry_of(one) for one in found])
+
+
+_folded = lru_cache(maxsize=4_096)(fold)  # of names, which thousands have
+
+
+def entry_of(source: SearchSource) -> EntryText:
+    """Return what is compared of something."""
+    numbers = [fold(one) for one in source.numbers]
+    number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
+    said = [fold(one) for one in (source.subject, *source.texts, *source.files.values())]
+    text = "".join(one + END for one in dict.fromkeys([*said, *map(_folded, source.names)]))
+    return EntryText(source.head_id, source.revision_id, number, text)
+
+
+async def rebuild(db: Database, *, most: int = 20_000, progress: Progress = lambda _left: None) -> None:
+    """Make the index anew. Meanwhile less is found; whoever is stopped leaves the rest to the worker."""
+    await db.transact(index.begin_anew)
+    while await index_next(db, most=most):
+        async with db.reading() as session:
+            progress(await index.waiting(session))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDifference:
+    """Something that is not found by what it says."""
+
+    kind: SearchKind
+    number: str
+
+
+async def compare(db: Database, *, size: int = 500) -> AsyncIterator[IndexDifference]:
+    """Give what the index does not have, or has as it is not; what waits for the index is no difference."""
+    for kind in SearchKind:
+        after: int | None = 0
+        while after is not None:
+            async with db.reading() as session:
+                heads = await texts.slice_of(session, kind, after=after, limit=size)
+                wrong = await _differing(session, kind, heads)
+            for one in wrong:
+                yield one
+            after = heads[-1] if len(heads) == size else None
+
+
+async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
+    wanted = {(one.head_id, one.revision_id): one for one in await texts.sources(session, kind, heads)}
+    there = {(row.head_id, row.revision_id): row for row in await index.entries_of(session, kind, heads)}
+    waits = await index.waiting_heads(session, kind, heads)
+    lost = await index.not_led_to(session, {row.id: row.number + row.text for row in there.values() if row.is_posted})
+    wrong = {key for key, row in there.items() if key not in wanted or row.id in lost}
+    for key, source in wanted.items():
+        entry, row = entry_of(source), there.get(key)
+        if row is None or (row.number, row.text) != (entry.number, entry.text):
+            wrong.add(key)
+    return [
+        IndexDifference(kind, wanted[key].numbers[0] if key in wanted else there[key].number.partition(END)[0])
+        for key in sorted(wrong)
+        if key[0] not in waits
+    ]

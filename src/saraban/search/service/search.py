@@ -1,0 +1,262 @@
+"""
+Finding: the index names entries, the newest first, and each is compared and asked for whether its reader may see it.
+
+Whoever may see few documents needs no index: all of theirs are compared.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import partial, reduce
+from operator import and_
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.documents.circulation import domain as circulations
+from saraban.documents.core import service as core
+from saraban.documents.core.domain import reach
+from saraban.documents.core.domain.registers import keys_of
+from saraban.documents.drawing import service as drawings
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import local_date, stopwatch
+from saraban.projects import service as projects
+from saraban.search.domain.folding import fold
+from saraban.search.domain.kinds import SearchKind
+from saraban.search.domain.postings import CHUNK, END, grams_of_word, in_all, in_any, newest_first
+from saraban.search.domain.query import SHORTEST, DueRange, SearchQuery, parse
+from saraban.search.domain.snippets import Piece, snippet
+from saraban.search.repository import index, matches, named, texts
+from saraban.search.repository.matches import Match, SearchFilter, SearchReader
+from saraban.search.repository.texts import SearchSource
+
+COUNTED: Final = 200  # matches are counted up to here, and one more says that there are others
+FEW: Final = 5_000  # so many are compared without an index
+SLICE: Final = 400  # entries of one comparison
+RAREST: Final = 3  # of the characters of a word that are looked up
+PATIENCE: Final = 3.0  # seconds, after which what was found so far is shown
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """
+    What was found.
+
+    :param count: up to `COUNTED` and one; `is_whole` is false where patience ended before the search did
+    :param kinds: how many of what was counted are of each
+    """
+
+    items: Sequence["FoundItem"]
+    count: int
+    is_whole: bool
+    kinds: Mapping[SearchKind, int]
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """
+    Something that was found, as it was written.
+
+    :param snippet: the piece of it in which what was looked for stands, where the subject says nothing of it
+    :param day: on which it was entered
+    """
+
+    kind: SearchKind
+    public_id: UUID
+    number: str
+    subject: Sequence[Piece]
+    snippet: Sequence[Piece]
+    project_public_id: UUID
+    project_code: str
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuestion:
+    """
+    :param text: as it was typed
+    :param skipped: matches of earlier pages
+    :param status: and `party`: a part of the code or name
+    """
+
+    text: str
+    kinds: Sequence[SearchKind] = tuple(SearchKind)
+    project: UUID | None = None
+    since: date | None = None
+    until: date | None = None
+    status: str | None = None
+    party: str | None = None
+    best_first: bool = False
+    skipped: int = 0
+    limit: int = 20
+
+
+async def search(ctx: RequestContext, session: AsyncSession, asked: SearchQuestion) -> Found:
+    """
+    Return the newest that the caller may see of what is looked for.
+
+    :raises Invalid: for a query by which nothing can be found, naming `query:q`
+    """
+    query = parse(asked.text, today=local_date(ctx.now, ctx.zone))
+    reader = await _reader(ctx, session, asked.project)
+    wanted = await _filter(ctx, session, asked, query)
+    found, is_whole = await _matches(session, reader, wanted)
+    found.sort(key=lambda one: one.created_at, reverse=True)
+    if asked.best_first:
+        found.sort(key=partial(_rank, query.words))
+    shown = found[asked.skipped : asked.skipped + asked.limit]
+    kinds = Counter(SearchKind(one.kind) for one in found)
+    return Found(await _shown(ctx, session, shown, query.words), len(found), is_whole, kinds)
+
+
+def _rank(words: Sequence[str], one: Match) -> int:
+    """Put a number that is what was typed first, then those that have it; what is alike stays the newest first."""
+    numbers = one.number.split(END)
+    return -2 * any(word in numbers for word in words) - all(word in one.number for word in words)
+
+
+async def _reader(ctx: RequestContext, session: AsyncSession, project: UUID | None) -> SearchReader:
+    seen = reach(ctx.caller)
+    places = await core.places_of(session, seen, project=project)
+    visible = await projects.visible_keys(ctx, session)
+    readers = await drawings.readers_of(ctx, session, visible.intersection(places.projects))
+    return SearchReader(
+        documents=keys_of(seen, places),
+        circulations=circulations.keys_of(circulations.reach(ctx.caller), places),
+        home=core.home_of(seen),
+        drawings={key: one.audiences for key, one in readers.items()},
+    )
+
+
+async def _filter(
+    ctx: RequestContext, session: AsyncSession, asked: SearchQuestion, query: SearchQuery
+) -> SearchFilter:
+    said = {name: list(words) for name, words in query.conditions.items()}
+    if asked.status:
+        said.setdefault("status", []).append(fold(asked.status))
+
+    def start(day: date | None, *, after: bool = False) -> datetime | None:
+        if day is None:
+            return None
+        return datetime.combine(day + timedelta(days=1) if after else day, time(), ctx.zone)
+
+    due = query.due or DueRange()
+    return SearchFilter(
+        words=query.words,
+        excluded=query.excluded,
+        numbers=said.get("number", ()),
+        kinds=asked.kinds,
+        parties=await named.organizations(session, [fold(asked.party)]) if asked.party else None,
+        originators=await named.organizations(session, said["from"]) if "from" in said else None,
+        receivers=await named.organizations(session, said["to"]) if "to" in said else None,
+        statuses=await named.statuses(session, said["status"]) if "status" in said else None,
+        types=await named.types(session, said["type"]) if "type" in said else None,
+        since=start(asked.since),
+        until=start(asked.until, after=True),
+        due_from=start(due.first),
+        due_until=start(due.last, after=True),
+    )
+
+
+async def _matches(session: AsyncSession, reader: SearchReader, wanted: SearchFilter) -> tuple[list[Match], bool]:
+    if await matches.sees_few(session, reader, most=FEW):
+        every = await matches.matches(session, reader, wanted, among=None)
+        return every[: COUNTED + 1], True
+    found: list[Match] = []
+    until = stopwatch() + PATIENCE
+    async for some in _candidates(session, wanted):
+        found += await matches.matches(session, reader, wanted, among=some)
+        if len(found) > COUNTED:
+            break
+        if stopwatch() > until:
+            return found, False
+    return found[: COUNTED + 1], True
+
+
+async def _candidates(session: AsyncSession, wanted: SearchFilter) -> AsyncIterator[list[int]]:
+    """Give keys of entries that may be meant, the newest first: those that the index does not lead to yet, then those it names."""
+    words = [*wanted.words, *wanted.numbers]
+    if not words:
+        before: int | None = None
+        while some := await matches.newest(session, before=before, limit=SLICE):
+            yield some
+            before = some[-1]
+        return
+    if late := await matches.unposted(session, limit=SLICE):
+        yield late
+    sizes = await index.sizes(session, {gram for word in words for gram in grams_of_word(word)})
+    short = {word: await index.beginning(session, word) for word in words if len(word) == SHORTEST}
+    waiting: list[int] = []
+    for chunk in sorted({*sizes, *(one for found in short.values() for one in found)}, reverse=True):
+        places = await _in_chunk(session, chunk, words, sizes.get(chunk, {}), short)
+        keys = (chunk * CHUNK + place for place in newest_first(places))
+        waiting += [key for key in keys if key not in late]
+        while len(waiting) >= SLICE:
+            yield waiting[:SLICE]
+            del waiting[:SLICE]
+    if waiting:
+        yield waiting
+
+
+async def _in_chunk(
+    session: AsyncSession,
+    chunk: int,
+    words: Sequence[str],
+    sizes: Mapping[str, int],
+    short: Mapping[str, Mapping[int, Sequence[str]]],
+) -> int:
+    """Return the places of a chunk, as bits, whose entries have what the words are made of."""
+    wanted: set[str] = set()
+    for word in words:
+        if word in short:
+            wanted.update(short[word].get(chunk, ()))
+            continue
+        own = grams_of_word(word)
+        if not own <= sizes.keys():
+            return 0
+        wanted.update(sorted(own, key=sizes.__getitem__)[:RAREST])
+    held = await index.read(session, chunk, wanted)
+    parts = [
+        in_any([held[gram] for gram in short[word].get(chunk, ()) if gram in held])
+        if word in short
+        else in_all([held[gram] for gram in grams_of_word(word) if gram in held])
+        for word in words
+    ]
+    return reduce(and_, parts)
+
+
+async def _shown(
+    ctx: RequestContext, session: AsyncSession, found: Sequence[Match], words: Sequence[str]
+) -> list[FoundItem]:
+    """Return what is shown of matches, in their order."""
+    heads: dict[SearchKind, set[int]] = defaultdict(set)
+    for one in found:
+        heads[SearchKind(one.kind)].add(one.head_id)
+    read = {
+        (int(source.kind), source.head_id, source.revision_id): source
+        for kind, keys in heads.items()
+        for source in await texts.sources(session, kind, keys)
+    }
+    pairs = [(one, read.get((one.kind, one.head_id, one.revision_id))) for one in found]
+    sources = [(match, one) for match, one in pairs if one is not None]
+    places = await named.projects(session, {one.project_id for _, one in sources})
+    return [
+        FoundItem(
+            kind=one.kind,
+            public_id=one.public_id,
+            number=one.numbers[0],
+            subject=snippet(one.subject, words, around=len(one.subject)) or [Piece(one.subject, is_marked=False)],
+            snippet=_snippet(one, words),
+            project_public_id=places[one.project_id][0],
+            project_code=places[one.project_id][1],
+            day=local_date(match.created_at, ctx.zone),
+        )
+        for match, one in sources
+    ]
+
+
+def _snippet(source: SearchSource, words: Sequence[str]) -> list[Piece]:
+    said = (*source.texts, *source.files.values(), *source.names, *source.numbers[1:])
+    return next((found for text in said if (found := snippet(text, words))), [])

@@ -1,0 +1,100 @@
+"""The index of search on both databases: what is written meanwhile, by two at once and after a kill is found all the same."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+import sqlalchemy as sa
+
+from saraban import bootstrap
+from saraban.documents.core.models import DocumentRevision, SearchPending
+from saraban.identity import service as identity
+from saraban.kit.db import Database
+from saraban.search.models import SearchEntry, SearchPosting
+from saraban.search.service import indexing
+from saraban.search.service.indexing import compare, index_next, rebuild
+from saraban.search.service.search import SearchQuestion, search
+from tests.conftest import settings_in
+from tests.factories.contexts import context
+
+
+@pytest_asyncio.fixture
+async def db(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Database]:
+    async with bootstrap.closing(bootstrap.wire(settings_in(tmp_path, database_url=any_demo_url))) as system:
+        await bootstrap.load_documents(system)
+    db = Database(any_demo_url)
+    yield db
+    await db.close()
+
+
+async def count(db: Database, model: type) -> int:
+    async with db.reading() as session:
+        return int(await session.scalar(sa.select(sa.func.count()).select_from(model)) or 0)
+
+
+async def found(db: Database, text: str) -> set[str]:
+    async with db.reading() as session:
+        caller = await identity.find_caller(session, username="admin")
+        assert caller is not None
+        answer = await search(context(caller), session, SearchQuestion(text, limit=200))
+    return {one.number for one in answer.items}
+
+
+async def by_reading(db: Database, text: str) -> set[str]:
+    async with db.reading() as session:
+        revision = DocumentRevision
+        statement = sa.select(revision.correspondence_number).where(
+            revision.subject.contains(text), revision.is_current
+        )
+        return set(await session.scalars(statement))
+
+
+class TestIndex:
+    async def test_finds_what_reading_everything_finds(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("saraban.search.service.search.FEW", 0)  # along the postings
+        await rebuild(db)
+
+        for text in ("อนุมัติ", "นุมัต", "ท่า", "ขอ", "ไฟฟ้า"):
+            wanted = await by_reading(db, text)
+            assert wanted <= await found(db, text), text
+        assert await found(db, "ฎฐฑฒ") == set()
+        assert [one async for one in compare(db)] == []
+
+    async def test_is_whole_after_a_kill_and_with_two_at_once(
+        self, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await db.transact(indexing.index.begin_anew)
+        waits = await count(db, SearchPending)
+
+        async def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as during:
+            during.setattr(indexing.index, "post", killed)
+            with pytest.raises(KeyboardInterrupt):
+                await index_next(db, most=5)
+        assert (await count(db, SearchPending), await count(db, SearchEntry)) == (waits, 0)
+
+        async def work() -> None:
+            while await index_next(db, most=7):
+                pass
+
+        await asyncio.gather(work(), work())
+
+        assert await count(db, SearchPending) == 0
+        assert await count(db, SearchPosting) > 0
+        assert [one async for one in compare(db)] == []
+
+    async def test_says_what_is_missing_and_what_is_stale(self, db: Database) -> None:
+        await rebuild(db)
+        async with db.writing() as session:
+            lost, stale = (await session.scalars(sa.select(SearchEntry.id).order_by(SearchEntry.id).limit(2))).all()
+            await session.execute(sa.delete(SearchEntry).where(SearchEntry.id == lost))
+            await session.execute(sa.update(SearchEntry).where(SearchEntry.id == stale).values(text="อื่น\n"))
+            await session.commit()
+
+        assert len([one async for one in compare(db)]) == 2
+        await rebuild(db)
+        assert [one async for one in compare(db)] == []

@@ -1,0 +1,50 @@
+"""A query is taken apart into words, phrases, what shall not be there, and conditions."""
+
+from datetime import date
+
+import pytest
+
+from saraban.kit.errors import Invalid
+from saraban.search.domain.query import DueRange, SearchQuery, parse
+
+TODAY = date(2026, 11, 26)
+
+
+class TestParse:
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("เสาเข็ม งาน", SearchQuery(words=("เสาเข็ม", "งาน"))),
+            ('"แบบ ขยาย" -ยกเลิก', SearchQuery(words=("แบบ ขยาย",), excluded=("ยกเลิก",))),
+            ("from:คคง. to:ผรม.2", SearchQuery(conditions={"from": ("คคง.",), "to": ("ผรม.2",)})),
+            ("จาก:คคง. เลขที่:๐๐๐๑", SearchQuery(conditions={"from": ("คคง.",), "number": ("0001",)})),
+            ("http://a.b", SearchQuery(words=("http://a.b",))),
+            ("due:<7d", SearchQuery(due=DueRange(None, date(2026, 12, 3)))),
+            ("due:>2569-12-01", SearchQuery(due=DueRange(date(2026, 12, 1), None))),
+            ("กำหนด:2026-12-01 งาน", SearchQuery(words=("งาน",), due=DueRange(date(2026, 12, 1), date(2026, 12, 1)))),
+        ],
+    )
+    def test_takes_it_apart(self, text: str, query: SearchQuery) -> None:
+        assert parse(text, today=TODAY) == query
+
+    @pytest.mark.parametrize(
+        ("text", "code"),
+        [
+            ("ก", "too_short"),
+            ("่้", "too_short"),
+            ("   ", "nothing_sought"),
+            ("-เสาเข็ม", "nothing_sought"),
+            ("due:soon", "due"),
+            ("due:<2026-02-30", "due"),
+            ("ก" * 501, "too_long"),
+            ("aa " * 13, "too_many"),
+            ("a\x07bc", "control_character"),
+        ],
+    )
+    def test_refuses_what_nothing_can_be_found_by(self, text: str, code: str) -> None:
+        if code == "too_many":
+            text = " ".join(f"w{number}" for number in range(13))
+        with pytest.raises(Invalid) as refused:
+            parse(text, today=TODAY)
+
+        assert [(one.pointer, one.code) for one in refused.value.fields] == [("query:q", code)]
