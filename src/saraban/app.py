@@ -38,6 +38,8 @@ from saraban.ops.middleware import RequestLoad, RequestMiddleware, warn_of_untru
 from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import check_request
 from saraban.projects import endpoints as projects
+from saraban.search import endpoints as search
+from saraban.search.service.indexing import WAITS, index_next
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
@@ -55,6 +57,7 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     workflow,
     attachments,
     notifications,
+    search,
     webhooks,
     event_endpoints,
     audit_trail,
@@ -163,6 +166,7 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
     jobs = [
         Job("number_imports", numbers.round, numbers.due),
         Job("drawing_imports", drawings.round, drawings.due),
+        Job("search_index", partial(index_next, system.db), WAITS),
     ]
     if system.mail_settings is not None:
         mails = MailJob(system.db, system.mail_settings, clock=system.clock)

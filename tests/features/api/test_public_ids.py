@@ -142,6 +142,7 @@ async def ask(client: httpx.AsyncClient, operation: Operation, address: str, kno
         "number": known.number,
         "series": known.series,
         "permission": "document.view",
+        "q": "RFA",
         "kind": "shop",
     }
     needed = {name: met.get(name) or "1" for name in needed_of(operation)}

@@ -79,6 +79,7 @@ TABLE: Final[dict[str, Statuses]] = {
     f"{API}/events/{{publicId}}": OPERATORS,
     f"{API}/roles": WHO_GIVES_ROLES,
     f"{API}/roles/{{publicId}}": WHO_GIVES_ROLES,
+    f"{API}/search": ALL,
     f"{API}/system": OPERATORS,
     f"{API}/users": WHO_GIVES_ROLES,
     f"{API}/users/{{publicId}}": OF_A_MEMBER,
@@ -118,12 +119,14 @@ TABLE: Final[dict[str, Statuses]] = {
     "/projects/{project}/setup/contracts/{contract}/{kind}/export": page(MEMBERS),
     "/projects/{project}/setup/contracts/{contract}/{kind}/line": page(MEMBERS, 303),
     "/roles": page(WHO_GIVES_ROLES),
+    "/search": page(ALL),
     "/system": page(OPERATORS),
     "/why": page(ALL),
 }
 ASKED: Final = {
     f"{API}/access": "?userPublicId={user}&permission=rfa.create",
     f"{API}/document-numbering/logs/audit": "?projectPublicId={project}",
+    f"{API}/search": "?q=RFA",
     "/numbers/audit": "?project={project}",
 }
 

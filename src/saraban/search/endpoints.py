@@ -1,0 +1,67 @@
+"""`/search`: one question to everything."""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query
+
+from saraban.identity.dependencies import Context
+from saraban.kit.http import ReadSession
+from saraban.search.domain.kinds import SearchKind
+from saraban.search.domain.snippets import Piece
+from saraban.search.schemas import SearchAnswer, SearchAsked, SearchFacets, SearchItem, SearchProject
+from saraban.search.service.search import FoundItem, SearchQuestion, search
+
+router = APIRouter(tags=["Search"])
+
+PAGE: Final = 20
+_KINDS: Final = {kind.path: kind for kind in SearchKind}
+
+
+@router.get("/search", summary="Find documents, circulations and drawings")
+async def find(ctx: Context, session: ReadSession, asked: Annotated[SearchAsked, Query()]) -> SearchAnswer:
+    """
+    Inside Thai words, whatever the order of the words; only what the caller may see is found and counted. A page has 20, and
+    the first 200 can be paged through: look for more words to find what is further behind.
+    """
+    question = question_of(asked)
+    found = await search(ctx, session, question)
+    behind = question.skipped + PAGE
+    return SearchAnswer(
+        items=[_item(one) for one in found.items],
+        facets=SearchFacets(kind={kind.path: count for kind, count in found.kinds.items()}),
+        approximate_count=found.count,
+        is_complete=found.is_whole,
+        next_cursor=str(behind) if behind < min(found.count, 200) else None,
+    )
+
+
+def question_of(asked: SearchAsked) -> SearchQuestion:
+    return SearchQuestion(
+        text=asked.q,
+        kinds=[_KINDS[asked.kind]] if asked.kind is not None else tuple(SearchKind),
+        project=asked.project_public_id,
+        since=asked.since,
+        until=asked.until,
+        status=asked.status,
+        party=asked.party,
+        best_first=asked.sort == "best",
+        skipped=int(asked.cursor or 0),
+        limit=PAGE,
+    )
+
+
+def _item(one: FoundItem) -> SearchItem:
+    return SearchItem(
+        kind=one.kind.path,
+        public_id=one.public_id,
+        document_number=one.number,
+        subject="".join(piece.text for piece in one.subject),
+        snippet=_marked(one.snippet or one.subject),
+        project=SearchProject(public_id=one.project_public_id, project_code=one.project_code),
+        date=one.day,
+    )
+
+
+def _marked(pieces: Sequence[Piece]) -> str:
+    return "".join(f"«{piece.text}»" if piece.is_marked else piece.text for piece in pieces)

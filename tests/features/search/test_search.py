@@ -1,0 +1,150 @@
+"""Everything is found by whoever may see it, inside Thai words, and by nobody else."""
+
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
+
+from saraban.identity.models import UserAssignment
+from saraban.search.service.indexing import compare, index_next
+from tests.circulations import order
+from tests.conftest import SignIn
+from tests.features.documents.conftest import Desk, desk_of, pointers
+from tests.project_callers import SIGNED_IN, add_callers
+
+SEARCH = "/api/v1/search"
+
+
+@pytest.fixture
+async def desk(signed_in: SignIn) -> Desk:
+    return await desk_of(signed_in)
+
+
+async def indexed(app: FastAPI) -> None:
+    while await index_next(app.state.db):
+        pass
+
+
+async def found(desk: Desk, account: str, q: str, **more: Any) -> list[str]:
+    answer = await (await desk.as_(account)).get(SEARCH, params={"q": q, **more})
+    assert answer.status_code == httpx.codes.OK, answer.text
+    return [one["documentNumber"] for one in answer.json()["items"]]
+
+
+SAID = "งานท่าเรือกลาง"
+REGISTERS = ("correspondences", "rfas", "transmittals", "circulations", "drawings/contract", "drawings/shop")
+
+
+async def everything_written(desk: Desk) -> None:
+    """Documents of each kind, issued and drafts, of several organizations, and drawings for each audience; all say the same."""
+    letter = await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3", subject=SAID))
+    await desk.act("dc.consultant", letter, "submit")
+    await desk.write("dc.consultant", "correspondences", desk.letter("ผรม.2", subject=SAID))
+    rfa = await desk.write("dc.contractor", "rfas", desk.rfa(subject=SAID))
+    await desk.act("dc.contractor", rfa, "submit")
+    await desk.write("dc.contractor", "rfas", desk.rfa(subject=SAID))
+    await desk.write("dc.contractor", "transmittals", desk.transmittal(rfa["publicId"], subject=SAID))
+    sheet = await order(desk, correspondencePublicId=letter["publicId"])
+    await desk.write("dc.consultant", "circulations", sheet | {"subject": SAID})
+    for place, code in enumerate(("ผรม.1", "ผรม.2", None)):
+        originator = {"originatorOrganizationPublicId": desk.organizations[code]} if code else {}
+        await desk.register("admin", "shop", f"S-{place}", title=SAID, **originator)
+    await desk.register("admin", "contract", "C-1", title=SAID)
+
+
+async def listed(desk: Desk, account: str) -> set[str]:
+    """Return the numbers that registers show somebody."""
+    client, found = await desk.as_(account), set()
+    for path in REGISTERS:
+        asked = {"projectPublicId": desk.project} if "/" in path else {}
+        answer = await client.get(f"/api/v1/{path}", params={"limit": 100, **asked})
+        for item in answer.json().get("items", []):
+            row = item.get("data", item)
+            found.add(row.get("documentNumber") or row["drawingNumber"])
+    return found
+
+
+class TestReach:
+    async def test_is_that_of_the_lists(self, app: FastAPI, desk: Desk) -> None:
+        await add_callers(app.state.db)
+        await everything_written(desk)
+        await indexed(app)
+
+        sizes = []
+        for account in (*SIGNED_IN, "dc.consultant", "approver.owner"):
+            client, wanted = await desk.as_(account), await listed(desk, account)
+            for query in (SAID, "เรือกล", "-อื่นใด งาน"):
+                answer = (await client.get(SEARCH, params={"q": query})).json()
+                assert {one["documentNumber"] for one in answer["items"]} == wanted, (account, query)
+                assert answer["approximateCount"] == sum(answer["facets"]["kind"].values()) == len(wanted)
+            sizes.append(len(wanted))
+        assert len(set(sizes)) > 3  # they do not all see the same
+
+    async def test_is_lost_at_once_with_a_right(self, app: FastAPI, desk: Desk) -> None:
+        await everything_written(desk)
+        await indexed(app)
+        before = await found(desk, "dc.contractor", SAID)
+        async with app.state.db.writing() as session:
+            await session.execute(sa.delete(UserAssignment))
+            await session.commit()
+
+        assert len(before) > 2
+        answer = await (await desk.as_("dc.contractor")).get(SEARCH, params={"q": SAID})
+        assert answer.json()["approximateCount"] == 0
+
+
+class TestSearch:
+    @pytest.mark.parametrize(
+        "query",
+        ["ทดสอบเสา", "สอบเสา", "เสาเข็ม รายงาน", '"ผลการทดสอบ"', "RPT-๐๐๐๑", "lcbp3c2rfa", "ผรม.2", "from:ผรม.2", "สอ"],
+    )
+    async def test_finds_inside_words_numbers_and_parties(self, app: FastAPI, desk: Desk, query: str) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(body="หน้า 3"))
+        await indexed(app)
+
+        assert rfa["documentNumber"] in await found(desk, "dc.contractor", query)
+
+    async def test_finds_only_what_the_reader_may_see(self, app: FastAPI, desk: Desk) -> None:
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(subject="ฐานรากแผ่พิเศษ"))
+        await indexed(app)
+        before = [await found(desk, one, "แผ่พิเศษ") for one in ("dc.contractor", "reviewer.consultant", "admin")]
+        await desk.act("dc.contractor", rfa, "submit")
+        after = await found(desk, "reviewer.consultant", "แผ่พิเศษ")
+
+        number = rfa["documentNumber"]
+        assert before == [[number], [], [number]]
+        assert after == [number]
+
+    async def test_finds_drawings_by_what_an_earlier_revision_was_called(self, app: FastAPI, desk: Desk) -> None:
+        drawing = await desk.register("admin", "shop", "S-77", revision={"legacyNumber": "OLD-9"})
+        await (await desk.as_("admin")).post(
+            f"/api/v1/drawings/shop/{drawing['publicId']}/revisions", json={"title": "คานคอดิน"}
+        )
+        await indexed(app)
+
+        assert await found(desk, "viewer", "คอดิน") == ["S-77"]
+        assert await found(desk, "viewer", "old9") == ["S-77"]
+        assert await found(desk, "viewer", "ฐานราก s-77", kind="drawings/shop") == ["S-77"]
+        assert await found(desk, "viewer", "คอดิน", kind="drawings/contract") == []
+
+    async def test_follows_what_is_changed(self, app: FastAPI, desk: Desk) -> None:
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter(subject="เรื่องเดิม"))
+        await indexed(app)
+        client = await desk.as_("dc.consultant")
+        await client.patch(f"/api/v1/correspondences/{letter['publicId']}", json={"subject": "เรื่องแก้ไขแล้ว"})
+        differing = [one async for one in compare(app.state.db)]
+        await indexed(app)
+
+        assert differing == []  # what waits is no difference
+        assert await found(desk, "dc.consultant", "เรื่องเดิม") == []
+        assert await found(desk, "dc.consultant", "แก้ไขแล้ว -เดิม") == [letter["documentNumber"]]
+        assert [one async for one in compare(app.state.db)] == []
+
+    @pytest.mark.parametrize("query", ["ก", "่้", '""', "-", "due:soon", "a\u0007b", "ก" * 501])
+    async def test_refuses_what_nothing_can_be_found_by(self, desk: Desk, query: str) -> None:
+        answer = await (await desk.as_("viewer")).get(SEARCH, params={"q": query})
+
+        assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
+        assert pointers(answer) == ["query:q"]

@@ -1,0 +1,42 @@
+"""The search in the browser: the box in the header, what is found with marks, and what a query is refused for."""
+
+import pytest
+from fastapi import FastAPI
+
+from saraban.search.service.indexing import index_next
+from tests.conftest import SignIn
+from tests.features.documents.conftest import desk_of
+from tests.features.web.conftest import Sit
+from tests.features.web.page_html import html_of
+
+FRAGMENT = {"HX-Request": "true"}
+
+
+class TestSearch:
+    @pytest.mark.parametrize(
+        ("language", "counted", "refused"),
+        [
+            ("th", "พบ 1 รายการ", "แต่ละคำต้องมีอย่างน้อย 2 ตัวอักษร"),
+            ("en", "1 found", "Each word has at least 2 letters or digits."),
+        ],
+    )
+    async def test_shows_what_is_found_with_marks(
+        self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, counted: str, refused: str
+    ) -> None:
+        desk = await desk_of(signed_in)
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(body="ดูผลที่แนบมา"))
+        while await index_next(app.state.db):
+            pass
+        browser = await sit("dc.contractor", language)
+
+        page = html_of(await browser.get("/search", params={"q": "เสาเข็ม แนบ"}))
+        short = await browser.get("/search", params={"q": "ก"}, headers=FRAGMENT)
+        nothing = html_of(await browser.get("/search", params={"q": "ไม่มีทางพบ"}))
+
+        assert counted in page
+        assert "ทดสอบ<mark>เสาเข็ม</mark>" in page
+        assert "ดูผลที่<mark>แนบ</mark>มา" in page
+        assert f'href="/rfas/{rfa["publicId"]}"' in page
+        assert "data-search-all" in page
+        assert (short.status_code, refused in short.text) == (200, True)
+        assert "<mark>" not in nothing
