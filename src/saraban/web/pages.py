@@ -25,6 +25,7 @@ from saraban.web.documents import (
     drawing_picker,
     drawings,
     registers,
+    search,
 )
 from saraban.web.numbers import formats, imports, manual_number, ranges, register
 from saraban.web.operations import audit, events, number_audit, system
@@ -64,6 +65,7 @@ ROUTERS: Final = (
     new_project.router,
     project_file.router,
     my_tasks.router,
+    search.router,
     notifications.router,
     formats.router,
     manual_number.router,

@@ -1,4 +1,4 @@
-// The keyboard: g then a letter goes somewhere, n writes, / searches, j and k walk through rows, ? helps.
+// The keyboard: g then a letter goes somewhere, n writes, / searches, Ctrl-K everything, j and k walk through rows, ? helps.
 import { $, all } from "./dom.js";
 
 const OFF = "saraban.keys.off";
@@ -30,7 +30,7 @@ const deeds = {
   k: () => walk(-1),
 };
 const search = () => {
-  const field = $("[data-search]");
+  const field = $("[data-search]") || $("[data-search-all]");
   if (field) { field.focus(); field.select(); }
 };
 
@@ -54,6 +54,11 @@ export const listen = (help) => {
     if (form && event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       form.requestSubmit();
+      return;
+    }
+    if (event.code === "KeyK" && (event.ctrlKey || event.metaKey) && !event.altKey && !$("dialog[open]")) {
+      event.preventDefault();
+      $("[data-search-all]")?.focus();
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || $("dialog[open]") || isOff()) return;
