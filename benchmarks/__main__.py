@@ -18,6 +18,7 @@ from benchmarks import (
     numbering,
     registers,
     rfa_items,
+    search,
     setup,
     workflow,
 )
@@ -50,8 +51,9 @@ SUITES = joined(
     setup.SUITES,
     drawings.SUITES,
     rfa_items.SUITES,
+    search.SUITES,
 )
-FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL)
+FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL, search.FULL)
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:
