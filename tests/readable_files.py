@@ -1,15 +1,23 @@
 """Files with text in them, and files that are made to exhaust whoever reads them; made by code, so that one can see what is in them."""
 
 import zipfile
+from collections.abc import AsyncIterator
 from io import BytesIO
 
 from xlsxwriter import Workbook
 
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-PDF = "application/pdf"
+from saraban.attachments.adapters.text_reader import TextReader
+from saraban.attachments.domain import FileKind, FileText
+
 _WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+
+
+async def read(content: bytes, kind: FileKind, *, seconds: int = 20, memory: int = 512) -> FileText:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield content
+
+    return await TextReader(seconds=seconds, memory=memory).read(chunks(), kind.mime_type)
 
 
 def pdf(*pages: str, glyphs: str = "", trailer: str = "", objects: tuple[str, ...] = ()) -> bytes:
@@ -64,6 +72,12 @@ def _stream(text: str) -> str:
 def line(text: str) -> str:
     """Return the content of a page that says something in Latin letters."""
     return f"BT /F 12 Tf 50 700 Td ({text}) Tj ET"
+
+
+def million_pages() -> bytes:
+    """Return a PDF that says a million times that it has the same page."""
+    whole = pdf(line("x"))
+    return whole.replace(b"/Count 1 /Kids [6 0 R]", b"/Count 1000000 /Kids [%b]" % (b"6 0 R " * 1_000_000))
 
 
 def locked_pdf() -> bytes:

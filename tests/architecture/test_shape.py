@@ -13,15 +13,15 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 98_790,
-    "modules in src": 521,
+    "lines of Python in src": 99_660,
+    "modules in src": 526,
     "modules with one importer and under 60 lines": 11,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_838,
-    "`Any` in src": 502,
+    "keyword arguments that only forward": 1_844,
+    "`Any` in src": 504,
     "modules on the path of POST /rfas": 57,  # 53, and four more where two requests are over 2 s apart
     "modules on the path of a transition": 49,
 }

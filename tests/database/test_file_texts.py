@@ -1,9 +1,12 @@
 """The text inside files on each database: workers that meet at one file, vanish or come back late, and what a look costs."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Collection
 from datetime import timedelta
+from pathlib import Path
 
+import httpx
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,19 +15,19 @@ import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of s
 from saraban.attachments import repository
 from saraban.attachments.adapters import MemoryStorage
 from saraban.attachments.adapters.text_reader import TextReader
-from saraban.attachments.domain import FileText, TextProblem
+from saraban.attachments.domain import DOCX, FileText, TextProblem
 from saraban.attachments.models import Attachment, AttachmentText
 from saraban.attachments.service.extraction import MOST_TRIES, TextWorker
 from saraban.events import service as events
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
-from tests.database.test_file_claims import NOW, uploader
+from tests.factories.uploaders import NOW, uploader
 from tests.numbering_world import BANGKOK
-from tests.readable_files import docx, line, locked_pdf, paragraph, pdf
+from tests.processes import RunningSaraban, signed_in_client
+from tests.readable_files import docx, line, locked_pdf, million_pages, paragraph, pdf
 
 pytestmark = pytest.mark.servers
 LEASE = timedelta(minutes=3)
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
 class Archive:
@@ -143,7 +146,7 @@ class TestWorkers:
         assert await archive.found() == [(TextProblem.CRASHED, None)]
 
     async def test_keep_every_letter_of_a_long_text(self, archive: Archive) -> None:
-        await archive.put(docx(paragraph("ก😀ำ" * 1_000) * 400), mime_type=DOCX)
+        await archive.put(docx(paragraph("ก😀ำ" * 1_000) * 400), mime_type=DOCX.mime_type)
 
         await archive.worker().round()
 
@@ -163,3 +166,34 @@ class TestLook:
             return " ".join(str(tuple(row)) for row in rows)
 
         assert "idx_attachments_text_due" in await archive.db.transact(plan)
+
+
+class TestServer:
+    @pytest.mark.slow
+    def test_reads_files_beside_its_requests(self, any_demo_url: str, tmp_path: Path) -> None:
+        server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, file_text_seconds=1).start()
+        try:
+            with signed_in_client(server, "admin") as client:
+                files = [
+                    client.post("/api/v1/attachments", files={"file": ("a.pdf", content)}).json()["publicId"]
+                    for content in (million_pages(), locked_pdf(), pdf(line("the newest is read first")))
+                ]
+                drawing = {
+                    "projectPublicId": client.get("/api/v1/projects").json()["items"][0]["publicId"],
+                    "drawingNumber": "S-1",
+                    "title": "แปลนฐานราก",
+                    "revision": {"attachmentPublicIds": files, "date": "2026-03-02"},
+                }
+                sent = client.post("/api/v1/drawings/shop", json=drawing).raise_for_status()
+                address = f"/api/v1/drawings/shop/{sent.json()['publicId']}"
+                while (problems := _problems(client, address))[files[0]] is None:
+                    time.sleep(0.05)
+        finally:
+            server.kill()
+
+        assert [problems[file] for file in files] == ["timed_out", "password", None]
+
+
+def _problems(client: httpx.Client, address: str) -> dict[str, str | None]:
+    (revision,) = client.get(address).raise_for_status().json()["revisions"]
+    return {file["publicId"]: file["textProblem"] for file in revision["attachments"]}

@@ -164,8 +164,6 @@ async def count_texts(session: AsyncSession) -> tuple[int, int, dict[str, int]]:
 async def retry_texts(session: AsyncSession, *, now: datetime) -> int:
     """Have the files without a text wait again, and return their number."""
     result = await session.execute(
-        sa.update(Attachment)
-        .where(Attachment.text_problem.is_not(None), Attachment.text_problem != TextProblem.CUT)
-        .values(text_due_at=now, text_tries=0)
+        sa.update(Attachment).where(Attachment.text_problem != TextProblem.CUT).values(text_due_at=now, text_tries=0)
     )
     return int(result.rowcount)  # type: ignore[attr-defined]

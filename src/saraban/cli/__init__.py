@@ -45,7 +45,7 @@ COMMANDS = ("serve", "worker", "setup", "migrate")
 MASTER = ("organization", "contract")  # lists of `master` that have a noun of their own
 GROUPS = (
     *("demo", "user", "role", "project", *MASTER, "master"),
-    *("document", "number", "workflow", "events", "webhook", "audit"),
+    *("document", "file", "number", "workflow", "events", "webhook", "audit"),
 )
 
 for name in COMMANDS:

@@ -5,23 +5,13 @@ import os
 import signal
 import sys
 import zlib
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from saraban.attachments.adapters.text_reader import TextReader
 from saraban.attachments.domain import DOCX, MOST_TEXT, PDF, XLSX, FileKind, FileText, TextProblem
 from tests import readable_files as files
-from tests.readable_files import docx, line, paragraph, pdf, xlsx
-
-
-async def chunks(content: bytes) -> AsyncIterator[bytes]:
-    yield content
-
-
-async def read(content: bytes, kind: FileKind, *, seconds: int = 20, memory: int = 512) -> FileText:
-    return await TextReader(seconds=seconds, memory=memory).read(chunks(content), kind.mime_type)
+from tests.readable_files import docx, line, million_pages, paragraph, pdf, read, xlsx
 
 
 class TestPdf:
@@ -133,12 +123,6 @@ class TestHostileFile:
         assert await read(million_pages(), PDF, seconds=1) == FileText(problem=TextProblem.TIMED_OUT)
 
 
-def million_pages() -> bytes:
-    """Return a PDF that says a million times that it has the same page."""
-    whole = pdf(line("x"))
-    return whole.replace(b"/Count 1 /Kids [6 0 R]", b"/Count 1000000 /Kids [%b]" % (b"6 0 R " * 1_000_000))
-
-
 class TestChild:
     async def test_that_dies_of_a_fault_is_said_to_have(self) -> None:
         reading = asyncio.create_task(read(million_pages(), PDF))
@@ -170,7 +154,8 @@ class TestChild:
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from tests.features.attachments.test_text_reader import PDF, read
+from saraban.attachments.domain import PDF
+from tests.readable_files import read
 asyncio.run(read(Path(sys.argv[1]).read_bytes(), PDF, seconds=1))
 """
 

@@ -8,7 +8,7 @@ PDFium sorts the pieces of a line by where they begin. Programs that draw each T
 import ctypes
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import pypdfium2 as pdfium
 from pypdfium2 import raw
@@ -99,7 +99,7 @@ _MATRIX, _SIZE = raw.FS_MATRIX(), ctypes.c_float()
 _LEFT, _BOTTOM, _RIGHT, _TOP = (ctypes.c_float() for _ in range(4))
 
 
-def _piece(drawn: Any) -> _Piece | None:
+def _piece(drawn: raw.FPDF_PAGEOBJECT) -> _Piece | None:
     raw.FPDFPageObj_GetMatrix(drawn, _MATRIX)
     if _MATRIX.b or _MATRIX.a < 0:
         return None
@@ -108,7 +108,7 @@ def _piece(drawn: Any) -> _Piece | None:
     return _Piece(_span(drawn), _LEFT.value, _RIGHT.value, _MATRIX.f, _SIZE.value * _MATRIX.a)
 
 
-def _span(drawn: Any) -> int | None:
+def _span(drawn: raw.FPDF_PAGEOBJECT) -> int | None:
     for index in range(raw.FPDFPageObj_CountMarks(drawn)):
         mark = raw.FPDFPageObj_GetMark(drawn, index)
         if raw.FPDFPageObjMark_GetParamValueType(mark, b"ActualText") == raw.FPDF_OBJECT_STRING:
@@ -122,5 +122,5 @@ def _between(last: _Piece, piece: _Piece) -> str:
     return " " if piece.left - last.right > _SPACE * last.size else ""
 
 
-def _address(pointer: Any) -> int:
+def _address(pointer: raw.FPDF_PAGEOBJECT | raw.FPDF_PAGEOBJECTMARK) -> int:
     return ctypes.addressof(pointer.contents)
