@@ -30,6 +30,12 @@ class TestPdf:
 
         assert await read(pdf(page, glyphs="สํ\u0e32หร\u0e31บ"), PDF) == FileText("สำหรับ สร")
 
+    async def test_is_read_on_where_a_number_or_a_word_goes_on_in_the_next_line(self) -> None:
+        lines = ("No. LCBP3-C2-", "RFA-TER-", "0001-A, docu-", "mentation", "of works")
+        page = f"BT /F 12 Tf 50 700 Td {' 0 -14 Td '.join(f'({one}) Tj' for one in lines)} ET"
+
+        assert await read(pdf(page), PDF) == FileText("No. LCBP3-C2-RFA-TER-0001-A, documentation of works")
+
     async def test_that_is_turned_is_read_too(self) -> None:
         page = "BT /T 12 Tf 0 1 -1 0 300 50 Tm <000100020003> Tj ET"
 

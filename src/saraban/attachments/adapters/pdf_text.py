@@ -17,7 +17,10 @@ from saraban.attachments.domain import TextProblem, UnreadableFile, holds_thai
 
 _SPACE, _LINE = 0.3, 0.5  # of the size of the letters: how far pieces of one word, and of one line, are apart at most
 
-_WRAPPED = re.compile("(?<=[\u0e01-\u0e4e])\r\n(?=[\u0e01-\u0e4e])")  # Thai has no spaces where a line ends
+# Where a line ends Thai has no space, and a number that goes on has none.
+_WRAPPED = re.compile("(?<=[\u0e01-\u0e4e])\r\n(?=[\u0e01-\u0e4e])|(?<=\\w-)\r\n(?=\\w)")
+# So PDFium calls a hyphen at the end of a line: one of a number, unless the word goes on in small letters.
+_HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?(?=([0-9A-Z\u0e01-\u0e4e])?)")
 
 
 def pdf_text(file: BinaryIO) -> Iterator[str]:
@@ -37,8 +40,8 @@ def pdf_text(file: BinaryIO) -> Iterator[str]:
             continue  # one damaged page: the others can be read
         text = text_page.get_text_range()
         if holds_thai(text):
-            text = _WRAPPED.sub("", _in_writing_order(page, text_page) or text)
-        yield f"{text}\n"
+            text = _in_writing_order(page, text_page) or text
+        yield _WRAPPED.sub("", _HYPHEN.sub(lambda found: "-" if found[1] else "", text)) + "\n"
         text_page.close()
         page.close()
 
