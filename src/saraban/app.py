@@ -21,6 +21,8 @@ from starlette.types import Lifespan
 import saraban
 from saraban import bootstrap, config
 from saraban.attachments import endpoints as attachments
+from saraban.attachments.adapters.text_reader import TextReader
+from saraban.attachments.service.extraction import TextWorker
 from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.documents import endpoints as documents
@@ -168,6 +170,12 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
         Job("drawing_imports", drawings.round, drawings.due),
         Job("search_index", partial(index_next, system.db), WAITS),
     ]
+    if settings.file_text_seconds:
+        reader = TextReader(seconds=settings.file_text_seconds, memory=settings.file_text_memory)
+        texts = TextWorker(
+            system.db, system.storage, reader.read, clock=system.clock, lease=timedelta(seconds=reader.longest + 60)
+        )
+        jobs.append(Job("file_texts", texts.round, texts.due))
     if system.mail_settings is not None:
         mails = MailJob(system.db, system.mail_settings, clock=system.clock)
         jobs.append(Job("mail", mails.round, mails.due))

@@ -184,6 +184,14 @@ class Settings(BaseSettings):
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")
     upload_keep_hours: int = Field(24, ge=1, description="How long an uploaded file waits to be attached.")
+    file_text_seconds: int = Field(
+        30,
+        ge=0,
+        le=600,
+        description="Seconds of processor time in which the text of a file is read for the search; it may take three times as long "
+        "by the clock. 0: the text inside files is not read.",
+    )
+    file_text_memory: int = Field(512, ge=128, description="Megabytes of memory in which that is done.")
     audit_retention_years: int = Field(
         7,
         ge=7,

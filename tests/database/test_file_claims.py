@@ -2,33 +2,18 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
-
-from sqlalchemy.ext.asyncio import AsyncSession
 
 import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of step files leads
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
 from saraban.attachments.service import AttachmentRow, FileStore, UploadRules
 from saraban.identity.domain.context import Caller
-from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from tests.factories.contexts import context
-
-NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
-
-
-async def uploader(db: Database) -> Caller:
-    async def work(session: AsyncSession) -> Caller:
-        user = User(username="u", password_hash="!", email="u@saraban.invalid", created_at=NOW, updated_at=NOW)
-        session.add(user)
-        await session.flush()
-        return Caller(user.user_id, user.public_id, "u", "u", None, frozenset(), ())
-
-    return await db.transact(work)
+from tests.factories.uploaders import NOW, uploader
 
 
 async def upload(db: Database, caller: Caller) -> AttachmentRow:

@@ -86,6 +86,7 @@ STEPS = [
     "0068",
     "0069",
     "0070",
+    "0071",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
@@ -576,6 +577,12 @@ class TestAnOldDatabase:
     def test_keeps_its_generated_columns_and_checks(self, moved: str, broken: str) -> None:
         with pytest.raises(DBAPIError):
             on(moved, lambda connection: connection.execute(sa.text(broken)))
+
+    def test_has_its_files_read_for_the_search(self, moved: str) -> None:
+        found = rows(moved, "SELECT mime_type, text_due_at = created_at FROM attachments WHERE text_due_at IS NOT NULL")
+        readable = rows(moved, "SELECT id FROM attachments WHERE mime_type = 'application/pdf'")
+
+        assert [tuple(row) for row in found] == [("application/pdf", 1)] * len(readable)
 
     def test_has_notifications_that_speak_of_documents_by_public_id(self, moved: str) -> None:
         document = UUID(str(rows(moved, "SELECT uuid FROM correspondences WHERE id = 3")[0][0]))

@@ -1,5 +1,6 @@
 """
-Files, without any I/O: where their bytes lie, which names and kinds are taken, what others see of one, and how it is downloaded.
+Files, without any I/O: where their bytes lie, which names and kinds are taken, what others see of one, how it is downloaded,
+and what is kept of the text inside.
 """
 
 import re
@@ -8,6 +9,7 @@ import unicodedata
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import date, datetime
+from enum import StrEnum
 from typing import BinaryIO, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
@@ -96,6 +98,7 @@ JPEG = FileKind("JPEG", "image/jpeg", ("jpg", "jpeg"), inline=True)
 PNG = FileKind("PNG", "image/png", ("png",), inline=True)
 
 KINDS = (PDF, DOCX, XLSX, DWG, ZIP, JPEG, PNG)
+READABLE = (PDF, DOCX, XLSX)  # whose text can be searched
 BY_EXTENSION = {extension: kind for kind in KINDS for extension in kind.extensions}
 BY_MIME_TYPE = {kind.mime_type: kind for kind in KINDS}
 
@@ -268,3 +271,61 @@ def content_disposition(name: str, *, inline: bool) -> str:
         plain = "file" + plain[plain.rfind(".") :] if "." in plain else "file"
     kind = "inline" if inline else "attachment"
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
+
+
+# A thousand close pages, and three megabytes at most of a statement that MariaDB takes up to 16 of. What stands behind is not searched.
+MOST_TEXT = 1_000_000
+
+
+class TextProblem(StrEnum):
+    """Why the text of a file cannot be searched, or not all of it."""
+
+    PASSWORD = "password"  # noqa: S105  the reason, and no secret
+    DAMAGED = "damaged"
+    NO_TEXT = "no_text"
+    TOO_LARGE = "too_large"
+    TIMED_OUT = "timed_out"
+    OUT_OF_MEMORY = "out_of_memory"
+    CRASHED = "crashed"
+    MISSING = "missing"
+    CUT = "cut"
+
+
+class UnreadableFile(Exception):
+    """The text of a file cannot be had."""
+
+    def __init__(self, problem: TextProblem) -> None:
+        super().__init__(problem.value)
+        self.problem = problem
+
+
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """
+    :param problem: the reason where there is no text, or not all of it
+    """
+
+    text: str = ""
+    problem: TextProblem | None = None
+
+
+# Controls but spaces, what has no shape or no meaning of its own, halves of surrogate pairs.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufeff"
+    "\ufff0-\uffff]"
+)
+# Thai fonts of Windows have marks that stand lower or further left under these codes, and PDFs name them so.
+_THAI_GLYPHS = dict(zip(range(0xF700, 0xF71B), "ฐิีึื่้๊๋์่้๊๋์ญัํ็่้๊๋์ฺุู", strict=True))
+_TONE_INSIDE_SARA_AM = re.compile("\u0e4d([\u0e48-\u0e4b])\u0e32")  # as it is drawn, not as it is typed
+_TORN_OFF = re.compile(" (?=[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")  # no Thai word begins with these
+
+
+def holds_thai(text: str) -> bool:
+    return re.search("[\u0e01-\u0e5b]", text) is not None
+
+
+def searchable_text(found: str) -> str:
+    """Return what is kept of a file's text: visible letters in the one spelling of `kit.text`, one space between words."""
+    visible = _INVISIBLE.sub("", found.translate(_THAI_GLYPHS))
+    joined = _TORN_OFF.sub("", " ".join(visible.split()))
+    return fold(_TONE_INSIDE_SARA_AM.sub("\\1\u0e33", joined))

@@ -3,9 +3,10 @@
 from datetime import date, datetime
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
 
 
 class Attachment(HasPublicId, Base):
@@ -13,6 +14,10 @@ class Attachment(HasPublicId, Base):
     `file_path` is the key in the storage and never changes: a file becomes permanent by `is_temporary` alone.
 
     A row without `checksum` is an upload under way or broken off.
+
+    :param text_due_at: when its text may be read, once it is permanent; put off while a worker is at it, null when nothing is to be read
+    :param text_tries: times that a worker began
+    :param text_problem: a `TextProblem`
     """
 
     __tablename__ = "attachments"
@@ -33,6 +38,9 @@ class Attachment(HasPublicId, Base):
     workflow_history_id: Mapped[str | None] = mapped_column(
         sa.CHAR(36), sa.ForeignKey("workflow_histories.id", ondelete="SET NULL")
     )
+    text_due_at: Mapped[datetime | None]
+    text_tries: Mapped[int] = mapped_column(default=0, server_default="0")
+    text_problem: Mapped[str | None] = mapped_column(Code(20))
 
     @declared_attr.directive
     @classmethod
@@ -41,6 +49,17 @@ class Attachment(HasPublicId, Base):
             "attachments",
             sa.Index("idx_att_wfhist_created", "workflow_history_id", "created_at"),
             sa.Index("idx_attachments_temp_cleanup", "is_temporary", "expires_at"),
+            sa.Index("idx_attachments_text_due", "is_temporary", "text_due_at"),
             sa.Index("idx_attachments_temp_id", "temp_id"),
             sa.Index("idx_attachments_reference_date", "reference_date"),
         )
+
+
+class AttachmentText(Base):
+    """What can be searched of the inside of a file; a file without any has no row."""
+
+    __tablename__ = "attachment_texts"
+
+    attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
+    text: Mapped[str] = mapped_column(sa.Text().with_variant(mysql.LONGTEXT(), "mysql", "mariadb"))
+    extracted_at: Mapped[datetime]

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import AttachmentRow
-from saraban.attachments.models import Attachment
+from saraban.attachments.domain import AttachmentRow, TextProblem
+from saraban.attachments.models import Attachment, AttachmentText
 from saraban.kit.statements import PreparedStatement
 
 
@@ -87,3 +87,83 @@ def as_row(row: Attachment) -> AttachmentRow:
         expires_at=row.expires_at,
         workflow_history_id=row.workflow_history_id,
     )
+
+
+class WaitingFile(NamedTuple):
+    """A file whose text is to be read; `due` is the fence of whoever is at it."""
+
+    id: int
+    public_id: UUID
+    key: str
+    mime_type: str
+    due: datetime
+    tries: int
+
+
+def any_text_waits(now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
+    return sa.select(Attachment.id).where(_text_waits(now)).exists()
+
+
+def _text_waits(now: datetime | sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
+    # `IS FALSE` would not be looked up in the index.
+    return sa.and_(Attachment.is_temporary == sa.false(), Attachment.text_due_at <= now)
+
+
+async def next_waiting_text(session: AsyncSession, *, now: datetime) -> WaitingFile | None:
+    """Return the newest: what somebody attaches today does not stand behind an archive that is read for the first time."""
+    statement = (
+        sa.select(
+            Attachment.id,
+            Attachment.public_id,
+            Attachment.file_path,
+            Attachment.mime_type,
+            Attachment.text_due_at,
+            Attachment.text_tries,
+        )
+        .where(_text_waits(now))
+        .order_by(Attachment.text_due_at.desc())
+        .limit(1)
+    )
+    found = (await session.execute(statement)).one_or_none()
+    return WaitingFile._make(found) if found else None
+
+
+async def settle_text(session: AsyncSession, file: WaitingFile, **values: object) -> bool:
+    """Change what is said of a file's text; false when another worker has it by now."""
+    statement = sa.update(Attachment).where(Attachment.id == file.id, Attachment.text_due_at == file.due).values(values)
+    result = await session.execute(statement.execution_options(synchronize_session=False))
+    return bool(result.rowcount)  # type: ignore[attr-defined]
+
+
+async def texts(session: AsyncSession, attachment_ids: Collection[int]) -> dict[int, str]:
+    statement = sa.select(AttachmentText.attachment_id, AttachmentText.text)
+    found = await session.execute(statement.where(AttachmentText.attachment_id.in_(attachment_ids)))
+    return {row.attachment_id: row.text for row in found}
+
+
+async def count_texts(session: AsyncSession) -> tuple[int, int, dict[str, int]]:
+    """Return how many permanent files wait to be read, how many have been, and how many have which problem."""
+    waits, number = Attachment.text_due_at.is_not(None), sa.func.count()
+    counted = await session.execute(
+        sa.select(Attachment.text_problem, number)
+        .where(
+            Attachment.is_temporary == sa.false(),
+            Attachment.text_due_at.is_(None),
+            Attachment.text_problem.is_not(None),
+        )
+        .group_by(Attachment.text_problem)
+        .order_by(Attachment.text_problem)
+    )
+    waiting = await session.scalar(
+        sa.select(number).select_from(Attachment).where(Attachment.is_temporary == sa.false(), waits)
+    )
+    read = await session.scalar(sa.select(number).select_from(AttachmentText))
+    return waiting or 0, read or 0, {str(row[0]): row[1] for row in counted}
+
+
+async def retry_texts(session: AsyncSession, *, now: datetime) -> int:
+    """Have the files without a text wait again, and return their number."""
+    result = await session.execute(
+        sa.update(Attachment).where(Attachment.text_problem != TextProblem.CUT).values(text_due_at=now, text_tries=0)
+    )
+    return int(result.rowcount)  # type: ignore[attr-defined]

@@ -45,7 +45,7 @@ COMMANDS = ("serve", "worker", "setup", "migrate")
 MASTER = ("organization", "contract")  # lists of `master` that have a noun of their own
 GROUPS = (
     *("demo", "user", "role", "project", *MASTER, "master"),
-    *("document", "search", "number", "workflow", "events", "webhook", "audit"),
+    *("document", "file", "search", "number", "workflow", "events", "webhook", "audit"),
 )
 
 for name in COMMANDS:

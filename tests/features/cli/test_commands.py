@@ -655,3 +655,13 @@ class TestProject:
 
         assert (code, "cannot be removed again" in err) == (expected, True)
         assert ("Nothing was done." in err) == (expected == 1)
+
+
+class TestFile:
+    def test_says_how_far_the_reading_of_files_is(self, command: Command) -> None:
+        assert command("file", "texts") == (0, "waiting: 0\nread: 0\n", "")
+
+    def test_has_what_could_not_be_read_wait_again(self, command: Command) -> None:
+        code, told, _ = command("file", "retry")
+
+        assert (code, "wait to be read again: 0" in told) == (0, True)

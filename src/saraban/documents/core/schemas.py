@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+from saraban.attachments.domain import TextProblem
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
 from saraban.kit.text import control_character
@@ -211,6 +212,9 @@ class DocumentFileAnswer(Schema):
     checksum: str | None = Field(examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"])
     is_main: bool
     download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
+    text_problem: TextProblem | None = Field(
+        description="Why the search does not find the text inside the file, or (`cut`) not all of it."
+    )
 
 
 class DocumentSummary(Schema):

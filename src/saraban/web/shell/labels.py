@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Final
 
+from saraban.attachments.domain import TextProblem
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.identity.domain.catalogue import PartyRole, role_words
@@ -330,6 +331,24 @@ FIELDS: Final[dict[str, Text]] = {
     "userPublicId": Text("สมาชิก", "Member"),
     "role": Text("หน้าที่ในทีม", "Role in the team"),
 }
+
+TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
+    problem: Text(f"ค้นข้อความในไฟล์ไม่ได้: {thai}", f"Text cannot be searched: {english}")
+    for problem, thai, english in (
+        (TextProblem.PASSWORD, "ไฟล์ถูกล็อกด้วยรหัสผ่าน", "the file has a password"),
+        (TextProblem.DAMAGED, "ไฟล์เสียหาย", "the file is damaged"),
+        (TextProblem.NO_TEXT, "ไฟล์ไม่มีข้อความ เช่น ภาพสแกน", "the file has none, as a scan"),
+        (TextProblem.TOO_LARGE, "ไฟล์มีขนาดใหญ่เกินไปเมื่อคลายแล้ว", "unpacked, the file is too large"),
+        (TextProblem.TIMED_OUT, "ใช้เวลาอ่านนานเกินไป", "reading it takes too long"),
+        (TextProblem.OUT_OF_MEMORY, "ใช้หน่วยความจำมากเกินไป", "reading it takes too much memory"),
+        (
+            TextProblem.CRASHED,
+            "โปรแกรมอ่านไฟล์หยุดทำงานหรือหน่วยความจำไม่พอ",
+            "the program that reads it broke off or lacked memory",
+        ),
+        (TextProblem.MISSING, "ไม่พบไฟล์ในที่เก็บ", "the file is not in the storage"),
+    )
+} | {TextProblem.CUT: Text("ค้นได้เฉพาะข้อความหนึ่งล้านอักขระแรกของไฟล์", "Only the first million characters are searched")}
 
 # Types of files that browsers show; the others are downloaded.
 SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})

@@ -241,6 +241,7 @@ class LinkedFile(NamedTuple):
     mime_type: str
     file_size: int
     checksum: str | None
+    text_problem: str | None
     is_main: bool
 
 

@@ -220,18 +220,19 @@ async def _check_kind(storage: Storage, key: str, name: str) -> None:
 
 
 def _new_row(name: str, caller: Caller, clock: Clock) -> Attachment:
-    public_id, now = new_id(), clock.now()
+    public_id, now, kind = new_id(), clock.now(), _claimed(name)
     return Attachment(
         public_id=public_id,
         original_filename=name,
         stored_filename=str(public_id),
         file_path=storage_key(public_id, day=local_date(now, clock.zone)),
-        mime_type=_claimed(name).mime_type,
+        mime_type=kind.mime_type,
         file_size=0,
         is_temporary=True,
         uploaded_by_user_id=caller.user_id,
         created_at=now,
         expires_at=now + UNDER_WAY,
+        text_due_at=now if kind in domain.READABLE else None,
     )
 
 

@@ -1,0 +1,112 @@
+"""
+The text of DOCX and XLSX, out of their XML as a stream; runs in the child process of `text_reader`.
+
+Nothing is laid out: a sheet that says it has a billion cells costs what is written in it. A document type declaration, which could
+define entities that expand without end, is refused.
+"""
+
+import re
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+from xml.parsers import expat
+
+from saraban.attachments.domain import TextProblem, UnreadableFile
+
+MOST_UNPACKED = 256 * 1024 * 1024  # bytes of XML; zipfile reads no more of a part than its directory says
+_CHUNK = 256 * 1024
+_DOCUMENT, _STRINGS = "word/document.xml", "xl/sharedStrings.xml"
+_BESIDE = re.compile(r"word/(header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_SIGNS = {"tab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
+
+
+def docx_text(file: BinaryIO) -> Iterator[str]:
+    """
+    :raises UnreadableFile: for a part with a password, or more than this unpacks
+    """
+    with zipfile.ZipFile(file) as packed:
+        beside = sorted(name for name in packed.namelist() if _BESIDE.fullmatch(name))
+        for part in _checked(packed, [_DOCUMENT, *beside]):
+            yield from _pieces(packed, part, _Elements("p", end="\n"))
+
+
+def xlsx_text(file: BinaryIO) -> Iterator[str]:
+    """
+    :raises UnreadableFile: for a part with a password, or more than this unpacks
+    """
+    with zipfile.ZipFile(file) as packed:
+        names = packed.namelist()
+        sheets = sorted((name for name in names if _SHEET.fullmatch(name)), key=lambda name: (len(name), name))
+        strings: list[str] = []
+        for part in _checked(packed, [*({_STRINGS} & set(names)), *sheets]):
+            if part == _STRINGS:
+                strings += _pieces(packed, part, _Elements("si"))
+            else:
+                yield from _pieces(packed, part, _Elements("c", end=" ", strings=strings))
+
+
+def _checked(packed: zipfile.ZipFile, names: Sequence[str]) -> Sequence[str]:
+    parts = [packed.getinfo(name) for name in names]
+    if any(part.flag_bits & 1 for part in parts):
+        raise UnreadableFile(TextProblem.PASSWORD)
+    if sum(part.file_size for part in parts) > MOST_UNPACKED:
+        raise UnreadableFile(TextProblem.TOO_LARGE)
+    return names
+
+
+class _Elements:
+    """
+    Takes the text out of one part, paragraph by paragraph or cell by cell; numbers and days as the file has them.
+
+    :param piece: the element whose text makes one piece, without its namespace
+    :param strings: texts that cells name by their number
+    """
+
+    def __init__(self, piece: str, *, end: str = "", strings: Sequence[str] = ()) -> None:
+        self.found: list[str] = []
+        self._piece, self._end, self._strings = piece, end, strings
+        self._parts: list[str] = []
+        self._is_text, self._names_string, self._fallbacks = False, False, 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        name = name.rpartition(" ")[2]
+        self._fallbacks += name == "Fallback"  # the same once more, for old programs
+        self._is_text = name in {"t", "v"} and not self._fallbacks
+        if name == "c":
+            self._names_string = attributes.get("t") == "s"
+        elif name in _SIGNS:
+            self._parts.append(_SIGNS[name])
+
+    def text(self, text: str) -> None:
+        if self._is_text:
+            self._parts.append(text)
+
+    def end(self, name: str) -> None:
+        name = name.rpartition(" ")[2]
+        self._is_text = False
+        self._fallbacks -= name == "Fallback"
+        if name == "v" and self._names_string:
+            self._parts = [self._strings[int("".join(self._parts))]]
+        elif name == self._piece:
+            self.found.append("".join(self._parts) + self._end)
+            self._parts = []
+
+
+def _pieces(packed: zipfile.ZipFile, part: str, elements: _Elements) -> Iterator[str]:
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartDoctypeDeclHandler = _refuse
+    parser.StartElementHandler, parser.EndElementHandler = elements.start, elements.end
+    parser.CharacterDataHandler = elements.text
+    with packed.open(part) as stream:
+        while chunk := stream.read(_CHUNK):
+            parser.Parse(chunk)
+            yield from elements.found
+            elements.found.clear()
+    parser.Parse(b"", True)  # noqa: FBT003  that was all
+    yield from elements.found
+
+
+def _refuse(*_: object) -> None:
+    raise UnreadableFile(TextProblem.DAMAGED)
