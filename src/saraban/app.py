@@ -41,7 +41,7 @@ from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import check_request
 from saraban.projects import endpoints as projects
 from saraban.search import endpoints as search
-from saraban.search.service.indexing import WAITS, index_next
+from saraban.search.service.indexing import WAITS, index_next, queue_files
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
@@ -173,7 +173,12 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
     if settings.file_text_seconds:
         reader = TextReader(seconds=settings.file_text_seconds, memory=settings.file_text_memory)
         texts = TextWorker(
-            system.db, system.storage, reader.read, clock=system.clock, lease=timedelta(seconds=reader.longest + 60)
+            system.db,
+            system.storage,
+            reader.read,
+            clock=system.clock,
+            lease=timedelta(seconds=reader.longest + 60),
+            on_text=queue_files,
         )
         jobs.append(Job("file_texts", texts.round, texts.due))
     if system.mail_settings is not None:

@@ -13,15 +13,15 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 101_000,
-    "modules in src": 542,
+    "lines of Python in src": 101_815,
+    "modules in src": 547,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_856,
-    "`Any` in src": 516,
+    "keyword arguments that only forward": 1_858,
+    "`Any` in src": 515,
     "modules on the path of POST /rfas": 57,  # 53, and four more where two requests are over 2 s apart
     "modules on the path of a transition": 49,
 }

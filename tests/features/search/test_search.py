@@ -1,5 +1,6 @@
 """Everything is found by whoever may see it, inside Thai words, and by nobody else."""
 
+from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -7,14 +8,18 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.attachments.adapters.text_reader import TextReader
+from saraban.attachments.service.extraction import TextWorker
 from saraban.identity.models import UserAssignment
-from saraban.search.service.indexing import compare, index_next
+from saraban.search.service.indexing import compare, index_next, queue_files
 from tests.circulations import order
 from tests.conftest import SignIn
 from tests.features.documents.conftest import Desk, desk_of, pointers
 from tests.project_callers import SIGNED_IN, add_callers
+from tests.readable_files import docx, paragraph
 
 SEARCH = "/api/v1/search"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
 @pytest.fixture
@@ -128,6 +133,36 @@ class TestSearch:
         assert await found(desk, "viewer", "old9") == ["S-77"]
         assert await found(desk, "viewer", "ฐานราก s-77", kind="drawings/shop") == ["S-77"]
         assert await found(desk, "viewer", "คอดิน", kind="drawings/contract") == []
+
+    async def test_finds_what_is_written_in_files(self, app: FastAPI, desk: Desk) -> None:
+        said = "ผลตรวจแรงอัดของคอนกรีตอยู่ในเกณฑ์"
+        client = await desk.as_("dc.contractor")
+        sent = await client.post("/api/v1/attachments", files={"file": ("report.docx", docx(paragraph(said)), DOCX)})
+        files = {"attachmentPublicIds": [sent.json()["publicId"]]}
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(**files))
+        drawn = await desk.register("admin", "shop", "S-8")
+        await indexed(app)
+        before = await found(desk, "dc.contractor", "แรงอัด")
+        worker = TextWorker(
+            app.state.db,
+            app.state.storage,
+            TextReader(seconds=30, memory=512).read,
+            clock=app.state.clock,
+            lease=timedelta(minutes=3),
+            on_text=queue_files,
+        )
+        while await worker.round():
+            pass
+        await indexed(app)
+
+        assert before == []
+        assert drawn["drawingNumber"] not in await found(desk, "dc.contractor", "แรงอัด")
+        assert await found(desk, "dc.contractor", "แรงอัด รายงาน") == [rfa["documentNumber"]]
+        assert await found(desk, "dc.contractor", "รายงาน -แรงอัด") == []
+        assert await found(desk, "reviewer.consultant", "แรงอัด") == []
+        answer = await client.get(SEARCH, params={"q": "แรงอัด"})
+        assert answer.json()["items"][0]["snippet"] == "ผลตรวจ«แรงอัด»ของคอนกรีตอยู่ในเกณฑ์"
+        assert [one async for one in compare(app.state.db)] == []
 
     async def test_follows_what_is_changed(self, app: FastAPI, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter(subject="เรื่องเดิม"))

@@ -13,12 +13,12 @@ from saraban.documents.core.models import SearchPending
 from saraban.kit.db import table_of
 from saraban.search.domain import postings
 from saraban.search.domain.kinds import SearchKind
-from saraban.search.models import SearchEntry, SearchIndex, SearchPosting
+from saraban.search.models import SearchEntry, SearchFileText, SearchIndex, SearchPosting
 from saraban.search.repository.texts import everything, heads_of
 
 T = TypeVar("T")
 _AT_ONCE: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
-_entries, _pending = table_of(SearchEntry), table_of(SearchPending)
+_entries, _in_files, _pending = table_of(SearchEntry), table_of(SearchFileText), table_of(SearchPending)
 # Both databases know it; SQLAlchemy has no word for it.
 _REPLACE: Final = sa.text(
     "REPLACE INTO search_postings (gram, chunk, entries, places) VALUES (:gram, :chunk, :entries, :places)"
@@ -31,12 +31,21 @@ WAITS: Final = sa.or_(
 
 
 class EntryText(NamedTuple):
-    """Folded."""
+    """
+    What is compared of an entry, folded.
+
+    :param in_files: what is written in its files
+    """
 
     head_id: int
     revision_id: int
     number: str
     text: str
+    in_files: str = ""
+
+    @property
+    def whole(self) -> str:
+        return self.number + self.text + self.in_files
 
 
 async def hold(session: AsyncSession) -> None:
@@ -61,39 +70,73 @@ async def settle(session: AsyncSession, keys: Sequence[int]) -> None:
 
 async def write(session: AsyncSession, kind: SearchKind, heads: Collection[int], texts: Sequence[EntryText]) -> None:
     """Make the entries of these heads say this, and take away those that are not among it."""
-    there = {(row.head_id, row.revision_id): row for row in await entries_of(session, kind, heads)}
+    there = {(row.said.head_id, row.said.revision_id): row for row in await entries_of(session, kind, heads)}
     wanted = {(one.head_id, one.revision_id): one for one in texts}
     new = [one for key, one in wanted.items() if key not in there]
     if new:
-        rows = [{"kind": int(kind), "is_posted": False, **one._asdict()} for one in new]
+        rows = [{"kind": int(kind), "is_posted": False, **_columns(one)} for one in new]
         await session.execute(sa.insert(_entries), rows)
+    changed = {}
     for key, row in there.items():
         one = wanted.get(key)
         if one is None:
             await session.execute(sa.delete(_entries).where(_entries.c.id == row.id))
-        elif (row.number, row.text) != (one.number, one.text):
-            values = {"number": one.number, "text": one.text, "is_posted": False}
+            await session.execute(sa.delete(_in_files).where(_in_files.c.entry_id == row.id))
+        elif one != row.said:
+            changed[key] = one
+            values = {**_columns(one), "is_posted": False}
             await session.execute(sa.update(_entries).where(_entries.c.id == row.id).values(values))
+    await _write_files(session, kind, {(one.head_id, one.revision_id): one for one in new if one.in_files} | changed)
 
 
-async def entries_of(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Any]:
+def _columns(one: EntryText) -> dict[str, Any]:
+    return {name: value for name, value in one._asdict().items() if name != "in_files"}
+
+
+async def _write_files(session: AsyncSession, kind: SearchKind, texts: Mapping[tuple[int, int], EntryText]) -> None:
+    if not texts:
+        return
+    rows = await entries_of(session, kind, {head for head, _ in texts})
+    written = [
+        (row.id, texts[key].in_files) for row in rows if (key := (row.said.head_id, row.said.revision_id)) in texts
+    ]
+    await session.execute(sa.delete(_in_files).where(_in_files.c.entry_id.in_([key for key, _ in written])))
+    if some := [{"entry_id": key, "text": text} for key, text in written if text]:
+        await session.execute(sa.insert(_in_files), some)
+
+
+class EntryRow(NamedTuple):
+    id: int
+    is_posted: bool
+    said: EntryText
+
+
+_SAID: Final = (_entries.c.head_id, _entries.c.revision_id, _entries.c.number, _entries.c.text)
+_IN_FILES: Final = sa.func.coalesce(_in_files.c.text, "")
+
+
+async def entries_of(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[EntryRow]:
     """Return entries with their texts; also those that should not be there any more."""
-    found: list[Any] = []
+    found: list[EntryRow] = []
     for some in _slices(sorted(heads)):
-        statement = sa.select(_entries).where(_entries.c.kind == int(kind), _entries.c.head_id.in_(some))
-        found += await session.execute(statement)
+        statement = sa.select(_entries.c.id, _entries.c.is_posted, *_SAID, _IN_FILES).outerjoin(
+            _in_files, _in_files.c.entry_id == _entries.c.id
+        )
+        statement = statement.where(_entries.c.kind == int(kind), _entries.c.head_id.in_(some))
+        found += [EntryRow(row[0], row[1], EntryText(*row[2:])) for row in await session.execute(statement)]
     return found
 
 
 async def unposted(session: AsyncSession, *, most: int) -> dict[int, str]:
     """Return what the index does not lead to yet, by key, with all that is said of it."""
     statement = (
-        sa.select(_entries.c.id, _entries.c.number, _entries.c.text)
+        sa.select(_entries.c.id, _entries.c.number, _entries.c.text, _IN_FILES)
+        .outerjoin(_in_files, _in_files.c.entry_id == _entries.c.id)
         .where(_entries.c.is_posted == sa.false())
         .order_by(_entries.c.id)
         .limit(most)
     )
-    return {key: number + text for key, number, text in await session.execute(statement)}
+    return {key: "".join(said) for key, *said in await session.execute(statement)}
 
 
 async def post(session: AsyncSession, texts: Mapping[int, str]) -> None:
@@ -121,9 +164,16 @@ async def _post(session: AsyncSession, chunk: int, places: Mapping[str, postings
 
 async def begin_anew(session: AsyncSession) -> None:
     """Empty the index, and queue all that can be found."""
-    for table in (_pending, _entries, table_of(SearchPosting)):
+    for table in (_pending, _entries, _in_files, table_of(SearchPosting)):
         await session.execute(sa.delete(table))
     await session.execute(sa.insert(_pending).from_select(["kind", "head_uuid"], everything()))
+
+
+async def queue(session: AsyncSession, named: Mapping[SearchKind, Collection[UUID]]) -> None:
+    """Have these read anew."""
+    rows = [{"kind": int(kind), "head_uuid": one} for kind, those in named.items() for one in those]
+    if rows:
+        await session.execute(sa.insert(_pending), rows)
 
 
 async def waiting(session: AsyncSession) -> int:

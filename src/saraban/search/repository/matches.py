@@ -17,11 +17,11 @@ from saraban.documents.core.models import DocumentReach, DocumentRecipient
 from saraban.documents.drawing.domain import Audience
 from saraban.kit.db import AnySelect, table_of
 from saraban.search.domain.kinds import DRAWINGS, SearchKind
-from saraban.search.models import SearchEntry
+from saraban.search.models import SearchEntry, SearchFileText
 from saraban.search.repository.texts import heads_of
 
 Condition = sa.ColumnElement[bool]
-_reach, _entry = table_of(DocumentReach), table_of(SearchEntry)
+_reach, _entry, _in_files = table_of(DocumentReach), table_of(SearchEntry), table_of(SearchFileText)
 _SHEETS: Final = int(SearchKind.CIRCULATION)
 
 
@@ -96,10 +96,14 @@ def _contains(column: Any, word: str) -> Condition:
 
 
 def _said(wanted: SearchFilter) -> list[Condition]:
-    number, text = _entry.c.number, _entry.c.text
-    found = [sa.or_(_contains(number, word), _contains(text, word)) for word in wanted.words]
-    found += [sa.not_(sa.or_(_contains(number, word), _contains(text, word))) for word in wanted.excluded]
-    return [*found, *(_contains(number, word) for word in wanted.numbers)]
+    found = [_says(word) for word in wanted.words]
+    found += [sa.not_(_says(word)) for word in wanted.excluded]
+    return [*found, *(_contains(_entry.c.number, word) for word in wanted.numbers)]
+
+
+def _says(word: str) -> Condition:
+    in_files = sa.exists().where(_in_files.c.entry_id == _entry.c.id, _contains(_in_files.c.text, word))
+    return sa.or_(_contains(_entry.c.number, word), _contains(_entry.c.text, word), in_files.correlate(_entry))
 
 
 def _by_rows(reader: SearchReader, kinds: Collection[SearchKind]) -> Condition:
@@ -246,6 +250,12 @@ async def sees_few(session: AsyncSession, reader: SearchReader, *, most: int) ->
         left = sa.select(head.c.id).where(_is_shown(head, reader)).limit(most + 1).subquery()
         count += await session.scalar(sa.select(sa.func.count()).select_from(left)) or 0
     return count <= most
+
+
+async def files_of(session: AsyncSession, entries: Collection[int]) -> dict[int, str]:
+    """Return what is written in the files of entries, folded."""
+    statement = sa.select(_in_files.c.entry_id, _in_files.c.text).where(_in_files.c.entry_id.in_(entries))
+    return {key: text for key, text in await session.execute(statement)}  # noqa: C416  the rows are no pairs
 
 
 async def newest(session: AsyncSession, *, before: int | None, limit: int) -> list[int]:

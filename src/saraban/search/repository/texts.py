@@ -299,14 +299,16 @@ async def _add_files(session: AsyncSession, owners: Mapping[int, SearchSource], 
         owners[key].files[file] = name
 
 
+_KIND: Final = sa.case(
+    {"RFA": int(SearchKind.RFA), "TRANSMITTAL": int(SearchKind.TRANSMITTAL)},
+    value=CorrespondenceType.type_code,
+    else_=int(SearchKind.CORRESPONDENCE),
+)
+
+
 def everything() -> sa.Select[int, UUID]:
     """Select kind and public id of all that can be found, what was entered last at the end."""
-    kind = sa.case(
-        {"RFA": int(SearchKind.RFA), "TRANSMITTAL": int(SearchKind.TRANSMITTAL)},
-        value=CorrespondenceType.type_code,
-        else_=int(SearchKind.CORRESPONDENCE),
-    )
-    documents = sa.select(kind.label("kind"), _D.public_id.label("uuid"), _D.created_at.label("created_at"))
+    documents = sa.select(_KIND.label("kind"), _D.public_id.label("uuid"), _D.created_at.label("created_at"))
     parts = [documents.join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)]
     for one in (SearchKind.CIRCULATION, *sorted(DRAWINGS)):
         table = table_of(heads_of(one)).c
@@ -327,3 +329,32 @@ async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit
         )
         statement = statement.where(table.correspondence_type_id.in_(types))
     return list(await session.scalars(statement))
+
+
+async def holders(session: AsyncSession, attachment_ids: Collection[int]) -> dict[SearchKind, set[UUID]]:
+    """Return what files hang on."""
+    found: dict[SearchKind, set[UUID]] = defaultdict(set)
+    link = DocumentRevisionAttachment
+    documents = (
+        sa.select(_KIND, _D.public_id)
+        .join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)
+        .join(_R, _R.correspondence_id == _D.id)
+        .join(link, link.correspondence_revision_id == _R.id)
+        .where(link.attachment_id.in_(attachment_ids))
+    )
+    for kind, public_id in await session.execute(documents):
+        found[SearchKind(kind)].add(public_id)
+    sheets = sa.select(Circulation.public_id).join(
+        CirculationAttachment, CirculationAttachment.circulation_id == Circulation.id
+    )
+    found[SearchKind.CIRCULATION] |= set(
+        await session.scalars(sheets.where(CirculationAttachment.attachment_id.in_(attachment_ids)))
+    )
+    for drawn, tables in _DRAWN.items():
+        heads = (
+            sa.select(tables.head.public_id)
+            .join(tables.revision, tables.of_head == tables.head.id)
+            .join(table_of(tables.attachment.class_), tables.of_revision == tables.revision.id)
+        )
+        found[drawn] |= set(await session.scalars(heads.where(tables.attachment.in_(attachment_ids))))
+    return found

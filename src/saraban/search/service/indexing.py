@@ -4,7 +4,7 @@ Keeping the index of search: what was written is read and folded, and the index 
 Whoever writes a document queues it in their own transaction. A worker that is killed leaves the queue as it was.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final
@@ -12,6 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments.service import extraction
 from saraban.kit.db import Database
 from saraban.search.domain.folding import fold, joined
 from saraban.search.domain.kinds import SearchKind
@@ -23,7 +24,7 @@ from saraban.search.repository.texts import SearchSource
 BATCH: Final = 1_000
 Progress = Callable[[int], None]
 
-__all__ = ["WAITS", "IndexDifference", "compare", "index_next", "rebuild"]
+__all__ = ["WAITS", "IndexDifference", "compare", "index_next", "queue_files", "rebuild"]
 
 
 async def index_next(db: Database, *, most: int = BATCH) -> bool:
@@ -44,20 +45,31 @@ async def _index(most: int, session: AsyncSession) -> int:
 
 async def _read(session: AsyncSession, kind: SearchKind, public_ids: set[UUID]) -> None:
     heads = await texts.keys(session, kind, public_ids)
+    await index.write(session, kind, heads, await _entries(session, kind, heads))
+
+
+async def _entries(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[EntryText]:
     found = await texts.sources(session, kind, heads)
-    await index.write(session, kind, heads, [entry_of(one) for one in found])
+    written = await extraction.texts(session, {file for one in found for file in one.files})
+    return [entry_of(one, [written[file] for file in sorted(one.files) if file in written]) for one in found]
+
+
+async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) -> None:
+    """Have what these files hang on be read anew: their text is there now."""
+    await index.queue(session, await texts.holders(session, attachment_ids))
 
 
 _folded = lru_cache(maxsize=4_096)(fold)  # of names, which thousands have
 
 
-def entry_of(source: SearchSource) -> EntryText:
+def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
     """Return what is compared of something."""
     numbers = [fold(one) for one in source.numbers]
     number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
     said = [fold(one) for one in (source.subject, *source.texts, *source.files.values())]
     text = "".join(one + END for one in dict.fromkeys([*said, *map(_folded, source.names)]))
-    return EntryText(source.head_id, source.revision_id, number, text)
+    written = "".join(fold(one) + END for one in in_files)
+    return EntryText(source.head_id, source.revision_id, number, text, written)
 
 
 async def rebuild(db: Database, *, most: int = 20_000, progress: Progress = lambda _left: None) -> None:
@@ -90,17 +102,14 @@ async def compare(db: Database, *, size: int = 500) -> AsyncIterator[IndexDiffer
 
 
 async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
-    wanted = {(one.head_id, one.revision_id): one for one in await texts.sources(session, kind, heads)}
-    there = {(row.head_id, row.revision_id): row for row in await index.entries_of(session, kind, heads)}
+    wanted = {(one.head_id, one.revision_id): one for one in await _entries(session, kind, heads)}
+    there = {(row.said.head_id, row.said.revision_id): row for row in await index.entries_of(session, kind, heads)}
     waits = await index.waiting_heads(session, kind, heads)
-    lost = await index.not_led_to(session, {row.id: row.number + row.text for row in there.values() if row.is_posted})
+    lost = await index.not_led_to(session, {row.id: row.said.whole for row in there.values() if row.is_posted})
     wrong = {key for key, row in there.items() if key not in wanted or row.id in lost}
-    for key, source in wanted.items():
-        entry, row = entry_of(source), there.get(key)
-        if row is None or (row.number, row.text) != (entry.number, entry.text):
-            wrong.add(key)
+    wrong |= {key for key, entry in wanted.items() if key not in there or there[key].said != entry}
     return [
-        IndexDifference(kind, wanted[key].numbers[0] if key in wanted else there[key].number.partition(END)[0])
+        IndexDifference(kind, (wanted[key] if key in wanted else there[key].said).number.partition(END)[0])
         for key in sorted(wrong)
         if key[0] not in waits
     ]

@@ -27,7 +27,7 @@ from saraban.search.domain.folding import fold
 from saraban.search.domain.kinds import SearchKind
 from saraban.search.domain.postings import CHUNK, END, grams_of_word, in_all, in_any, newest_first
 from saraban.search.domain.query import SHORTEST, DueRange, SearchQuery, parse
-from saraban.search.domain.snippets import Piece, snippet
+from saraban.search.domain.snippets import AROUND, Piece, snippet
 from saraban.search.repository import index, matches, named, texts
 from saraban.search.repository.matches import Match, SearchFilter, SearchReader
 from saraban.search.repository.texts import SearchSource
@@ -242,19 +242,28 @@ async def _shown(
     pairs = [(one, read.get((one.kind, one.head_id, one.revision_id))) for one in found]
     sources = [(match, one) for match, one in pairs if one is not None]
     places = await named.projects(session, {one.project_id for _, one in sources})
+    pieces = {match.entry_id: _snippet(one, words) for match, one in sources}
+    in_files = await matches.files_of(session, [key for key, found_there in pieces.items() if not found_there])
     return [
         FoundItem(
             kind=one.kind,
             public_id=one.public_id,
             number=one.numbers[0],
             subject=snippet(one.subject, words, around=len(one.subject)) or [Piece(one.subject, is_marked=False)],
-            snippet=_snippet(one, words),
+            snippet=pieces[match.entry_id] or _in_text(in_files.get(match.entry_id, ""), words),
             project_public_id=places[one.project_id][0],
             project_code=places[one.project_id][1],
             day=local_date(match.created_at, ctx.zone),
         )
         for match, one in sources
     ]
+
+
+def _in_text(text: str, words: Sequence[str]) -> list[Piece]:
+    """Return the piece of a long text, folded, in which the first of the words stands that it has."""
+    at = next((place for word in words if (place := text.find(word)) >= 0), -1)
+    piece = text[max(0, at - AROUND) : at + 2 * AROUND].replace(END, " ").strip()
+    return snippet(piece, words) if at >= 0 else []
 
 
 def _snippet(source: SearchSource, words: Sequence[str]) -> list[Piece]:
