@@ -162,6 +162,20 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
     timers += seal_timers(db=system.db, sealer=system.sealer)
     reminders = partial(send_reminders, system.db, system.subjects, system.clock.zone)
     timers.append(Timer("reminders", timedelta(minutes=10), reminders))
+    return Worker(
+        db=system.db,
+        clock=system.clock,
+        handlers=system.handlers,
+        timers=timers,
+        jobs=_jobs(system),
+        notifier=system.worker_notifier,
+        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(load or RequestLoad()).is_busy),
+    )
+
+
+def _jobs(system: System) -> list[Job]:
+    """Return the long work that a worker of the system does beside its timers."""
+    settings = system.settings
     turn = timedelta(seconds=settings.import_lease)
     numbers = ImportWorker(system.db, system.storage, NumberImportJob(), clock=system.clock, lease=turn)
     drawings = ImportWorker(system.db, system.storage, DrawingImportJob(), clock=system.clock, lease=turn)
@@ -184,15 +198,7 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
     if system.mail_settings is not None:
         mails = MailJob(system.db, system.mail_settings, clock=system.clock)
         jobs.append(Job("mail", mails.round, mails.due))
-    return Worker(
-        db=system.db,
-        clock=system.clock,
-        handlers=system.handlers,
-        timers=timers,
-        jobs=jobs,
-        notifier=system.worker_notifier,
-        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(load or RequestLoad()).is_busy),
-    )
+    return jobs
 
 
 @asynccontextmanager
