@@ -184,18 +184,21 @@ async def _candidates(session: AsyncSession, wanted: SearchFilter) -> AsyncItera
             yield some
             before = some[-1]
         return
-    if late := await matches.unposted(session, limit=SLICE):
+    late = await matches.unposted(session, limit=SLICE)
+    if late:
         yield late
+    given = set(late)
     sizes = await index.sizes(session, {gram for word in words for gram in grams_of_word(word)})
     short = {word: await index.beginning(session, word) for word in words if len(word) == SHORTEST}
     waiting: list[int] = []
     for chunk in sorted({*sizes, *(one for found in short.values() for one in found)}, reverse=True):
         places = await _in_chunk(session, chunk, words, sizes.get(chunk, {}), short)
-        keys = (chunk * CHUNK + place for place in newest_first(places))
-        waiting += [key for key in keys if key not in late]
-        while len(waiting) >= SLICE:
-            yield waiting[:SLICE]
-            del waiting[:SLICE]
+        for place in newest_first(places):  # there may be thousands, and the first of them enough
+            if (key := chunk * CHUNK + place) not in given:
+                waiting.append(key)
+            if len(waiting) == SLICE:
+                yield waiting
+                waiting = []
     if waiting:
         yield waiting
 
