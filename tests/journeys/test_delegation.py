@@ -34,7 +34,7 @@ async def lend(owner: Person, language: str) -> None:
     await owner.page.click(".form-card [data-submit]")
     await owner.page.wait_for_selector("#e-startsOn")
     await owner.picture(f"delegations-faults-{language}", whole=True)
-    await owner.page.fill('input[name="q"]', "วิไล")
+    await owner.page.fill('main input[name="q"]', "วิไล")
     await owner.page.locator("#f-delegatePublicId option:nth-child(3)").wait_for(state="detached")
     await owner.page.select_option("#f-delegatePublicId", index=1)
     today = date_in_figures(local_date(present(), ZoneInfo("Asia/Bangkok")), language)
