@@ -1,8 +1,11 @@
-"""What creating an RFA pays for what is done beside it: the rows of the index of reach, and the worker inside the server."""
+"""
+What creating an RFA pays for what is done beside it: the rows of the index of reach, the row by which search hears of it, and the
+worker inside the server.
+"""
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from benchmarks.pending_rfas import create_rfa
 from benchmarks.results import Row
 from benchmarks.workflow import until_told
 from saraban.bootstrap import closing, wire
+from saraban.documents.core.repository import search
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.demo.service import find_demo_project
 from tests.conftest import settings_in
@@ -25,34 +29,50 @@ CLIENTS = 16
 _NAME = "creation"
 
 
-@contextmanager
-def without_reach() -> Iterator[None]:
+def without_reach() -> AbstractContextManager[object]:
     """Leave the rows of new documents out of the index of reach, in this process alone."""
-    with patch.object(ReachIndex, "add", lambda *_, **__: None):
-        yield
+    return patch.object(ReachIndex, "add", lambda *_, **__: None)
+
+
+def without_search() -> AbstractContextManager[object]:
+    """Have search hear nothing of new documents, in this process alone."""
+    return patch.object(search, "queue", lambda *_: None)
 
 
 async def reach(b: Bench) -> list[Row]:
-    """16 clients in process, with the rows of reach and without them, in databases of their own."""
-    b.say("create an RFA, with the rows of reach and without")
+    return await _beside(b, "rows of reach", without_reach)
+
+
+async def search_queue(b: Bench) -> list[Row]:
+    return await _beside(b, "the queue of search", without_search)
+
+
+async def _beside(b: Bench, what: str, without: Callable[[], AbstractContextManager[object]]) -> list[Row]:
+    """
+    16 clients in process, with what is written beside a document and without it, in databases of their own.
+
+    :param without: leaves it out in this process
+    """
+    b.say(f"create an RFA, with {what} and without")
     async with AsyncExitStack() as stack:
         sides: dict[str, Round] = {}
         for name in ("with", "without"):
-            url = b.mariadb.create(f"reach_{name}", statements=b.template)
+            url = b.mariadb.create(f"{what.replace(' ', '_')}_{name}", statements=b.template)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             settings = settings_in(folder, database_url=url, redis_url=b.redis.url)
             system = await stack.enter_async_context(closing(wire(settings)))
             async with system.db.reading() as session:
                 known = await find_demo_project(session, system.clock.now(), system.clock.zone)
             sides[name] = b.of(partial(create_rfa, system, known), CLIENTS)
-        measured = await interleaved({"with": sides["with"], "without": _left_out(sides["without"])}, rounds=b.rounds)
+        sides["without"] = _left_out(sides["without"], without)
+        measured = await interleaved(sides, rounds=b.rounds)
     rates = {name: side.rate for name, side in measured.items()}
     of = f"create an RFA in process, {CLIENTS} clients"
     return [
-        *(Row(_NAME, f"{of}: {name} rows of reach", rate, "documents/s") for name, rate in rates.items()),
+        *(Row(_NAME, f"{of}: {name} {what}", rate, "documents/s") for name, rate in rates.items()),
         Row(
             _NAME,
-            "create with rows of reach, against without",
+            f"create with {what}, against without",
             rates["with"] / rates["without"],
             "x",
             ">= 0.85",
@@ -61,9 +81,9 @@ async def reach(b: Bench) -> list[Row]:
     ]
 
 
-def _left_out(run: Round) -> Round:
+def _left_out(run: Round, without: Callable[[], AbstractContextManager[object]]) -> Round:
     async def left_out() -> LoadResult:
-        with without_reach():
+        with without():
             return await run()
 
     return left_out
@@ -121,4 +141,4 @@ async def _served(b: Bench, *, worker: bool) -> Any:
                     connection.close()
 
 
-SUITES: dict[str, Suite] = {"reach": reach, "worker": worker}
+SUITES: dict[str, Suite] = {"reach": reach, "search-queue": search_queue, "worker": worker}

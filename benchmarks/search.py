@@ -3,6 +3,7 @@ Search in a filled database: how quickly its index is made, and the first page o
 for who sees little, beside the same word by LIKE in the same run. Measured are the statements with their rows, without HTTP.
 """
 
+import asyncio
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -62,11 +63,27 @@ async def measured(db: Database, ctx: RequestContext, queries: Sequence[str]) ->
     for turn in range(UNMEASURED + ASKED):
         for query in queries:
             begun = time.perf_counter()
-            async with db.reading() as session:
-                await search(ctx, session, SearchQuestion(query))
+            await measured_once(db, ctx, query)
             if turn >= UNMEASURED:
                 times.append((time.perf_counter() - begun) * 1000)
     return times
+
+
+async def at_once(db: Database, ctx: RequestContext, queries: Sequence[str]) -> float:
+    """Return what two that are asked at the same time take, both together, against one after the other alone."""
+    times: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(ASKED):
+        for query in queries:
+            for clients, taken in times.items():
+                begun = time.perf_counter()
+                await asyncio.gather(*(measured_once(db, ctx, query) for _ in range(clients)))
+                taken.append(time.perf_counter() - begun)
+    return percentile(times[2]) / percentile(times[1])
+
+
+async def measured_once(db: Database, ctx: RequestContext, query: str) -> None:
+    async with db.reading() as session:
+        await search(ctx, session, SearchQuestion(query))
 
 
 async def beside_like(db: Database, word: str) -> float:
@@ -93,6 +110,8 @@ async def searches(b: Bench, data: Filled, name: str) -> list[Row]:
                     Row("search", f"{kind}, {reader}, {name}: median", statistics.median(times), "ms"),
                     Row("search", f"{kind}, {reader}, {name}: p95", percentile(times), "ms", limit),
                 ]
+            share = await at_once(db, context(caller), every["middle of a word"])
+            rows.append(Row("search", f"two at once against one, {reader}, {name}: p95", share, "x", "<= 2"))
         rows.append(Row("search", f"the same by LIKE over all, {name}", await beside_like(db, "อนุมัติ"), "ms"))
     finally:
         await db.close()

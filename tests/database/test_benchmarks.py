@@ -324,7 +324,9 @@ class TestTinyRuns:
         for name in made:
             mariadb_server.drop(name)
 
-    @pytest.mark.parametrize("suite", [numbering.hundred_series, creation.reach, creation.worker])
+    @pytest.mark.parametrize(
+        "suite", [numbering.hundred_series, creation.reach, creation.search_queue, creation.worker]
+    )
     async def test_are_refused_nothing(self, tiny: Bench, suite: Suite) -> None:
         rows = await suite(tiny)
 

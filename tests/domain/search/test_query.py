@@ -16,6 +16,7 @@ class TestParse:
         [
             ("เสาเข็ม งาน", SearchQuery(words=("เสาเข็ม", "งาน"))),
             ('"แบบ ขยาย" -ยกเลิก', SearchQuery(words=("แบบ ขยาย",), excluded=("ยกเลิก",))),
+            ("แบบ ก -ข", SearchQuery(words=("แบบ", "ก"), excluded=("ข",))),
             ("from:คคง. to:ผรม.2", SearchQuery(conditions={"from": ("คคง.",), "to": ("ผรม.2",)})),
             ("จาก:คคง. เลขที่:๐๐๐๑", SearchQuery(conditions={"from": ("คคง.",), "number": ("0001",)})),
             ("http://a.b", SearchQuery(words=("http://a.b",))),

@@ -177,9 +177,25 @@ class TestSearch:
         assert await found(desk, "dc.consultant", "แก้ไขแล้ว -เดิม") == [letter["documentNumber"]]
         assert [one async for one in compare(app.state.db)] == []
 
-    @pytest.mark.parametrize("query", ["ก", "่้", '""', "-", "due:soon", "a\u0007b", "ก" * 501])
+    @pytest.mark.parametrize("query", ["ก", "่้", '""', "-", "due:soon", "a\u0007b", "ก" * 3_400])
     async def test_refuses_what_nothing_can_be_found_by(self, desk: Desk, query: str) -> None:
         answer = await (await desk.as_("viewer")).get(SEARCH, params={"q": query})
 
         assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY, answer.text
         assert pointers(answer) == ["query:q"]
+
+    @pytest.mark.parametrize("few", [0, 5_000], ids=["along the index", "without it"])
+    async def test_takes_everything_else_literally(
+        self, app: FastAPI, desk: Desk, monkeypatch: pytest.MonkeyPatch, few: int
+    ) -> None:
+        monkeypatch.setattr("saraban.search.service.search.FEW", few)
+        said = "ราคา 100% (a+)+$ [x_y]* ก"
+        letter = await desk.write("dc.consultant", "correspondences", desk.letter(subject=said))
+        await indexed(app)
+
+        for query in ("100%", "(a+)+$", "x_y]*", "ราคา ก", "ราคา -ข", '"ราคา 100', "number:0", "number:1 ราคา"):
+            assert await found(desk, "admin", query) == [letter["documentNumber"]], query
+        for query in ("%", "__", "r.*า", "'; --", "a\ud7ff", "a\U0010ffff", "🏗🏗", "from:่้", "number:่้", "from:% ราคา"):
+            answer = await (await desk.as_("admin")).get(SEARCH, params={"q": query})
+            assert (answer.status_code, query) == (httpx.codes.OK, query) or pointers(answer) == ["query:q"]
+            assert not answer.json().get("items")

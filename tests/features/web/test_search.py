@@ -16,8 +16,8 @@ class TestSearch:
     @pytest.mark.parametrize(
         ("language", "counted", "refused"),
         [
-            ("th", "พบ 1 รายการ", "แต่ละคำต้องมีอย่างน้อย 2 ตัวอักษร"),
-            ("en", "1 found", "Each word has at least 2 letters or digits."),
+            ("th", "พบ 1 รายการ", "ต้องมีคำที่ยาวอย่างน้อย 2 ตัวอักษร"),
+            ("en", "1 found", "One of the words has at least 2 letters or digits."),
         ],
     )
     async def test_shows_what_is_found_with_marks(

@@ -15,7 +15,8 @@ _UNSEEN: Final = re.compile(
     "[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
 )
 _SPACE: Final = re.compile(r"\s+")
-_SEPARATORS: Final = re.compile(r"[^\w]|_")
+# Thai vowels above and below and tone marks are no separators, though they are no `\w` either.
+_SEPARATORS: Final = re.compile("[^\\w\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]|_")
 # What is folded alone gives the same as folded in its text: a letter with its marks, doubled sara e, or a gap.
 _CLUSTER: Final = re.compile(
     "(?:[\u0e40]{2}|\\s[\\s\u200b-\u200f\u2060-\u2064\ufeff]*|.)[\u0300-\u036f\u0e31-\u0e3a\u0e47-\u0e4e]*", re.DOTALL

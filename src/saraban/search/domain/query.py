@@ -12,7 +12,7 @@ from saraban.search.domain.folding import fold, has_letters
 
 LONGEST: Final = 500  # characters of a query
 MOST_WORDS: Final = 12
-SHORTEST: Final = 2  # characters of a word
+SHORTEST: Final = 2  # characters that lead to something; a shorter word is compared beside a longer one
 
 CONDITIONS: Final[Mapping[str, str]] = {
     **{name: name for name in ("from", "to", "type", "status", "due", "number")},
@@ -94,13 +94,13 @@ def _word(part: str, prefix: str) -> str:
 def _check(query: SearchQuery) -> None:
     if len(query.words) + len(query.excluded) > MOST_WORDS:
         raise _refused("too_many", f"ค้นได้ไม่เกิน {MOST_WORDS} คำ", f"A search takes at most {MOST_WORDS} words.")
-    for word in query.words + query.excluded:
-        if len(word) < SHORTEST or not has_letters(word):
-            raise _refused(
-                "too_short",
-                f"แต่ละคำต้องมีอย่างน้อย {SHORTEST} ตัวอักษร",
-                f"Each word has at least {SHORTEST} letters or digits.",
-            )
+    said = query.words + query.excluded
+    if not all(map(has_letters, said)) or (query.words and max(map(len, query.words)) < SHORTEST):
+        raise _refused(
+            "too_short",
+            f"ต้องมีคำที่ยาวอย่างน้อย {SHORTEST} ตัวอักษร",
+            f"One of the words has at least {SHORTEST} letters or digits.",
+        )
     if query.is_empty:
         raise _refused("nothing_sought", "ระบุสิ่งที่ต้องการค้นหา", "Say what is to be found.")
 

@@ -1,5 +1,6 @@
 """Rows of the index: what waits for it, the entries with their texts, and the postings that lead to those."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
@@ -222,8 +223,7 @@ async def beginning(session: AsyncSession, start: str) -> dict[int, list[str]]:
     """Return what begins with two characters, by chunk."""
     table = table_of(SearchPosting).c
     found: dict[int, list[str]] = defaultdict(list)
-    after = start[:-1] + chr(ord(start[-1]) + 1)
-    statement = sa.select(table.chunk, table.gram).where(table.gram >= start, table.gram < after)
+    statement = sa.select(table.chunk, table.gram).where(table.gram.between(start, start + chr(sys.maxunicode)))
     for chunk, gram in await session.execute(statement):
         found[chunk].append(gram)
     return found

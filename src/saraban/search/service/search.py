@@ -177,7 +177,7 @@ async def _matches(session: AsyncSession, reader: SearchReader, wanted: SearchFi
 
 async def _candidates(session: AsyncSession, wanted: SearchFilter) -> AsyncIterator[list[int]]:
     """Give keys of entries that may be meant, the newest first: those that the index does not lead to yet, then those it names."""
-    words = [*wanted.words, *wanted.numbers]
+    words = [word for word in (*wanted.words, *wanted.numbers) if len(word) >= SHORTEST]
     if not words:
         before: int | None = None
         while some := await matches.newest(session, before=before, limit=SLICE):
