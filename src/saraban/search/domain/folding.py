@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 from saraban.kit.text import fold as one_spelling
@@ -48,10 +49,13 @@ def fold_with_places(text: str) -> tuple[str, list[int]]:
     folded: list[str] = []
     places: list[int] = []
     for found in _CLUSTER.finditer(text):
-        piece = fold(found[0])
+        piece = _folded(found[0])
         folded.append(piece)
         places += [found.start()] * len(piece)
     return "".join(folded), places
+
+
+_folded = lru_cache(maxsize=4_096)(fold)
 
 
 def has_letters(word: str) -> bool:
