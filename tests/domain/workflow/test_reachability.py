@@ -21,6 +21,7 @@ from saraban.workflow.verification import definition_checks, example_facts
 WORDS = {"th": "คำ", "en": "Word"}
 ROLES = ("Approver", "Reviewer", "Viewer")
 KNOWN = dsl.Known(roles=ROLES, permissions=("workflow.action_review",))
+SENT = {"responseCode", "comment", "*"}  # by what a condition can tell one code from another
 
 _NUMBERS = st.integers(-5, 120)
 _AMOUNT = st.one_of(
@@ -221,8 +222,11 @@ def led_to(definition: Definition) -> dict[str, set[str]]:
                 ways[name] |= {to for (_, to), facts in open_to if step.condition.holds(facts)}
                 continue
             said = [one.facts for one in definition.examples if (one.state, one.action) == (name, step.action)]
+            told_apart = not step.condition.logic.variables.isdisjoint(SENT)
             for facts in [*said, {}]:
                 for code, _ in step.outcomes:
+                    if facts and told_apart and code != facts.get("responseCode", step.usual):
+                        continue  # nobody said that it would hold with this code
                     asked = dict(facts) if code is None else {**facts, "responseCode": code}
                     example = TransitionExample(name, step.action, asked)
                     document, faults = example_facts.document_of(asked.get("document", {}), None, None)
