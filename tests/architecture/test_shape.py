@@ -13,7 +13,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 101_832,
+    "lines of Python in src": 101_829,
     "modules in src": 547,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,

@@ -137,9 +137,8 @@ class TestKeyboard:
         person = await sit()
         page = person.page
         await person.goto("/login")
-        await expect(
-            page.locator("#username")
-        ).to_be_focused()  # a frame after the page is there: keys before it are lost
+        # A frame after the page is there: keys before it are lost.
+        await expect(page.locator("#username")).to_be_focused()
         await page.keyboard.type("dc.contractor")
         await person.press("Tab")
         await page.keyboard.type("saraban-demo")

@@ -39,6 +39,9 @@ def _vowels_first(marks: re.Match[str]) -> str:
     return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4b"))
 
 
+fold_cached = lru_cache(maxsize=4_096)(fold)  # of what comes again and again: single letters, names
+
+
 def joined(number: str) -> str:
     """Return a folded number without its separators, as people type it who do not remember them."""
     return _SEPARATORS.sub("", number)
@@ -49,13 +52,10 @@ def fold_with_places(text: str) -> tuple[str, list[int]]:
     folded: list[str] = []
     places: list[int] = []
     for found in _CLUSTER.finditer(text):
-        piece = _folded(found[0])
+        piece = fold_cached(found[0])
         folded.append(piece)
         places += [found.start()] * len(piece)
     return "".join(folded), places
-
-
-_folded = lru_cache(maxsize=4_096)(fold)
 
 
 def has_letters(word: str) -> bool:

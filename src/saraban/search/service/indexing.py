@@ -6,7 +6,7 @@ Whoever writes a document queues it in their own transaction. A worker that is k
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import extraction
 from saraban.kit.db import Database
-from saraban.search.domain.folding import fold, joined
+from saraban.search.domain.folding import fold, fold_cached, joined
 from saraban.search.domain.kinds import SearchKind
 from saraban.search.domain.postings import END
 from saraban.search.repository import index, texts
@@ -59,15 +59,12 @@ async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) ->
     await index.queue(session, await texts.holders(session, attachment_ids))
 
 
-_folded = lru_cache(maxsize=4_096)(fold)  # of names, which thousands have
-
-
 def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
     """Return what is compared of something."""
     numbers = [fold(one) for one in source.numbers]
     number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
     said = [fold(one) for one in (source.subject, *source.texts, *source.files.values())]
-    text = "".join(one + END for one in dict.fromkeys([*said, *map(_folded, source.names)]))
+    text = "".join(one + END for one in dict.fromkeys([*said, *map(fold_cached, source.names)]))
     written = "".join(fold(one) + END for one in in_files)
     return EntryText(source.head_id, source.revision_id, number, text, written)
 
