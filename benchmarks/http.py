@@ -163,6 +163,11 @@ class Site:
         who = f"Cookie: {ACCESS_COOKIE}={token}" if as_page else f"Authorization: Bearer {token}"
         return f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\n{who}\r\n\r\n".encode()
 
+    def client(self) -> httpx.AsyncClient:
+        """Give a client of the account, for what is not measured in milliseconds."""
+        headers = {"Authorization": f"Bearer {self._token}"}
+        return httpx.AsyncClient(base_url=f"http://{HOST}:{self.port}", timeout=30, headers=headers)
+
     async def token_of(self, username: str, password: str) -> str:
         """Sign somebody in."""
         async with httpx.AsyncClient(base_url=f"http://{HOST}:{self.port}", timeout=30) as client:
@@ -170,8 +175,7 @@ class Site:
 
     async def issued(self, register: str) -> str:
         """Create one document, submit it, and give its public id: a transmittal carries no draft."""
-        headers = {"Authorization": f"Bearer {self._token}"}
-        async with httpx.AsyncClient(base_url=f"http://{HOST}:{self.port}", timeout=30, headers=headers) as client:
+        async with self.client() as client:
             created = (await client.post(f"/api/v1/{register}", json=self.draft(register))).raise_for_status().json()
             instance = created["workflow"]["instancePublicId"]
             step = await client.post(f"/api/v1/workflow/instances/{instance}/transitions", json={"action": "submit"})

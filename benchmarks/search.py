@@ -5,29 +5,64 @@ for who sees little, beside the same word by LIKE in the same run. Measured are 
 
 import asyncio
 import statistics
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import sqlalchemy as sa
 
-from benchmarks import filled
+from benchmarks import filled, http
 from benchmarks.bench import Bench, Suite
 from benchmarks.filled import NARROW, READERS, WIDE, Filled
 from benchmarks.registers import percentile
 from benchmarks.results import Row
-from saraban.documents.core.models import DocumentRevision
+from saraban.attachments.models import Attachment, AttachmentText
+from saraban.documents.core.models import DocumentRevision, DocumentRevisionAttachment
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database, table_of
+from saraban.kit.ids import new_id
 from saraban.search.models import SearchEntry
 from saraban.search.service import indexing
 from saraban.search.service.search import SearchQuestion, search
 from tests.factories.contexts import context
+from tests.readable_files import docx, paragraph
 
 DOCUMENTS, MANY = 20_000, 1_000_000
 ASKED, UNMEASURED = 10, 2
+EVERY: Final = 10  # so many documents have one file with text
+SENTENCES: Final = 25  # of a file: some 1,500 characters
+LONGEST: Final = 120.0  # seconds that are waited until something is found
 LIMITS: Final[Mapping[str, str]] = {WIDE: "<= 100", NARROW: "<= 20"}
+
+
+async def with_file_texts(b: Bench, db: Database) -> None:
+    """Give one document in ten a file with text, unless they have theirs from an earlier run."""
+    revision, file = table_of(DocumentRevision).c, table_of(Attachment).c
+    async with db.reading() as session:
+        if await session.scalar(sa.select(sa.func.count()).where(file.stored_filename == "bench")):
+            return
+        first = await session.scalar(sa.select(sa.func.max(file.id))) or 0
+        newest = sa.select(revision.id).where(revision.is_current == sa.true(), revision.correspondence_id % EVERY == 0)
+        owners = list(await session.scalars(newest))
+        subjects = list(await session.scalars(sa.select(revision.subject).limit(4_000)))
+    now = SystemClock().now()
+    for start in range(0, len(owners), 1_000):
+        files, texts, links = [], [], []
+        for key, owner in enumerate(owners[start : start + 1_000], first + start + 1):
+            said = {"original_filename": f"รายงาน-{key}.pdf", "stored_filename": "bench", "file_path": f"bench/{key}"}
+            kept = {"mime_type": "application/pdf", "file_size": 1, "is_temporary": False, "uploaded_by_user_id": 1}
+            files.append({"id": key, "uuid": new_id(), "created_at": now, **said, **kept})
+            text = "\n".join(subjects[(key * SENTENCES + place * 7) % len(subjects)] for place in range(SENTENCES))
+            texts.append({"attachment_id": key, "text": text, "extracted_at": now})
+            links.append({"correspondence_revision_id": owner, "attachment_id": key})
+        async with db.writing() as session:
+            for model, rows in ((Attachment, files), (AttachmentText, texts), (DocumentRevisionAttachment, links)):
+                await session.execute(sa.insert(table_of(model)), rows)
+    b.say(f"{len(owners):,} files with text")
 
 
 async def rebuilt(b: Bench, db: Database, name: str) -> Row:
@@ -98,6 +133,7 @@ async def beside_like(db: Database, word: str) -> float:
 async def searches(b: Bench, data: Filled, name: str) -> list[Row]:
     db = Database(data.url)
     try:
+        await with_file_texts(b, db)
         rows = [await rebuilt(b, db, name)]
         every = await classes(db)
         for reader, limit in LIMITS.items():
@@ -118,6 +154,37 @@ async def searches(b: Bench, data: Filled, name: str) -> list[Row]:
     return rows
 
 
+async def findable(b: Bench) -> list[Row]:
+    """How long after its answer a new document is found: by what it says, and by what its file says."""
+    url = b.mariadb.create("search_findable", statements=b.template)
+    with tempfile.TemporaryDirectory() as folder:
+        async with http.site_on(url, b.redis.url, Path(folder), settings={"run_worker": True}) as site:
+            times = [await _until_found(site, f"ลมมรสุม{turn:04}") for turn in range(ASKED)]
+            in_files = [await _until_found(site, f"คลื่นลม{turn:04}", in_file=True) for turn in range(ASKED)]
+    return [
+        Row("search", "findable after the answer, by subject: slowest", max(times), "s", "<= 2"),
+        Row("search", "findable after the answer, by the text of a file: slowest", max(in_files), "s", "<= 60"),
+    ]
+
+
+async def _until_found(site: http.Site, word: str, *, in_file: bool = False) -> float:
+    draft = site.draft("rfas")
+    async with site.client() as client:
+        if in_file:
+            file = ("รายงาน.docx", docx(paragraph(word)))
+            sent = (await client.post("/api/v1/attachments", files={"file": file})).raise_for_status().json()
+            draft["attachmentPublicIds"] = [sent["publicId"]]
+        else:
+            draft["subject"] = word
+        (await client.post("/api/v1/rfas", json=draft)).raise_for_status()
+        begun = time.perf_counter()
+        while not (await client.get("/api/v1/search", params={"q": word})).raise_for_status().json()["items"]:
+            if time.perf_counter() - begun > LONGEST:
+                break
+            await asyncio.sleep(0.02)
+    return time.perf_counter() - begun
+
+
 async def on_both(b: Bench, *, documents: int = DOCUMENTS) -> list[Row]:
     rows = []
     async with filled.on_mariadb(documents, b.say) as data:
@@ -131,5 +198,5 @@ async def _million(b: Bench) -> list[Row]:
     return await on_both(b, documents=MANY)
 
 
-SUITES: Final[dict[str, Suite]] = {"search": on_both}
+SUITES: Final[dict[str, Suite]] = {"search": on_both, "search-findable": findable}
 FULL: Final[dict[str, Suite]] = {"search-million": _million}
