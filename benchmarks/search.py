@@ -25,9 +25,9 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database, table_of
 from saraban.kit.ids import new_id
-from saraban.search.models import SearchEntry
 from saraban.search.service import indexing
 from saraban.search.service.search import SearchQuestion, search
+from saraban.search_index.models import SearchEntry
 from tests.factories.contexts import context
 from tests.readable_files import docx, paragraph
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,13 +10,15 @@ import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban import bootstrap
-from saraban.documents.core.models import DocumentRevision, SearchPending
+from saraban.documents.core.models import DocumentRevision
 from saraban.identity import service as identity
 from saraban.kit.db import Database
-from saraban.search.models import SearchEntry, SearchPosting
+from saraban.search.repository import texts
 from saraban.search.service import indexing
 from saraban.search.service.indexing import compare, index_next, rebuild
 from saraban.search.service.search import SearchQuestion, search
+from saraban.search_index import service as search_index
+from saraban.search_index.models import SearchEntry, SearchPending, SearchPosting
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 
@@ -65,7 +68,7 @@ class TestIndex:
     async def test_is_whole_after_a_kill_and_with_two_at_once(
         self, db: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        await db.transact(indexing.index.begin_anew)
+        await db.transact(partial(search_index.begin_anew, everything=texts.everything()))
         waits = await count(db, SearchPending)
 
         async def killed(*_: object) -> None:

@@ -7,10 +7,10 @@ from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import Context
 from saraban.kit.http import ReadSession
-from saraban.search.domain.kinds import SearchKind
-from saraban.search.domain.snippets import Piece
+from saraban.search.domain import Piece
 from saraban.search.schemas import SearchAnswer, SearchAsked, SearchFacets, SearchItem, SearchProject
 from saraban.search.service.search import FoundItem, SearchQuestion, search
+from saraban.search_index.domain.kinds import SearchKind
 
 router = APIRouter(tags=["Search"])
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from saraban.search.domain.folding import fold
-from saraban.search.domain.snippets import snippet
+from saraban.search.domain import snippet
+from saraban.search_index.domain.folding import fold
 
 
 def shown(text: str, *words: str) -> str:

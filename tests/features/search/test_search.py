@@ -11,25 +11,15 @@ from fastapi import FastAPI
 from saraban.attachments.adapters.text_reader import TextReader
 from saraban.attachments.service.extraction import TextWorker
 from saraban.identity.models import UserAssignment
-from saraban.search.service.indexing import compare, index_next, queue_files
+from saraban.search.service.indexing import compare, queue_files
 from tests.circulations import order
-from tests.conftest import SignIn
-from tests.features.documents.conftest import Desk, desk_of, pointers
+from tests.features.documents.conftest import Desk, pointers
+from tests.features.search.conftest import indexed
 from tests.project_callers import SIGNED_IN, add_callers
 from tests.readable_files import docx, paragraph
 
 SEARCH = "/api/v1/search"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-
-
-@pytest.fixture
-async def desk(signed_in: SignIn) -> Desk:
-    return await desk_of(signed_in)
-
-
-async def indexed(app: FastAPI) -> None:
-    while await index_next(app.state.db):
-        pass
 
 
 async def found(desk: Desk, account: str, q: str, **more: Any) -> list[str]:

@@ -196,18 +196,3 @@ class DocumentReach(Base):
         sa.Index("ix_reach_document", "document_id", "kind"),
         {"sqlite_with_rowid": False},
     )
-
-
-class SearchPending(Base):
-    """
-    Something whose text the index of search does not have yet: written with it, taken away once the index has it.
-
-    :param kind: as in `document_reach`; drawings have kinds of their own
-    :param head_uuid: public id of the document, the circulation or the drawing
-    """
-
-    __tablename__ = "search_pending"
-
-    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
-    kind: Mapped[int] = mapped_column(sa.SmallInteger)
-    head_uuid: Mapped[UUID]

@@ -50,7 +50,10 @@ class RegisterQuery(Schema):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     text: Annotated[str, AfterValidator(_printable)] | None = Field(
-        None, alias="q", max_length=200, description="Part of the number or the subject."
+        None,
+        alias="q",
+        max_length=200,
+        description='Words in any order, `"phrases"`, `-exclusions`: inside numbers, subjects, texts, parties and files.',
     )
     project: UUID | None = Field(None, alias="projectPublicId")
     status: str | None = Field(None, max_length=50, description="Workflow state.")

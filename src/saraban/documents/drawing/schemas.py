@@ -108,7 +108,9 @@ class DrawingQuery(Schema):
 
     project: UUID = Field(alias="projectPublicId", examples=[EXAMPLE_ID])
     text: Annotated[str, SingleLine(200)] | None = Field(
-        None, alias="q", description="Part of the number or of a title."
+        None,
+        alias="q",
+        description='Words in any order, `"phrases"`, `-exclusions`: inside numbers, titles, texts, parties and files.',
     )
     discipline: str | None = Field(None, max_length=50, description="Code of the discipline.")
     category: str | None = Field(None, max_length=50, description="Code of the category.")

@@ -16,9 +16,9 @@ from saraban.documents.core.domain.registers import ReaderKey
 from saraban.documents.core.models import DocumentReach, DocumentRecipient
 from saraban.documents.drawing.domain import Audience
 from saraban.kit.db import AnySelect, table_of
-from saraban.search.domain.kinds import DRAWINGS, SearchKind
-from saraban.search.models import SearchEntry, SearchFileText
 from saraban.search.repository.texts import heads_of
+from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
+from saraban.search_index.models import SearchEntry, SearchFileText, says
 
 Condition = sa.ColumnElement[bool]
 _reach, _entry, _in_files = table_of(DocumentReach), table_of(SearchEntry), table_of(SearchFileText)
@@ -90,20 +90,14 @@ class Match(NamedTuple):
     created_at: datetime
 
 
-def _contains(column: Any, word: str) -> Condition:
-    """Both columns compare byte for byte, and INSTR knows no wildcards."""
-    return sa.func.instr(column, sa.literal(word, sa.String())) > 0
-
-
 def _said(wanted: SearchFilter) -> list[Condition]:
-    found = [_says(word) for word in wanted.words]
-    found += [sa.not_(_says(word)) for word in wanted.excluded]
-    return [*found, *(_contains(_entry.c.number, word) for word in wanted.numbers)]
+    found = [says(_literal(word)) for word in wanted.words]
+    found += [sa.not_(says(_literal(word))) for word in wanted.excluded]
+    return [*found, *(sa.func.instr(_entry.c.number, _literal(word)) > 0 for word in wanted.numbers)]
 
 
-def _says(word: str) -> Condition:
-    in_files = sa.exists().where(_in_files.c.entry_id == _entry.c.id, _contains(_in_files.c.text, word))
-    return sa.or_(_contains(_entry.c.number, word), _contains(_entry.c.text, word), in_files.correlate(_entry))
+def _literal(word: str) -> sa.ColumnElement[str]:
+    return sa.literal(word, sa.String())
 
 
 def _by_rows(reader: SearchReader, kinds: Collection[SearchKind]) -> Condition:
@@ -256,15 +250,3 @@ async def files_of(session: AsyncSession, entries: Collection[int]) -> dict[int,
     """Return what is written in the files of entries, folded."""
     statement = sa.select(_in_files.c.entry_id, _in_files.c.text).where(_in_files.c.entry_id.in_(entries))
     return {key: text for key, text in await session.execute(statement)}  # noqa: C416  the rows are no pairs
-
-
-async def newest(session: AsyncSession, *, before: int | None, limit: int) -> list[int]:
-    """Return the keys of entries, whatever they are of, the newest first."""
-    statement = sa.select(_entry.c.id).order_by(_entry.c.id.desc()).limit(limit)
-    return list(await session.scalars(statement if before is None else statement.where(_entry.c.id < before)))
-
-
-async def unposted(session: AsyncSession, *, limit: int) -> list[int]:
-    """Return the keys of entries that the postings do not lead to yet."""
-    statement = sa.select(_entry.c.id).where(_entry.c.is_posted == sa.false()).order_by(_entry.c.id.desc())
-    return list(await session.scalars(statement.limit(limit)))

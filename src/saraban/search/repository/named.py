@@ -8,8 +8,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project, RfaType
-from saraban.search.domain.folding import fold
-from saraban.search.domain.kinds import SearchKind
+from saraban.search_index.domain.folding import fold
+from saraban.search_index.domain.kinds import SearchKind
 
 
 async def organizations(session: AsyncSession, words: Collection[str]) -> set[int]:

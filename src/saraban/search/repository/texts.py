@@ -24,7 +24,7 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import Base, table_of
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CorrespondenceType
-from saraban.search.domain.kinds import DRAWINGS, SearchKind
+from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
 
 
 @dataclass(slots=True)

@@ -13,13 +13,14 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import extraction
-from saraban.kit.db import Database
-from saraban.search.domain.folding import fold, fold_cached, joined
-from saraban.search.domain.kinds import SearchKind
-from saraban.search.domain.postings import END
-from saraban.search.repository import index, texts
-from saraban.search.repository.index import WAITS, EntryText
+from saraban.kit.db import Database, table_of
+from saraban.search.repository import texts
 from saraban.search.repository.texts import SearchSource
+from saraban.search_index import service as index
+from saraban.search_index.domain.folding import fold, fold_cached, joined
+from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.postings import END
+from saraban.search_index.service import WAITS, EntryText
 
 BATCH: Final = 1_000
 Progress = Callable[[int], None]
@@ -71,7 +72,7 @@ def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
 
 async def rebuild(db: Database, *, most: int = 20_000, progress: Progress = lambda _left: None) -> None:
     """Make the index anew. Meanwhile less is found; whoever is stopped leaves the rest to the worker."""
-    await db.transact(index.begin_anew)
+    await db.transact(partial(index.begin_anew, everything=texts.everything()))
     while await index_next(db, most=most):
         async with db.reading() as session:
             progress(await index.waiting(session))
@@ -101,7 +102,7 @@ async def compare(db: Database, *, size: int = 500) -> AsyncIterator[IndexDiffer
 async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
     wanted = {(one.head_id, one.revision_id): one for one in await _entries(session, kind, heads)}
     there = {(row.said.head_id, row.said.revision_id): row for row in await index.entries_of(session, kind, heads)}
-    waits = await index.waiting_heads(session, kind, heads)
+    waits = await index.waiting_heads(session, kind, table_of(texts.heads_of(kind)), among=heads, most=len(heads))
     lost = await index.not_led_to(session, {row.id: row.said.whole for row in there.values() if row.is_posted})
     wrong = {key for key, row in there.items() if key not in wanted or row.id in lost}
     wrong |= {key for key, entry in wanted.items() if key not in there or there[key].said != entry}

@@ -5,11 +5,10 @@ Whoever may see few documents needs no index: all of theirs are compared.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from functools import partial, reduce
-from operator import and_
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -23,19 +22,18 @@ from saraban.documents.drawing import service as drawings
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date, stopwatch
 from saraban.projects import service as projects
-from saraban.search.domain.folding import fold
-from saraban.search.domain.kinds import SearchKind
-from saraban.search.domain.postings import CHUNK, END, grams_of_word, in_all, in_any, newest_first
-from saraban.search.domain.query import SHORTEST, DueRange, SearchQuery, parse
-from saraban.search.domain.snippets import AROUND, Piece, snippet
-from saraban.search.repository import index, matches, named, texts
+from saraban.search.domain import AROUND, Piece, snippet
+from saraban.search.repository import matches, named, texts
 from saraban.search.repository.matches import Match, SearchFilter, SearchReader
 from saraban.search.repository.texts import SearchSource
+from saraban.search_index import service as index
+from saraban.search_index.domain.folding import fold
+from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.postings import END
+from saraban.search_index.domain.query import DueRange, SearchQuery, parse
 
 COUNTED: Final = 200  # matches are counted up to here, and one more says that there are others
 FEW: Final = 5_000  # so many are compared without an index
-SLICE: Final = 400  # entries of one comparison
-RAREST: Final = 3  # of the characters of a word that are looked up
 PATIENCE: Final = 3.0  # seconds, after which what was found so far is shown
 
 
@@ -166,68 +164,13 @@ async def _matches(session: AsyncSession, reader: SearchReader, wanted: SearchFi
         return every[: COUNTED + 1], True
     found: list[Match] = []
     until = stopwatch() + PATIENCE
-    async for some in _candidates(session, wanted):
+    async for some in index.candidates(session, [*wanted.words, *wanted.numbers]):
         found += await matches.matches(session, reader, wanted, among=some)
         if len(found) > COUNTED:
             break
         if stopwatch() > until:
             return found, False
     return found[: COUNTED + 1], True
-
-
-async def _candidates(session: AsyncSession, wanted: SearchFilter) -> AsyncIterator[list[int]]:
-    """Give keys of entries that may be meant, the newest first: those that the index does not lead to yet, then those it names."""
-    words = [word for word in (*wanted.words, *wanted.numbers) if len(word) >= SHORTEST]
-    if not words:
-        before: int | None = None
-        while some := await matches.newest(session, before=before, limit=SLICE):
-            yield some
-            before = some[-1]
-        return
-    late = await matches.unposted(session, limit=SLICE)
-    if late:
-        yield late
-    given = set(late)
-    sizes = await index.sizes(session, {gram for word in words for gram in grams_of_word(word)})
-    short = {word: await index.beginning(session, word) for word in words if len(word) == SHORTEST}
-    waiting: list[int] = []
-    for chunk in sorted({*sizes, *(one for found in short.values() for one in found)}, reverse=True):
-        places = await _in_chunk(session, chunk, words, sizes.get(chunk, {}), short)
-        for place in newest_first(places):  # there may be thousands, and the first of them enough
-            if (key := chunk * CHUNK + place) not in given:
-                waiting.append(key)
-            if len(waiting) == SLICE:
-                yield waiting
-                waiting = []
-    if waiting:
-        yield waiting
-
-
-async def _in_chunk(
-    session: AsyncSession,
-    chunk: int,
-    words: Sequence[str],
-    sizes: Mapping[str, int],
-    short: Mapping[str, Mapping[int, Sequence[str]]],
-) -> int:
-    """Return the places of a chunk, as bits, whose entries have what the words are made of."""
-    wanted: set[str] = set()
-    for word in words:
-        if word in short:
-            wanted.update(short[word].get(chunk, ()))
-            continue
-        own = grams_of_word(word)
-        if not own <= sizes.keys():
-            return 0
-        wanted.update(sorted(own, key=sizes.__getitem__)[:RAREST])
-    held = await index.read(session, chunk, wanted)
-    parts = [
-        in_any([held[gram] for gram in short[word].get(chunk, ()) if gram in held])
-        if word in short
-        else in_all([held[gram] for gram in grams_of_word(word) if gram in held])
-        for word in words
-    ]
-    return reduce(and_, parts)
 
 
 async def _shown(

@@ -11,8 +11,8 @@ from starlette.responses import Response
 from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
-from saraban.search.domain.kinds import SearchKind
 from saraban.search.service.search import COUNTED, Found, SearchQuestion, search
+from saraban.search_index.domain.kinds import SearchKind
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import form_errors
 from saraban.web.shell.page import CurrentPage, FormErrors, PageModel

@@ -96,7 +96,7 @@ class Index(StrEnum):
     """
     The indexes of `document_reach` that begin with a reader's key, and what they lead to.
 
-    The last five are no indexes of it: what they find are documents, which are then looked up one by one.
+    The last six are no indexes of it: what they find are documents, which are then looked up one by one.
     """
 
     CREATED = "created"
@@ -111,6 +111,7 @@ class Index(StrEnum):
     PARTY = "party"
     PENDING = "pending"
     ABOUT = "about"
+    TEXT = "text"
 
     @property
     def looks_up(self) -> bool:
@@ -119,10 +120,10 @@ class Index(StrEnum):
     @property
     def of_others(self) -> bool:
         """Whether the documents that it finds may be hidden from the reader, who must not measure how many there are."""
-        return self in {Index.PERSON, Index.PARTY}
+        return self in {Index.PERSON, Index.PARTY, Index.TEXT}
 
 
-_LOOKED_UP = frozenset({Index.PERSON, Index.MINE, Index.PARTY, Index.PENDING, Index.ABOUT})
+_LOOKED_UP = frozenset({Index.PERSON, Index.MINE, Index.PARTY, Index.PENDING, Index.ABOUT, Index.TEXT})
 # Where one value of theirs is asked for, these are in the order of creation.
 _BY_VALUE = frozenset({Index.STATUS, Index.TYPE, Index.DISCIPLINE})
 

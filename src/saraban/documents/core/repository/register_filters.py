@@ -28,6 +28,7 @@ from saraban.projects.models import (
     Discipline,
     Project,
 )
+from saraban.search_index.models import SearchEntry, says
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
 _table = table_of(DocumentReach)
@@ -41,7 +42,7 @@ def contains(column: Any, name: str) -> Condition:
     return sa.func.instr(sa.func.lower(column), sa.func.lower(sa.bindparam(name, type_=sa.String()))) > 0
 
 
-def was_numbered(heads: sa.Table) -> Condition:
+def was_numbered(heads: sa.Table, name: str) -> Condition:
     """A document that was renumbered is found by each number it ever had (REQ-NUM-32)."""
     return (
         sa.exists()
@@ -50,7 +51,7 @@ def was_numbered(heads: sa.Table) -> Condition:
             LedgerEntry.holder_public_id == heads.c.uuid,
             LedgerEntry.replaced_by_uuid.is_not(None),
             NumberRendering.reservation_id == LedgerEntry.id,
-            contains(NumberRendering.document_number, "text"),
+            contains(NumberRendering.document_number, name),
         )
         .correlate(_table)
     )
@@ -153,6 +154,7 @@ class RegisterTables:
     What differs from register to register in its statements.
 
     :param heads: the table of what `document_id` and the cursor name
+    :param text: gives, for the name of a parameter, that its word stands in what a register shows, or the index has it
     :param party: that an organization wrote or received it
     :param party_by_row: the same, for pages that find their rows long before all have been looked at
     :param involves: gives, for the name of a parameter, that a person wrote it or has a part in it
@@ -160,7 +162,7 @@ class RegisterTables:
     """
 
     heads: sa.Table
-    text: Condition
+    text: Callable[[str], Condition]
     involves: Callable[[str], Condition]
     party: Condition
     party_by_row: Condition
@@ -173,9 +175,26 @@ def _wrote(name: str) -> Condition:
     return _reach.author_id == sa.bindparam(name)
 
 
-def _told() -> Condition:
-    said = sa.or_(*(contains(_revision.c[name], "text") for name in ("subject", "sender_number")))
-    return sa.exists().where(_revision.c.id == _reach.revision_id, said).correlate(_table)
+def _indexed(name: str) -> Condition:
+    entry: AnySelect = (
+        sa.select(sa.literal_column("1"))
+        .where(
+            SearchEntry.kind == _reach.kind,
+            SearchEntry.head_id == _reach.document_id,
+            SearchEntry.revision_id == _reach.revision_id,
+            says(sa.bindparam(name, type_=sa.String())),
+        )
+        .correlate(_table)
+    )
+    # MariaDB would otherwise make a list of all entries.
+    return entry.limit(1).scalar_subquery().is_not(None)
+
+
+def _text_of(name: str) -> Condition:
+    """What the index has not read yet is found by what the register shows of it."""
+    said = sa.or_(*(contains(_revision.c[one], name) for one in ("subject", "sender_number")))
+    told = sa.exists().where(_revision.c.id == _reach.revision_id, said).correlate(_table)
+    return sa.or_(_indexed(name), contains(_reach.document_number, name), told, was_numbered(_head, name))
 
 
 _originated = _reach.originator_id == sa.bindparam("party")
@@ -214,7 +233,7 @@ _of_party = sa.union(
 
 DOCUMENTS: Final = RegisterTables(
     heads=_head,
-    text=sa.or_(contains(_reach.document_number, "text"), _told(), was_numbered(_head)),
+    text=_text_of,
     involves=_wrote,
     party=sa.or_(_originated, _receipts.exists()),
     # MariaDB may answer an EXISTS from a list of all that the organization ever received, which has no end.
@@ -238,10 +257,14 @@ def register_of_sheets(
     :param subject: the column of what is searched beside the number
     :param about: the keys of those about one document
     """
-    told = sa.exists().where(heads.c.id == _reach.document_id, contains(heads.c[subject], "text")).correlate(_table)
+
+    def text(name: str) -> Condition:
+        told = sa.exists().where(heads.c.id == _reach.document_id, contains(heads.c[subject], name)).correlate(_table)
+        return sa.or_(_indexed(name), contains(_reach.document_number, name), told, was_numbered(heads, name))
+
     return RegisterTables(
         heads=heads,
-        text=sa.or_(contains(_reach.document_number, "text"), told, was_numbered(heads)),
+        text=text,
         involves=involves,
         party=_originated,
         party_by_row=_originated,

@@ -21,6 +21,7 @@ from saraban.documents.core.models import DocumentReach
 from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.statements import PreparedStatement, Query, Rows
+from saraban.search_index.domain.query import MOST_WORDS
 
 _table = table_of(DocumentReach)
 _reach = _table.c
@@ -77,7 +78,10 @@ class Ask:
         return frozenset(_FILTERS[name] for name in self.values if name in _FILTERS)
 
 
+WORDS: Final = tuple(f"word_{place}" for place in range(MOST_WORDS))
+WITHOUT: Final = tuple(f"without_{place}" for place in range(MOST_WORDS))
 _FILTERS: Final[Mapping[str, Index]] = {
+    **dict.fromkeys(WORDS, Index.TEXT),
     "statuses": Index.STATUS,
     "types": Index.TYPE,
     "disciplines": Index.DISCIPLINE,
@@ -130,7 +134,6 @@ class _Shape:
     def _filters(self) -> list[Condition]:
         found = [make for name, make in _CONDITIONS.items() if name in self.given]
         own: Mapping[str, Callable[[], Condition]] = {
-            "text": lambda: self.tables.text,
             "mine": lambda: self.tables.involves("mine"),
             "person": lambda: self.tables.involves("person"),
             "party": lambda: self.tables.party,
@@ -140,6 +143,8 @@ class _Shape:
             "documents": lambda: _reach.document_id.in_(many("documents")),
         }
         found += [make() for name, make in own.items() if name in self.given]
+        found += [self.tables.text(name) for name in WORDS if name in self.given]
+        found += [sa.not_(self.tables.text(name)) for name in WITHOUT if name in self.given]
         if self.split is not None:
             found.append(_SPLIT[self.split] == sa.bindparam("split"))
         return found

@@ -6,9 +6,9 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.models import SearchPending
 from saraban.kit.db import table_of
 from saraban.kit.pipeline import Pipeline
+from saraban.search_index.models import SearchPending
 
 _table = table_of(SearchPending)
 

@@ -39,7 +39,9 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import invalid
 from saraban.kit.pagination import Page, list_mark
 from saraban.kit.statements import Query, fetch_each, together
-from saraban.kit.text import fold
+from saraban.search_index import service as search_index
+from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.query import parse_words
 
 T = TypeVar("T")
 
@@ -240,8 +242,9 @@ def _values(ctx: RequestContext, register: KindRegister, search: RegisterQuery, 
         }
     if search.about is not None:
         values["about"] = search.about
-    if text := fold(search.text or "").strip():
-        values["text"] = text
+    said = parse_words(search.text or "")
+    values |= dict(zip(registers.WORDS, said.words, strict=False))
+    values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
     return values | _days(ctx, register, search)
 
 
@@ -303,20 +306,29 @@ async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
     if not ask.keys:
         return _Sizes()
     wanted = sorted(sized(ask.order, ask.filters))
-    elsewhere = [one for one in wanted if one in ask.tables.documents]
+    elsewhere = [one for one in wanted if one in ask.tables.documents or one is Index.TEXT]
     many = None
     if any(one.of_others for one in elsewhere):
         many = await _exceeds(session, ask, None)
         elsewhere = [one for one in elsewhere if many or ask.sees_all or not one.of_others]
     along = [one for one in wanted if not one.looks_up]
+    by_text = await _with_words(session, ask) if Index.TEXT in elsewhere else None
+    elsewhere = [one for one in elsewhere if one is not Index.TEXT]
     looked_up, *sizes = await together(
         session,
         _each(session, [registers.looked_up(ask, one) for one in elsewhere]),
         *(_size(session, ask, one) for one in along),
     )
     documents = dict(zip(elsewhere, looked_up, strict=True))
+    if by_text is not None:
+        documents[Index.TEXT] = by_text
     of = {one: len(found) for one, found in documents.items()}
     return _Sizes(of | dict(zip(along, sizes, strict=True)), documents, many)
+
+
+async def _with_words(session: AsyncSession, ask: Ask) -> list[int] | None:
+    words = [ask.values[name] for name in registers.WORDS if name in ask.values]
+    return await search_index.heads_with(session, [SearchKind(ask.kind)], ask.tables.heads, words, most=FEW)
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:

@@ -31,6 +31,7 @@ from saraban.projects.models import (
     RfaApproveCode,
     Tag,
 )
+from saraban.search_index.models import SearchEntry, says
 
 _MOST_RANGES: Final = 100  # SQLite merges up to 500
 
@@ -93,6 +94,8 @@ class DrawingSearch:
     :param moment: as of when; None for now
     :param disciplines: keys of the disciplines that have the code, each with that of its contract; None for all
     :param codes: of what drawings are classified by, by the names of `DrawingTables.lists`
+    :param words: what is looked for, all of it; `excluded` are in nothing that is found
+    :param among: keys of what the index of search leads to; None for all
     :param after: the number behind which the page begins
     """
 
@@ -104,8 +107,21 @@ class DrawingSearch:
     originator: UUID | None = None
     codes: Mapping[str, str] = field(default_factory=dict)
     tag: str | None = None
-    text: str | None = None
+    words: Sequence[str] = ()
+    excluded: Sequence[str] = ()
+    among: Collection[int] | None = None
     after: str | None = None
+
+
+async def sees_more_than(session: AsyncSession, kind: DrawingKind, search: DrawingSearch, most: int) -> bool:
+    """Say whether a reader is shown more than so many drawings, whatever they look for."""
+    head = tables_of(kind).head
+    rows = sa.select(head.id).where(head.project_id == search.project_id)
+    if search.audiences is not None:
+        audiences = [(int(of), key) for of, key in search.audiences]
+        rows = rows.where(sa.tuple_(head.audience_kind, head.audience_id).in_(audiences))
+    count = await session.scalar(sa.select(sa.func.count()).select_from(rows.limit(most + 1).subquery()))
+    return (count or 0) > most
 
 
 async def find_places(
@@ -113,7 +129,7 @@ async def find_places(
 ) -> list[DrawingPlace]:
     """Return the first `limit` in the order of numbers: one range for each audience and discipline, merged."""
     tables = tables_of(kind)
-    ranges = [_range(tables, search, within, limit) for within in _within(tables.head, search)]
+    ranges = [_range(kind, search, within, limit) for within in _within(tables.head, search)]
     if not ranges:
         return []
     if len(ranges) == 1:
@@ -136,9 +152,9 @@ def _within(head: type[Drawing], search: DrawingSearch) -> list[list[Condition]]
         for discipline in (search.disciplines if search.disciplines is not None else [None])
         if not _of_another_contract(search.disciplines or {}, audience, discipline)
     ]
-    if len(pairs) <= _MOST_RANGES:
+    if len(pairs) <= _MOST_RANGES and search.among is None:
         return [[*_shown_to(head, audience), *_in_discipline(head, discipline)] for audience, discipline in pairs]
-    conditions: list[Condition] = []
+    conditions: list[Condition] = [] if search.among is None else [head.id.in_(search.among)]
     if search.audiences is not None:
         audiences = [(int(kind), key) for kind, key in search.audiences]
         conditions.append(sa.tuple_(head.audience_kind, head.audience_id).in_(audiences))
@@ -161,9 +177,12 @@ def _in_discipline(head: type[Drawing], discipline: int | None) -> list[Conditio
     return [] if discipline is None else [head.discipline_id == discipline]
 
 
-def _range(tables: DrawingTables, search: DrawingSearch, within: Sequence[Condition], limit: int) -> AnySelect:
+def _range(kind: DrawingKind, search: DrawingSearch, within: Sequence[Condition], limit: int) -> AnySelect:
+    tables = tables_of(kind)
     head, revision = tables.head, tables.revision
     conditions: list[Condition] = [head.project_id == search.project_id, *within, *_filters(tables, search)]
+    conditions += [_says(kind, search, word) for word in search.words]
+    conditions += [_says(kind, search, word).is_not(sa.true()) for word in search.excluded]  # a title may be NULL
     if search.after is not None:
         conditions.append(tables.number > search.after)
     if search.moment is not None:  # no revision is current before its drawing is there, and the index has this
@@ -185,7 +204,7 @@ def _at(revision: type[DrawingRevision], moment: datetime | None) -> Condition:
 
 
 def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
-    head, revision = tables.head, tables.revision
+    head = tables.head
     found: list[Condition] = []
     for name, code in search.codes.items():
         found.append(tables.lists[name].has(code) if name in tables.lists else sa.false())
@@ -198,11 +217,21 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
     if search.originator is not None:
         by = sa.select(Organization.id).where(Organization.public_id == search.originator)
         found.append(head.originator_id.in_(by))
-    if search.text is not None:
-        parts = [tables.number, revision.title, revision.title_en]
-        said = [part.contains(search.text, autoescape=True) for part in parts]
-        found.append(sa.or_(*said, _was_printed_with(tables, search.text)))
     return found
+
+
+def _says(kind: DrawingKind, search: DrawingSearch, word: str) -> Condition:
+    """Of a day that is over, what was said then counts; what the index has not read yet is found by what the register shows."""
+    tables = tables_of(kind)
+    parts = [tables.number, tables.revision.title, tables.revision.title_en]
+    said = [part.contains(word, autoescape=True) for part in parts]
+    if search.moment is None:
+        of_head = sa.and_(SearchEntry.kind == kind.searched_as, SearchEntry.head_id == tables.head.id)
+        entry: AnySelect = (
+            sa.select(sa.literal_column("1")).where(of_head, says(sa.literal(word, sa.String()))).limit(1)
+        )
+        said.append(entry.correlate(tables.head).scalar_subquery().is_not(None))
+    return sa.or_(*said, _was_printed_with(tables, word))
 
 
 def _was_printed_with(tables: DrawingTables, text: str) -> Condition:

@@ -13,11 +13,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import ABOVE, Reach, reach
+from saraban.documents.core.domain.registers import FEW
 from saraban.documents.core.schemas import CodeAnswer, ContractAnswer, OrganizationAnswer, ProjectAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch, LinkedDrawingFile
-from saraban.documents.drawing.repository.tables import Condition
+from saraban.documents.drawing.repository.tables import Condition, tables_of
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
     DrawingFileAnswer,
@@ -31,12 +32,16 @@ from saraban.documents.drawing.schemas import (
 from saraban.documents.drawing.service import approval
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.db import table_of
 from saraban.kit.errors import NotFound, invalid, unknown
 from saraban.kit.pagination import Page, list_mark
 from saraban.kit.statements import together
 from saraban.kit.text import fold
 from saraban.projects import service as projects
 from saraban.projects.models import Discipline, Tag
+from saraban.search_index import service as search_index
+from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.query import parse_words
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import WorkflowOut
 
@@ -138,7 +143,7 @@ async def find_page(
 
     :raises Invalid: for a project that the caller may not see, and a cursor of another list
     """
-    search = await _search(ctx, session, query)
+    search = await _search(ctx, session, kind, query)
     mark = list_mark("drawings", kind.path, query.model_dump_json(exclude={"cursor", "limit"}))
     after = _number_after(query.cursor, mark) if query.cursor else None
     places = await repository.find_places(session, kind, replace(search, after=after), limit=query.limit + 1)
@@ -157,17 +162,18 @@ async def list_numbers(
 
     :raises Invalid: for a project that the caller may not see
     """
-    places = await repository.find_places(session, kind, await _search(ctx, session, query), limit=most + 1)
+    places = await repository.find_places(session, kind, await _search(ctx, session, kind, query), limit=most + 1)
     return [one.number for one in places[:most]], len(places) > most
 
 
-async def _search(ctx: RequestContext, session: AsyncSession, query: DrawingQuery) -> DrawingSearch:
+async def _search(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery) -> DrawingSearch:
     try:
         project = await projects.visible_project(ctx, session, query.project, closed=True)
     except NotFound:
         raise unknown("query:projectPublicId", str(query.project)) from None
     reader = await reader_of(ctx, session, project.id)
-    return DrawingSearch(
+    said = parse_words(query.text or "")
+    search = DrawingSearch(
         project.id,
         reader.audiences,
         moment=_end_of(ctx, query),
@@ -176,8 +182,15 @@ async def _search(ctx: RequestContext, session: AsyncSession, query: DrawingQuer
         contract=query.contract,
         originator=query.originator,
         codes={name: code for name in _LISTS if (code := getattr(query, name)) is not None},
-        text=fold(query.text) if query.text else None,
+        words=said.words,
+        excluded=said.excluded,
     )
+    # Who sees little looks through that, whatever others have.
+    if not said.words or not await repository.sees_more_than(session, kind, search, FEW):
+        return search
+    table = table_of(tables_of(kind).head)
+    among = await search_index.heads_with(session, [SearchKind(kind.searched_as)], table, said.words, most=FEW)
+    return replace(search, among=among)
 
 
 def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:

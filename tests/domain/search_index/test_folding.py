@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.search.domain.folding import fold, fold_with_places, joined
+from saraban.search_index.domain.folding import fold, fold_with_places, joined
 
 WRITTEN = st.lists(st.sampled_from(["ก", "กี่", "ก่ี", "น้ำ", "นํ้า", "เเ", "แ", "๒", "A", "  ", "-", "é"]), max_size=12)
 THAI = st.text("กขเแโใไาำิีุู่้๊๋์ํ็๑๒ ab1-.\u200b\n", max_size=30)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from saraban.search.domain.folding import fold, fold_with_places
+from saraban.search_index.domain.folding import fold, fold_with_places
 
 AROUND: Final = 60
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.search.domain import postings
+from saraban.search_index.domain import postings
 
 PLACES = st.sets(st.integers(0, postings.CHUNK - 1), min_size=1, max_size=60)
 

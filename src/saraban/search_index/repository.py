@@ -10,12 +10,10 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.models import SearchPending
 from saraban.kit.db import table_of
-from saraban.search.domain import postings
-from saraban.search.domain.kinds import SearchKind
-from saraban.search.models import SearchEntry, SearchFileText, SearchIndex, SearchPosting
-from saraban.search.repository.texts import everything, heads_of
+from saraban.search_index.domain import postings
+from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.models import SearchEntry, SearchFileText, SearchIndex, SearchPending, SearchPosting
 
 T = TypeVar("T")
 _AT_ONCE: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
@@ -163,11 +161,15 @@ async def _post(session: AsyncSession, chunk: int, places: Mapping[str, postings
         await session.execute(_REPLACE, rows)
 
 
-async def begin_anew(session: AsyncSession) -> None:
-    """Empty the index, and queue all that can be found."""
+async def begin_anew(session: AsyncSession, everything: sa.Select[int, UUID]) -> None:
+    """
+    Empty the index, and queue all that can be found.
+
+    :param everything: selects kind and public id
+    """
     for table in (_pending, _entries, _in_files, table_of(SearchPosting)):
         await session.execute(sa.delete(table))
-    await session.execute(sa.insert(_pending).from_select(["kind", "head_uuid"], everything()))
+    await session.execute(sa.insert(_pending).from_select(["kind", "head_uuid"], everything))
 
 
 async def queue(session: AsyncSession, named: Mapping[SearchKind, Collection[UUID]]) -> None:
@@ -184,13 +186,39 @@ async def waiting(session: AsyncSession) -> int:
     return sum([await session.scalar(one) or 0 for one in counts])
 
 
-async def waiting_heads(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> set[int]:
-    """Return which of these wait for the index."""
-    table = table_of(heads_of(kind)).c
-    statement = sa.select(table.id).join(
-        _pending, sa.and_(_pending.c.head_uuid == table.uuid, _pending.c.kind == int(kind))
+async def waiting_heads(
+    session: AsyncSession, kind: SearchKind, table: sa.Table, *, among: Collection[int] | None = None, most: int
+) -> set[int]:
+    """
+    Return keys of what waits for the index to read it, so many at most.
+
+    :param table: of what this kind is of
+    """
+    heads = table.c
+    waits = sa.select(heads.id).join(
+        _pending, sa.and_(_pending.c.head_uuid == heads.uuid, _pending.c.kind == int(kind))
     )
-    return set(await session.scalars(statement.where(table.id.in_(heads))))
+    if among is not None:
+        waits = waits.where(heads.id.in_(among))
+    return set(await session.scalars(waits.limit(most)))
+
+
+async def heads_of(session: AsyncSession, kinds: Collection[SearchKind], keys: Collection[int]) -> list[int]:
+    """Return the keys of what entries are of, where that is of one of these kinds."""
+    statement = sa.select(_entries.c.head_id).where(_entries.c.id.in_(keys), _entries.c.kind.in_([*map(int, kinds)]))
+    return list(await session.scalars(statement))
+
+
+async def newest(session: AsyncSession, *, before: int | None, limit: int) -> list[int]:
+    """Return the keys of entries, whatever they are of, the newest first."""
+    statement = sa.select(_entries.c.id).order_by(_entries.c.id.desc()).limit(limit)
+    return list(await session.scalars(statement if before is None else statement.where(_entries.c.id < before)))
+
+
+async def unposted_keys(session: AsyncSession, *, limit: int) -> list[int]:
+    """Return the keys of entries that the postings do not lead to yet, the newest first."""
+    statement = sa.select(_entries.c.id).where(_entries.c.is_posted == sa.false()).order_by(_entries.c.id.desc())
+    return list(await session.scalars(statement.limit(limit)))
 
 
 async def not_led_to(session: AsyncSession, texts: Mapping[int, str]) -> set[int]:

@@ -1,14 +1,31 @@
-"""What search compares with (one row for each revision that somebody may be shown), and the index that leads to it."""
+"""What waits for the index of search, what it compares with (one row for each revision that somebody may be shown), and what leads there."""
+
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code
-from saraban.search.domain.postings import GRAM
+from saraban.search_index.domain.postings import GRAM
 
 LongText = sa.Text().with_variant(mysql.LONGTEXT(charset="utf8mb4", collation="utf8mb4_nopad_bin"), "mysql", "mariadb")
 _Bytes = sa.LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb")
+
+
+class SearchPending(Base):
+    """
+    Something whose text the index of search does not have yet: written with it, taken away once the index has it.
+
+    :param kind: as in `document_reach`; drawings have kinds of their own
+    :param head_uuid: public id of the document, the circulation or the drawing
+    """
+
+    __tablename__ = "search_pending"
+
+    id: Mapped[int] = mapped_column(sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True)
+    kind: Mapped[int] = mapped_column(sa.SmallInteger)
+    head_uuid: Mapped[UUID]
 
 
 class SearchEntry(Base):
@@ -68,3 +85,15 @@ class SearchIndex(Base):
     __tablename__ = "search_index"
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+
+
+def says(word: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    """Return the condition that an entry has a folded word somewhere. Columns compare byte for byte, and INSTR knows no wildcards."""
+    in_files = sa.exists().where(
+        SearchFileText.entry_id == SearchEntry.id, sa.func.instr(SearchFileText.text, word) > 0
+    )
+    return sa.or_(
+        sa.func.instr(SearchEntry.number, word) > 0,
+        sa.func.instr(SearchEntry.text, word) > 0,
+        in_files.correlate(SearchEntry),
+    )

@@ -8,7 +8,7 @@ from typing import Final
 
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import control_character
-from saraban.search.domain.folding import fold, has_letters
+from saraban.search_index.domain.folding import fold, has_letters
 
 LONGEST: Final = 500  # characters of a query
 MOST_WORDS: Final = 12
@@ -56,11 +56,33 @@ class SearchQuery:
 
 def parse(text: str, *, today: date) -> SearchQuery:
     """
-    Read what was typed. A colon behind another word than a condition's is part of the word.
+    Read what was typed. A colon behind another word than a condition's is part of the word, and so is a minus where nothing
+    else was typed.
 
     :param today: what `due:<7d` counts from
     :raises Invalid: for what nothing can be found by, naming `query:q`
     """
+    found = _read(text, CONDITIONS, today)
+    _check(found)
+    if found.words and max(map(len, found.words)) < SHORTEST:
+        raise _too_short()
+    if found.is_empty:
+        raise _refused("nothing_sought", "ระบุสิ่งที่ต้องการค้นหา", "Say what is to be found.")
+    return found
+
+
+def parse_words(text: str) -> SearchQuery:
+    """
+    Read what was typed into the box of a register: words, phrases and what shall not be there. A colon is part of a word.
+
+    :raises Invalid: for too many words, and for marks that stand on nothing, naming `query:q`
+    """
+    found = _read(text, {}, None)
+    _check(found)
+    return found
+
+
+def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuery:
     if len(text) > LONGEST:
         raise _refused("too_long", f"คำค้นยาวเกิน {LONGEST} ตัวอักษร", f"A query has at most {LONGEST} characters.")
     if control_character(text, multiline=True) is not None:
@@ -70,11 +92,11 @@ def parse(text: str, *, today: date) -> SearchQuery:
     conditions: dict[str, tuple[str, ...]] = {}
     due: DueRange | None = None
     for minus, prefix, part, phrase in _PART.findall(text):
-        name = CONDITIONS.get(prefix.lower())
+        name = names.get(prefix.lower())
         word = _word(phrase if part.startswith('"') else part, prefix if name is None else "")
         if not word:
             continue
-        if name == "due":
+        if name == "due" and today is not None:
             due = _due(word, today)
         elif name is not None:
             conditions[name] = (*conditions.get(name, ()), word)
@@ -82,9 +104,9 @@ def parse(text: str, *, today: date) -> SearchQuery:
             excluded.append(word)
         else:
             words.append(word)
-    found = SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due)
-    _check(found)
-    return found
+    if not (words or conditions or due):  # `-0012` alone is the end of a number
+        words, excluded = [f"-{one}" for one in excluded], []
+    return SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due)
 
 
 def _word(part: str, prefix: str) -> str:
@@ -94,15 +116,16 @@ def _word(part: str, prefix: str) -> str:
 def _check(query: SearchQuery) -> None:
     if len(query.words) + len(query.excluded) > MOST_WORDS:
         raise _refused("too_many", f"ค้นได้ไม่เกิน {MOST_WORDS} คำ", f"A search takes at most {MOST_WORDS} words.")
-    said = query.words + query.excluded
-    if not all(map(has_letters, said)) or (query.words and max(map(len, query.words)) < SHORTEST):
-        raise _refused(
-            "too_short",
-            f"ต้องมีคำที่ยาวอย่างน้อย {SHORTEST} ตัวอักษร",
-            f"One of the words has at least {SHORTEST} letters or digits.",
-        )
-    if query.is_empty:
-        raise _refused("nothing_sought", "ระบุสิ่งที่ต้องการค้นหา", "Say what is to be found.")
+    if not all(map(has_letters, query.words + query.excluded)):
+        raise _too_short()
+
+
+def _too_short() -> Invalid:
+    return _refused(
+        "too_short",
+        f"ต้องมีคำที่ยาวอย่างน้อย {SHORTEST} ตัวอักษร",
+        f"One of the words has at least {SHORTEST} letters or digits.",
+    )
 
 
 def _due(word: str, today: date) -> DueRange:

@@ -1,0 +1,1 @@
+"""What texts lead to: the index that search and registers find documents, circulations and drawings by."""
