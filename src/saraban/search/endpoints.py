@@ -8,7 +8,8 @@ from fastapi import APIRouter, Query
 from saraban.identity.dependencies import Context
 from saraban.kit.http import ReadSession
 from saraban.search.domain import Piece
-from saraban.search.schemas import SearchAnswer, SearchAsked, SearchFacets, SearchItem, SearchProject
+from saraban.search.schemas import FacetAnswer, SearchAnswer, SearchAsked, SearchFacets, SearchItem, SearchProject
+from saraban.search.service.facets import Facets, FacetValue
 from saraban.search.service.search import FoundItem, SearchQuestion, search
 from saraban.search_index.domain.kinds import SearchKind
 
@@ -22,17 +23,16 @@ _KINDS: Final = {kind.path: kind for kind in SearchKind}
 async def find(ctx: Context, session: ReadSession, asked: Annotated[SearchAsked, Query()]) -> SearchAnswer:
     """
     Inside Thai words, whatever the order of the words; only what the caller may see is found and counted. A page has 20, and
-    the first 200 can be paged through: look for more words to find what is further behind.
+    the first 10,000 can be paged through: look for more words to find what is further behind.
     """
     question = question_of(asked)
     found = await search(ctx, session, question)
-    behind = question.skipped + PAGE
     return SearchAnswer(
         items=[_item(one) for one in found.items],
-        facets=SearchFacets(kind={kind.path: count for kind, count in found.kinds.items()}),
+        facets=_facets(found.facets) if found.facets else None,
         approximate_count=found.count,
         is_complete=found.is_whole,
-        next_cursor=str(behind) if behind < min(found.count, 200) else None,
+        next_cursor=str(found.following) if found.following else None,
     )
 
 
@@ -48,7 +48,30 @@ def question_of(asked: SearchAsked) -> SearchQuestion:
         best_first=asked.sort == "best",
         skipped=int(asked.cursor or 0),
         limit=PAGE,
+        with_facets=asked.facets and not asked.cursor,
     )
+
+
+def _facets(found: Facets) -> SearchFacets:
+    return SearchFacets(
+        kind=_values(found.kind),
+        status=_values(found.status),
+        type=_values(found.type),
+        party=_values(found.party),
+        year=_values(found.year),
+    )
+
+
+def _values(found: Sequence[FacetValue]) -> list[FacetAnswer]:
+    return [
+        FacetAnswer(
+            value=one.value,
+            count=one.count,
+            name=(one.names.en or one.names.th) if one.names else None,
+            name_th=one.names.th if one.names else None,
+        )
+        for one in found
+    ]
 
 
 def _item(one: FoundItem) -> SearchItem:

@@ -30,7 +30,11 @@ class SearchAsked(Schema):
     since: date | None = Field(None, alias="from")
     until: date | None = None
     sort: Literal["newest", "best"] = "newest"
-    cursor: Annotated[str, Field(pattern=r"^\d{1,3}$")] | None = None
+    facets: bool = Field(
+        default=True,
+        description="Whether matches are counted by what they are: the first page is there sooner without.",
+    )
+    cursor: Annotated[str, Field(pattern=r"^\d{1,4}$")] | None = None
 
 
 class SearchProject(Schema):
@@ -50,15 +54,31 @@ class SearchItem(Schema):
     date: date
 
 
-class SearchFacets(Schema):
-    """How many of what was counted are of each kind."""
+class FacetAnswer(Schema):
+    """How many of what was found have a value; `name` in English, or as it was written when there is no English."""
 
-    kind: dict[KindPath, int]
+    value: str = Field(examples=["APPROVED"])
+    count: int
+    name: str | None = None
+    name_th: str | None = None
+
+
+class SearchFacets(Schema):
+    """
+    The first 10,000 matches by kind, status, type, party (who wrote or received them) and year of entry. Of status, type and
+    party the 20 most frequent; their values can be asked for as `status`, `type:` and `party`.
+    """
+
+    kind: list[FacetAnswer]
+    status: list[FacetAnswer]
+    type: list[FacetAnswer]
+    party: list[FacetAnswer]
+    year: list[FacetAnswer]
 
 
 class SearchAnswer(Schema):
     items: list[SearchItem]
-    facets: SearchFacets
+    facets: SearchFacets | None = Field(description="None where `facets=false` asked for none, and on later pages.")
     approximate_count: int = Field(description="Exact up to 200; 201 says that there are more.")
     is_complete: bool = Field(description="False where the search took too long and was broken off.")
     next_cursor: str | None

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from saraban.kit.errors import Invalid
-from saraban.search_index.domain.query import DueRange, SearchQuery, parse
+from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse, parse_words
 
 TODAY = date(2026, 11, 26)
 
@@ -17,12 +17,14 @@ class TestParse:
             ("เสาเข็ม งาน", SearchQuery(words=("เสาเข็ม", "งาน"))),
             ('"แบบ ขยาย" -ยกเลิก', SearchQuery(words=("แบบ ขยาย",), excluded=("ยกเลิก",))),
             ("แบบ ก -ข", SearchQuery(words=("แบบ", "ก"), excluded=("ข",))),
-            ("from:คคง. to:ผรม.2", SearchQuery(conditions={"from": ("คคง.",), "to": ("ผรม.2",)})),
-            ("จาก:คคง. เลขที่:๐๐๐๑", SearchQuery(conditions={"from": ("คคง.",), "number": ("0001",)})),
+            ("from:คคง. to:ผรม.2", SearchQuery(conditions={"from": (Term("คคง."),), "to": (Term("ผรม.2"),)})),
+            ("จาก:คคง. เลขที่:๐๐๐๑", SearchQuery(conditions={"from": (Term("คคง."),), "number": (Term("0001"),)})),
+            ('party:"คคง." ปี:2569', SearchQuery(conditions={"party": (Term("คคง.", is_quoted=True),)}, year=2026)),
+            ("-0012", SearchQuery(words=("-0012",))),
             ("http://a.b", SearchQuery(words=("http://a.b",))),
             ("due:<7d", SearchQuery(due=DueRange(None, date(2026, 12, 3)))),
             ("due:>2569-12-01", SearchQuery(due=DueRange(date(2026, 12, 1), None))),
-            ("กำหนด:2026-12-01 งาน", SearchQuery(words=("งาน",), due=DueRange(date(2026, 12, 1), date(2026, 12, 1)))),
+            ("กำหนด:1/12/2569 งาน", SearchQuery(words=("งาน",), due=DueRange(date(2026, 12, 1), date(2026, 12, 1)))),
         ],
     )
     def test_takes_it_apart(self, text: str, query: SearchQuery) -> None:
@@ -37,6 +39,7 @@ class TestParse:
             ('"" -""', "nothing_sought"),
             ("due:soon", "due"),
             ("due:<2026-02-30", "due"),
+            ("year:69", "year"),
             ("ก" * 501, "too_long"),
             ("aa " * 13, "too_many"),
             ("a\x07bc", "control_character"),
@@ -49,3 +52,16 @@ class TestParse:
             parse(text, today=TODAY)
 
         assert [(one.pointer, one.code) for one in refused.value.fields] == [("query:q", code)]
+
+
+class TestParseWords:
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("จาก:คคง. ก", SearchQuery(words=("จาก:คคง.", "ก"))),
+            ('-"ฐาน ราก" เสา', SearchQuery(words=("เสา",), excluded=("ฐาน ราก",))),
+            ("", SearchQuery()),
+        ],
+    )
+    def test_knows_no_conditions(self, text: str, query: SearchQuery) -> None:
+        assert parse_words(text) == query

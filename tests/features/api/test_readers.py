@@ -120,6 +120,7 @@ TABLE: Final[dict[str, Statuses]] = {
     "/projects/{project}/setup/contracts/{contract}/{kind}/line": page(MEMBERS, 303),
     "/roles": page(WHO_GIVES_ROLES),
     "/search": page(ALL),
+    "/search/facets": page(ALL),
     "/system": page(OPERATORS),
     "/why": page(ALL),
 }

@@ -1,5 +1,8 @@
 """The search in the browser: the box in the header, what is found with marks, and what a query is refused for."""
 
+import re
+from html import unescape
+
 import pytest
 from fastapi import FastAPI
 
@@ -40,3 +43,28 @@ class TestSearch:
         assert "data-search-all" in page
         assert (short.status_code, refused in short.text) == (200, True)
         assert "<mark>" not in nothing
+
+    @pytest.mark.parametrize(("language", "said"), [("th", ["ทะเบียน", "ฉบับร่าง"]), ("en", ["Register", "Draft"])])
+    async def test_shows_what_was_found_by_what_it_is(
+        self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, said: list[str]
+    ) -> None:
+        desk = await desk_of(signed_in)
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa(subject="ฐานรากแผ่"))
+        await desk.act("dc.contractor", rfa, "submit")
+        await desk.write("dc.contractor", "rfas", desk.rfa(subject="ฐานรากลึก"))
+        await desk.write("dc.contractor", "correspondences", desk.letter("คคง.", subject="ฐานราก"))
+        while await index_next(app.state.db):
+            pass
+        browser = await sit("dc.contractor", language)
+
+        page = html_of(await browser.get("/search", params={"q": "ฐานราก"}))
+        facets = html_of(await browser.get("/search/facets", params={"q": "ฐานราก"}, headers=FRAGMENT))
+        narrowed = re.search(r'href="([^"]*kind=rfas[^"]*)"', facets)
+        assert narrowed is not None
+        rfas = html_of(await browser.get(unescape(narrowed[1])))
+        none = await browser.get("/search/facets", params={"q": "ก"}, headers=FRAGMENT)
+
+        assert 'hx-get="/search/facets?' in page
+        assert [one for one in said if one not in facets] == []
+        assert ("ลึก" in rfas, "correspondences/" in rfas.partition("<tbody>")[2]) == (True, False)
+        assert (none.status_code, none.text.strip()) == (200, "")

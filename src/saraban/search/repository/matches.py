@@ -56,7 +56,7 @@ class SearchFilter:
 
     :param words: folded, all of them somewhere; `excluded` nowhere; `numbers` in a number
     :param parties: who wrote or received it
-    :param statuses: and `types` by kind: keys of `document_reach`, which drawings have none of
+    :param statuses: and `types`, by kind, keys of `document_reach`; drawings have none
     :param until: this moment is not included
     """
 
@@ -67,7 +67,7 @@ class SearchFilter:
     parties: Collection[int] | None = None
     originators: Collection[int] | None = None
     receivers: Collection[int] | None = None
-    statuses: Collection[int] | None = None
+    statuses: Mapping[SearchKind, Collection[int]] | None = None
     types: Mapping[SearchKind, Collection[int]] | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -82,12 +82,22 @@ class SearchFilter:
 
 
 class Match(NamedTuple):
+    """
+    An entry that is found.
+
+    :param status: and `type_id`: keys of `document_reach`; 0 of a drawing
+    :param originator_id: None of a drawing that names none
+    """
+
     entry_id: int
     kind: int
     head_id: int
     revision_id: int
     number: str
     created_at: datetime
+    originator_id: int | None
+    status: int
+    type_id: int
 
 
 def _said(wanted: SearchFilter) -> list[Condition]:
@@ -141,12 +151,12 @@ def _documents(reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) ->
         _entry.c.revision_id == _reach.c.revision_id,
         _by_rows(reader, wanted.kinds),
     ]
-    for column, keys in ((_reach.c.originator_id, wanted.originators), (_reach.c.status, wanted.statuses)):
-        if keys is not None:
-            conditions.append(column.in_(keys or [_NOBODY]))
-    if wanted.types is not None:
-        pairs = [(int(kind), key) for kind, keys in wanted.types.items() for key in keys]
-        conditions.append(sa.tuple_(_reach.c.kind, _reach.c.type_id).in_(pairs or [(0, _NOBODY)]))
+    if wanted.originators is not None:
+        conditions.append(_reach.c.originator_id.in_(wanted.originators or [_NOBODY]))
+    for column, by_kind in ((_reach.c.status, wanted.statuses), (_reach.c.type_id, wanted.types)):
+        if by_kind is not None:
+            pairs = [(int(kind), key) for kind, keys in by_kind.items() for key in keys]
+            conditions.append(sa.tuple_(_reach.c.kind, column).in_(pairs or [(0, _NOBODY)]))
     if wanted.receivers is not None:
         conditions.append(_received_by(wanted.receivers))
     if wanted.parties is not None:
@@ -155,7 +165,9 @@ def _documents(reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) ->
     if wanted.due_from is not None or wanted.due_until is not None:
         conditions += [_reach.c.due_date < NO_DUE, *_days(_reach.c.due_date, wanted.due_from, wanted.due_until)]
     order = (_entry, _reach) if by_entry else (_reach, _entry)
-    found = sa.select(*_FOUND, _reach.c.created_at).select_from(*order).where(*conditions)
+    row = _reach.c
+    shown = (row.created_at, row.originator_id, row.status, row.type_id)
+    found = sa.select(*_FOUND, *shown).select_from(*order).where(*conditions)
     if by_entry:
         return found.with_hint(_reach, "INDEXED BY ix_reach_document", "sqlite")
     return found.with_hint(_entry, _BY_HEAD, "sqlite")
@@ -180,7 +192,7 @@ def _drawings(kind: SearchKind, reader: SearchReader, wanted: SearchFilter, *, b
     ]
     conditions += _days(head.created_at, wanted.since, wanted.until)
     order = (_entry, table) if by_entry else (table, _entry)
-    found = sa.select(*_FOUND, head.created_at).select_from(*order).where(*conditions)
+    found = sa.select(*_FOUND, head.created_at, head.originator_id, *_NONE).select_from(*order).where(*conditions)
     return found if by_entry else found.with_hint(_entry, _BY_HEAD, "sqlite")
 
 
@@ -203,8 +215,10 @@ def _days(column: Any, first: datetime | None, last: datetime | None) -> list[Co
 
 
 _NOBODY: Final = -1
+_AT_ONCE: Final = 500  # values of an IN list
 # SQLite would read all entries, for it knows nothing of how little a reader may see.
 _BY_HEAD: Final = "INDEXED BY sqlite_autoindex_search_entries_1"
+_NONE: Final[Sequence[Any]] = (sa.literal_column("0").label("status"), sa.literal_column("0").label("type_id"))
 _FOUND: Final = (_entry.c.id, _entry.c.kind, _entry.c.head_id, _entry.c.revision_id, _entry.c.number)
 
 
@@ -223,27 +237,39 @@ async def matches(
         parts.append(_documents(reader, wanted, by_entry=by_entry))
     if not wanted.of_documents_alone:
         parts += [_drawings(kind, reader, wanted, by_entry=by_entry) for kind in sorted(kinds & DRAWINGS)]
+    if not parts:
+        return []
     conditions = [*([_entry.c.id.in_(among)] if among is not None else []), *_said(wanted)]
-    found: dict[int, Match] = {}
-    for part in parts:
-        statement = part.where(*conditions).prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-        found |= {row[0]: Match(*row) for row in await session.execute(statement)}
+    said = [part.where(*conditions).prefix_with("STRAIGHT_JOIN", dialect="mariadb") for part in parts]
+    rows = await session.execute(said[0] if len(said) == 1 else sa.union_all(*said))
+    found = {row[0]: Match(*row) for row in rows}
     return [found[key] for key in sorted(found, reverse=True)]
 
 
 async def sees_few(session: AsyncSession, reader: SearchReader, *, most: int) -> bool:
-    """Say whether a reader may see at most so many documents and drawings; the rows of both are counted no further."""
-    count = 0
+    """Say whether a reader may see at most so many documents and drawings; rows of both are counted no further."""
+    one: sa.ColumnElement[int] = sa.literal_column("1")
+    parts: list[AnySelect] = []
     if reader.kinds - DRAWINGS:
-        rows: AnySelect = sa.select(sa.literal_column("1")).select_from(_reach).where(_by_rows(reader, reader.kinds))
-        count = await session.scalar(sa.select(sa.func.count()).select_from(rows.limit(most + 1).subquery())) or 0
+        parts.append(sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds)))
     for kind in sorted(reader.kinds & DRAWINGS):
-        if count > most:
-            return False
         head = table_of(heads_of(kind))
-        left = sa.select(head.c.id).where(_is_shown(head, reader)).limit(most + 1).subquery()
-        count += await session.scalar(sa.select(sa.func.count()).select_from(left)) or 0
-    return count <= most
+        parts.append(sa.select(one).select_from(head).where(_is_shown(head, reader)))
+    counts = [
+        sa.select(sa.func.count()).select_from(part.limit(most + 1).subquery()).scalar_subquery() for part in parts
+    ]
+    return sum((await session.execute(sa.select(*counts))).one()) <= most if counts else True
+
+
+async def recipients(session: AsyncSession, documents: Collection[int]) -> set[tuple[int, int]]:
+    """Return documents with the organizations that they are sent to, by keys."""
+    found: set[tuple[int, int]] = set()
+    keys = sorted(documents)
+    for start in range(0, len(keys), _AT_ONCE):
+        statement = sa.select(DocumentRecipient.correspondence_id, DocumentRecipient.recipient_organization_id)
+        some = statement.where(DocumentRecipient.correspondence_id.in_(keys[start : start + _AT_ONCE]))
+        found.update((head, organization) for head, organization in await session.execute(some))
+    return found
 
 
 async def files_of(session: AsyncSession, entries: Collection[int]) -> dict[int, str]:

@@ -1,48 +1,89 @@
 """The keys of what conditions of a query name: organizations, types and statuses by a part of their code or name."""
 
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.documents.circulation.domain import STATUS_NAMES, STATUS_PLACES
 from saraban.identity.models import Organization
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project, RfaType
 from saraban.search_index.domain.folding import fold
 from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.query import Term
+
+T = TypeVar("T")
+_WRITTEN: Final = (SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL)
 
 
-async def organizations(session: AsyncSession, words: Collection[str]) -> set[int]:
-    """Return those that every word is in the code or a name of."""
-    one = Organization
-    columns = (one.organization_code, one.organization_name, one.organization_name_en)
-    return _with(words, await session.execute(sa.select(one.id, *columns)))
+class Named(NamedTuple):
+    """A code with its names."""
+
+    code: str
+    th: str
+    en: str | None
 
 
-async def statuses(session: AsyncSession, words: Collection[str]) -> set[int]:
-    one = CorrespondenceStatus
-    columns = (one.status_code, one.status_name, one.status_name_en)
-    return _with(words, await session.execute(sa.select(one.id, *columns)))
+async def organizations(session: AsyncSession, words: Collection[Term]) -> set[int]:
+    """Return those that every word is in the code or a name of; in quotes it is the code itself, where there is such a code."""
+    return _with(words, (await organization_names(session)).items())
 
 
-async def types(session: AsyncSession, words: Collection[str]) -> dict[SearchKind, set[int]]:
+_STATUS: Final = (CorrespondenceStatus.id, CorrespondenceStatus.status_code, CorrespondenceStatus.status_name)
+_STATUSES: Final = sa.select(*_STATUS, CorrespondenceStatus.status_name_en)
+_TYPES: Final = sa.select(
+    CorrespondenceType.id, CorrespondenceType.type_code, CorrespondenceType.type_name, CorrespondenceType.type_name_en
+)
+_RFA_TYPES: Final = sa.select(RfaType.id, RfaType.type_code, RfaType.type_name_th, RfaType.type_name_en)
+_SHEETS: Final = [(place, code, STATUS_NAMES[code].th, STATUS_NAMES[code].en) for code, place in STATUS_PLACES.items()]
+
+
+async def statuses(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
+    """Return statuses by the kinds that have them."""
+    return _by_kind(words, await status_names(session))
+
+
+async def types(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
     """Return types of documents by the kind whose register tells them apart so."""
-    of, asked = CorrespondenceType, RfaType
-    documents = sa.select(of.id, of.type_code, of.type_name, of.type_name_en)
-    rfas = sa.select(asked.id, asked.type_code, asked.type_name_th, asked.type_name_en)
-    found = _with(words, await session.execute(documents))
-    return {
-        **dict.fromkeys((SearchKind.CORRESPONDENCE, SearchKind.TRANSMITTAL), found),
-        SearchKind.RFA: _with(words, await session.execute(rfas)),
-    }
+    return _by_kind(words, await type_names(session))
 
 
-def _with(words: Collection[str], rows: Iterable[sa.Row[int, str, str, str | None]]) -> set[int]:
-    found = set()
-    for key, *names in rows:
-        said = [fold(name) for name in names if name]
-        if all(any(word in name for name in said) for word in words):
-            found.add(key)
+def _by_kind(words: Collection[Term], names: Mapping[tuple[SearchKind, int], Named]) -> dict[SearchKind, set[int]]:
+    found: dict[SearchKind, set[int]] = defaultdict(set)
+    for kind, key in _with(words, names.items()):
+        found[kind].add(key)
+    return found
+
+
+async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Named]:
+    found = {key: Named(code, th, en) for key, code, th, en in await session.execute(_STATUSES)}
+    sheets = {(SearchKind.CIRCULATION, key): Named(*names) for key, *names in _SHEETS}
+    return {(kind, key): one for kind in _WRITTEN for key, one in found.items()} | sheets
+
+
+async def type_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Named]:
+    found = {key: Named(code, th, en) for key, code, th, en in await session.execute(_TYPES)}
+    rfas = {(SearchKind.RFA, key): Named(code, th, en) for key, code, th, en in await session.execute(_RFA_TYPES)}
+    return {(kind, key): one for kind in _WRITTEN for key, one in found.items()} | rfas
+
+
+async def organization_names(session: AsyncSession, keys: Collection[int] | None = None) -> dict[int, Named]:
+    """:param keys: None for all"""
+    one = Organization
+    statement = sa.select(one.id, one.organization_code, one.organization_name, one.organization_name_en)
+    rows = await session.execute(statement if keys is None else statement.where(one.id.in_(keys)))
+    return {key: Named(code, th, en) for key, code, th, en in rows}
+
+
+def _with(words: Collection[Term], names: Iterable[tuple[T, Named]]) -> set[T]:
+    said = {key: [fold(name) for name in one if name] for key, one in names}
+    found = set(said)
+    for word in words:
+        those = {key for key, (code, *_) in said.items() if word.is_quoted and code == word.text}
+        found &= those or {key for key, written in said.items() if any(word.text in name for name in written)}
     return found
 
 

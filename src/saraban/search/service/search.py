@@ -4,8 +4,8 @@ Finding: the index names entries, the newest first, and each is compared and ask
 Whoever may see few documents needs no index: all of theirs are compared.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import partial
@@ -21,18 +21,19 @@ from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.drawing import service as drawings
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date, stopwatch
-from saraban.projects import service as projects
 from saraban.search.domain import AROUND, Piece, snippet
 from saraban.search.repository import matches, named, texts
 from saraban.search.repository.matches import Match, SearchFilter, SearchReader
 from saraban.search.repository.texts import SearchSource
+from saraban.search.service.facets import Facets, facets_of
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.postings import END
-from saraban.search_index.domain.query import DueRange, SearchQuery, parse
+from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse
 
 COUNTED: Final = 200  # matches are counted up to here, and one more says that there are others
+BEHIND: Final = 10_000  # so many can be paged through, and are counted by what they are
 FEW: Final = 5_000  # so many are compared without an index
 PATIENCE: Final = 3.0  # seconds, after which what was found so far is shown
 
@@ -43,13 +44,15 @@ class Found:
     What was found.
 
     :param count: up to `COUNTED` and one; `is_whole` is false where patience ended before the search did
-    :param kinds: how many of what was counted are of each
+    :param following: what is to be skipped for the next page, None behind the last one
+    :param facets: of the first `BEHIND`, where they were asked for
     """
 
     items: Sequence["FoundItem"]
     count: int
-    is_whole: bool
-    kinds: Mapping[SearchKind, int]
+    is_whole: bool = True
+    following: int | None = None
+    facets: Facets | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class SearchQuestion:
     best_first: bool = False
     skipped: int = 0
     limit: int = 20
+    with_facets: bool = False
 
 
 async def search(ctx: RequestContext, session: AsyncSession, asked: SearchQuestion) -> Found:
@@ -100,13 +104,30 @@ async def search(ctx: RequestContext, session: AsyncSession, asked: SearchQuesti
     query = parse(asked.text, today=local_date(ctx.now, ctx.zone))
     reader = await _reader(ctx, session, asked.project)
     wanted = await _filter(ctx, session, asked, query)
-    found, is_whole = await _matches(session, reader, wanted)
-    found.sort(key=lambda one: one.created_at, reverse=True)
-    if asked.best_first:
-        found.sort(key=partial(_rank, query.words))
-    shown = found[asked.skipped : asked.skipped + asked.limit]
-    kinds = Counter(SearchKind(one.kind) for one in found)
-    return Found(await _shown(ctx, session, shown, query.words), len(found), is_whole, kinds)
+    behind = asked.skipped + asked.limit
+    most = BEHIND if asked.with_facets else min(max(COUNTED, behind), BEHIND)
+    found, is_whole = await _matches(session, reader, wanted, most=most)
+    shown = _in_order(found, query.words if asked.best_first else ())[asked.skipped : behind]
+    return Found(
+        await _shown(ctx, session, shown, query.words),
+        min(len(found), COUNTED + 1),
+        is_whole,
+        behind if behind < min(len(found), BEHIND) else None,
+        await facets_of(session, found[:BEHIND], ctx.zone) if asked.with_facets else None,
+    )
+
+
+def _in_order(found: Sequence[Match], words: Sequence[str]) -> list[Match]:
+    """
+    Put matches in order, as many at a time as are counted: whoever pages on finds the earlier ones where they were.
+
+    :param words: by which the best come first; the newest do where there are none
+    """
+    ordered: list[Match] = []
+    for start in range(0, len(found), COUNTED):
+        some = sorted(found[start : start + COUNTED], key=lambda one: one.created_at, reverse=True)
+        ordered += sorted(some, key=partial(_rank, words)) if words else some
+    return ordered
 
 
 def _rank(words: Sequence[str], one: Match) -> int:
@@ -118,8 +139,7 @@ def _rank(words: Sequence[str], one: Match) -> int:
 async def _reader(ctx: RequestContext, session: AsyncSession, project: UUID | None) -> SearchReader:
     seen = reach(ctx.caller)
     places = await core.places_of(session, seen, project=project)
-    visible = await projects.visible_keys(ctx, session)
-    readers = await drawings.readers_of(ctx, session, visible.intersection(places.projects))
+    readers = await drawings.readers_of(ctx, session, places.projects)
     return SearchReader(
         documents=keys_of(seen, places),
         circulations=circulations.keys_of(circulations.reach(ctx.caller), places),
@@ -132,8 +152,13 @@ async def _filter(
     ctx: RequestContext, session: AsyncSession, asked: SearchQuestion, query: SearchQuery
 ) -> SearchFilter:
     said = {name: list(words) for name, words in query.conditions.items()}
-    if asked.status:
-        said.setdefault("status", []).append(fold(asked.status))
+    for name, one in (("status", asked.status), ("party", asked.party)):
+        if one:
+            said.setdefault(name, []).append(Term(fold(one), is_quoted=True))
+    first, last = asked.since, asked.until
+    if query.year is not None:
+        first = max(first or date.min, date(query.year, 1, 1))
+        last = min(last or date.max, date(query.year, 12, 31))
 
     def start(day: date | None, *, after: bool = False) -> datetime | None:
         if day is None:
@@ -144,33 +169,36 @@ async def _filter(
     return SearchFilter(
         words=query.words,
         excluded=query.excluded,
-        numbers=said.get("number", ()),
+        numbers=[one.text for one in said.get("number", ())],
         kinds=asked.kinds,
-        parties=await named.organizations(session, [fold(asked.party)]) if asked.party else None,
+        parties=await named.organizations(session, said["party"]) if "party" in said else None,
         originators=await named.organizations(session, said["from"]) if "from" in said else None,
         receivers=await named.organizations(session, said["to"]) if "to" in said else None,
         statuses=await named.statuses(session, said["status"]) if "status" in said else None,
         types=await named.types(session, said["type"]) if "type" in said else None,
-        since=start(asked.since),
-        until=start(asked.until, after=True),
+        since=start(first),
+        until=start(last, after=True),
         due_from=start(due.first),
         due_until=start(due.last, after=True),
     )
 
 
-async def _matches(session: AsyncSession, reader: SearchReader, wanted: SearchFilter) -> tuple[list[Match], bool]:
+async def _matches(
+    session: AsyncSession, reader: SearchReader, wanted: SearchFilter, *, most: int
+) -> tuple[list[Match], bool]:
+    """Return the newest matches, `most` and one where there are more, and whether that is all that was to be looked at."""
     if await matches.sees_few(session, reader, most=FEW):
         every = await matches.matches(session, reader, wanted, among=None)
-        return every[: COUNTED + 1], True
+        return every[: most + 1], True
     found: list[Match] = []
     until = stopwatch() + PATIENCE
     async for some in index.candidates(session, [*wanted.words, *wanted.numbers]):
         found += await matches.matches(session, reader, wanted, among=some)
-        if len(found) > COUNTED:
+        if len(found) > most:
             break
         if stopwatch() > until:
             return found, False
-    return found[: COUNTED + 1], True
+    return found[: most + 1], True
 
 
 async def _shown(

@@ -4,8 +4,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
+from saraban.kit.dates import BUDDHIST_OFFSET, parse_date
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import control_character
 from saraban.search_index.domain.folding import fold, has_letters
@@ -15,18 +16,20 @@ MOST_WORDS: Final = 12
 SHORTEST: Final = 2  # characters that lead to something; a shorter word is compared beside a longer one
 
 CONDITIONS: Final[Mapping[str, str]] = {
-    **{name: name for name in ("from", "to", "type", "status", "due", "number")},
+    **{name: name for name in ("from", "to", "party", "type", "status", "due", "year", "number")},
     "จาก": "from",
     "ถึง": "to",
+    "หน่วยงาน": "party",
     "ประเภท": "type",
     "สถานะ": "status",
     "กำหนด": "due",
+    "ปี": "year",
     "เลขที่": "number",
 }
 _PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
 _DAYS: Final = re.compile(r"([<>]?)(\d{1,4})d")
-_DATE: Final = re.compile(r"([<>]?)(\d{4})-(\d{1,2})-(\d{1,2})")
-_BUDDHIST_ERA: Final = 543
+_DATE: Final = re.compile(r"([<>]?)(.+)")
+_YEAR: Final = re.compile(r"[12]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +40,34 @@ class DueRange:
     last: date | None = None
 
 
+class Term(NamedTuple):
+    """
+    What was typed behind a condition, folded.
+
+    :param is_quoted: meant is what has this very code, if anything has
+    """
+
+    text: str
+    is_quoted: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """
     :param words: folded; each is found inside what is searched
-    :param conditions: by `from`, `to`, `type`, `status` and `number`, what was typed behind it, folded; each of several must hold
+    :param year: in which it was entered, of the common era
+    :param conditions: by `from`, `to`, `party`, `type`, `status` and `number`, what was typed behind it; each of several must hold
     """
 
     words: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
-    conditions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    conditions: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
     due: DueRange | None = None
+    year: int | None = None
 
     @property
     def is_empty(self) -> bool:
-        return not (self.words or self.conditions or self.due)
+        return not (self.words or self.conditions or self.due or self.year)
 
 
 def parse(text: str, *, today: date) -> SearchQuery:
@@ -89,8 +105,9 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
         raise _refused("control_character", "มีอักขระที่มองไม่เห็น", "It has a character that cannot be seen.")
     words: list[str] = []
     excluded: list[str] = []
-    conditions: dict[str, tuple[str, ...]] = {}
+    conditions: dict[str, tuple[Term, ...]] = {}
     due: DueRange | None = None
+    year: int | None = None
     for minus, prefix, part, phrase in _PART.findall(text):
         name = names.get(prefix.lower())
         word = _word(phrase if part.startswith('"') else part, prefix if name is None else "")
@@ -98,15 +115,17 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
             continue
         if name == "due" and today is not None:
             due = _due(word, today)
+        elif name == "year":
+            year = _year(word)
         elif name is not None:
-            conditions[name] = (*conditions.get(name, ()), word)
+            conditions[name] = (*conditions.get(name, ()), Term(word, part.startswith('"')))
         elif minus:
             excluded.append(word)
         else:
             words.append(word)
-    if not (words or conditions or due):  # `-0012` alone is the end of a number
+    if not (words or conditions or due or year):  # `-0012` alone is the end of a number
         words, excluded = [f"-{one}" for one in excluded], []
-    return SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due)
+    return SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due, year)
 
 
 def _word(part: str, prefix: str) -> str:
@@ -134,15 +153,24 @@ def _due(word: str, today: date) -> DueRange:
     """
     if days := _DAYS.fullmatch(word):
         sign, day = days[1], today + timedelta(days=int(days[2]))
-    elif given := _DATE.fullmatch(word):
-        year = int(given[2]) - (_BUDDHIST_ERA if int(given[2]) > 2400 else 0)
-        try:
-            sign, day = given[1], date(year, int(given[3]), int(given[4]))
-        except ValueError:
-            raise _not_due() from None
+    elif (given := _DATE.fullmatch(word)) and (day_given := parse_date(given[2])):
+        sign, day = given[1], day_given
     else:
         raise _not_due()
     return {"<": DueRange(None, day), ">": DueRange(day, None)}.get(sign, DueRange(day, day))
+
+
+def _year(word: str) -> int:
+    """
+    :raises Invalid: for what is no year, of the common era or of the Buddhist one
+    """
+    if not _YEAR.fullmatch(word):
+        raise _refused("year", "เขียนปีเป็น year:2569", "Write a year as year:2026.")
+    return _common(int(word))
+
+
+def _common(year: int) -> int:
+    return year - (BUDDHIST_OFFSET if year > 2400 else 0)
 
 
 def _not_due() -> Invalid:

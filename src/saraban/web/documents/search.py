@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, ClassVar, Final, Literal
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from saraban.documents.drawing.domain import KINDS as DRAWINGS
+from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
+from saraban.search.service.facets import Facets, FacetValue
 from saraban.search.service.search import COUNTED, Found, SearchQuestion, search
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.web.shell.document_kinds import KINDS
@@ -26,7 +30,14 @@ NAMES: Final[Mapping[SearchKind, Text]] = {
     for kind in SearchKind
 }
 _KINDS: Final = {kind.path: kind for kind in SearchKind}
-_NOTHING: Final = Found((), 0, is_whole=True, kinds={})
+_FACETS: Final[Mapping[str, Text]] = {
+    "kind": Text("ทะเบียน", "Register"),
+    "status": Text("สถานะ", "Status"),
+    "type": Text("ประเภท", "Type"),
+    "party": Text("หน่วยงาน", "Organization"),
+    "year": Text("ปี", "Year"),
+}
+_NOTHING: Final = Found((), 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,40 +53,96 @@ class SearchPage(PageModel):
     next_cursor: str | None
 
 
-@router.get("")
-async def find(
-    page: CurrentPage,
-    session: ReadSession,
-    q: Annotated[str, Query(max_length=2_000)] = "",
-    kind: Annotated[str, Query(max_length=30)] = "",
-    sort: Literal["newest", "best"] = "newest",
-    cursor: Annotated[str, Query(pattern=r"^\d{0,3}$")] = "",
-) -> Response:
-    """What is found of everything that the reader may see, whichever project they have chosen."""
-    skipped = int(cursor or 0)
-    found, error = _NOTHING, None
-    if q.strip():
-        asked = SearchQuestion(
-            text=q,
-            kinds=[_KINDS[kind]] if kind in _KINDS else tuple(SearchKind),
-            best_first=sort == "best",
-            skipped=skipped,
-            limit=ROWS,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FacetsPage(PageModel):
+    """:param groups: by the title of a facet its values, each with what it is called and the address of the search it narrows"""
+
+    template: ClassVar[str] = "documents/parts/search_facets.html"
+
+    groups: Sequence[tuple[Text, Sequence["FacetLink"]]]
+
+
+@dataclass(frozen=True, slots=True)
+class FacetLink:
+    href: str
+    label: str
+    count: int
+
+
+class SearchAddress(BaseModel):
+    """What the address bar says, as it was typed: what cannot be used is left out."""
+
+    q: str = Field("", max_length=2_000)
+    kind: str = Field("", max_length=30)
+    sort: Literal["newest", "best"] = "newest"
+    cursor: str = Field("", pattern=r"^\d{0,4}$")
+
+    def question(self, *, limit: int, with_facets: bool = False) -> SearchQuestion:
+        return SearchQuestion(
+            text=self.q,
+            kinds=[_KINDS[self.kind]] if self.kind in _KINDS else tuple(SearchKind),
+            best_first=self.sort == "best",
+            skipped=int(self.cursor or 0),
+            limit=limit,
+            with_facets=with_facets,
         )
+
+    def with_(self, **more: str) -> str:
+        """Return the address of the same search with something else in it."""
+        said = {"q": self.q, "kind": self.kind, "sort": self.sort} | more
+        return "/search?" + urlencode({name: value for name, value in said.items() if value})
+
+
+Address = Annotated[SearchAddress, Query()]
+
+
+@router.get("")
+async def find(page: CurrentPage, session: ReadSession, address: Address) -> Response:
+    """What is found of everything that the reader may see, whichever project they have chosen."""
+    found, error = _NOTHING, None
+    if address.q.strip():
         try:
-            found = await search(page.context, session, asked)
+            found = await search(page.context, session, address.question(limit=ROWS))
         except Invalid as refused:
             error = refused
-    behind = skipped + ROWS
     model = SearchPage(
-        asked={"q": q, "kind": kind, "sort": sort},
+        asked={"q": address.q, "kind": address.kind, "sort": address.sort},
         names=NAMES,
         offered=tuple(SearchKind),
         found=found,
         counted=COUNTED,
-        next_cursor=str(behind) if behind < min(found.count, COUNTED) else None,
+        next_cursor=str(found.following) if found.following else None,
         faults=FormErrors(
             fields={"q": list(chain(*form_errors(error, page.language).fields.values()))} if error else {}
         ),
     )
-    return page.show_list(model, cursor or None)
+    return page.show_list(model, address.cursor or None)
+
+
+@router.get("/facets")
+async def facets(page: CurrentPage, session: ReadSession, address: Address) -> Response:
+    """What the first 10,000 matches are, as links that narrow the search; it comes after the first page, which is sooner without."""
+    try:
+        found = await search(page.context, session, address.question(limit=0, with_facets=True))
+    except Invalid:  # the page says what is wrong
+        found = _NOTHING
+    groups = _groups(found.facets, address, page.language) if found.facets else []
+    return page.show(FacetsPage(groups=groups))
+
+
+def _groups(found: Facets, address: SearchAddress, language: str) -> list[tuple[Text, list[FacetLink]]]:
+    """Leave out what does not tell matches apart."""
+
+    def link(name: str, one: FacetValue) -> FacetLink:
+        if name == "kind":
+            return FacetLink(address.with_(kind=one.value), NAMES[_KINDS[one.value]].say(language), one.count)
+        label = one.value
+        if name == "year" and language == "th":
+            label = str(int(one.value) + BUDDHIST_OFFSET)
+        elif one.names is not None and name != "party":
+            label = (one.names.th if language == "th" else one.names.en) or one.names.th
+        said = one.value if name == "year" else f'"{one.value}"'
+        return FacetLink(address.with_(q=f"{address.q} {name}:{said}"), label, one.count)
+
+    groups = [(title, [link(name, one) for one in getattr(found, name)]) for name, title in _FACETS.items()]
+    return [(title, links) for title, links in groups if len(links) > 1]
