@@ -1,7 +1,7 @@
 """What there is to find, read from the rows of documents, circulations and drawings: a batch of one kind at a time."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
 from operator import attrgetter
@@ -35,8 +35,9 @@ class SearchSource:
     :param revision_id: 0 for what is searched as a whole
     :param numbers: that it has and had, the present one first
     :param texts: what a reader is shown a piece of: remarks and the like
+    :param parties: keys of the organization that wrote it and of those that received it, and `people` of who wrote it or has a part in it
     :param names: of parties and people
-    :param files: names by key
+    :param holders: keys of what its files hang on, and `files` their names by key
     """
 
     kind: SearchKind
@@ -47,6 +48,9 @@ class SearchSource:
     subject: str
     numbers: list[str]
     texts: list[str] = field(default_factory=list)
+    parties: list[int] = field(default_factory=list)
+    people: list[int] = field(default_factory=list)
+    holders: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     files: dict[int, str] = field(default_factory=dict)
 
@@ -102,11 +106,40 @@ async def keys(session: AsyncSession, kind: SearchKind, public_ids: Collection[U
 
 async def sources(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
     """Return what is found of these, in the order of their keys; nothing of what was deleted or withdrawn."""
+    found = await own_texts(session, kind, heads)
+    await complete(session, kind, found)
+    return found
+
+
+async def own_texts(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
+    """Return them without their names, files and earlier numbers."""
     if kind in DRAWINGS:
         return await _drawings(session, kind, heads)
     if kind is SearchKind.CIRCULATION:
         return await _circulations(session, heads)
     return await _documents(session, kind, heads)
+
+
+async def complete(session: AsyncSession, kind: SearchKind, found: Sequence[SearchSource]) -> None:
+    """Add names, files and earlier numbers."""
+    heads = {one.head_id for one in found}
+    if kind < SearchKind.CIRCULATION:
+        received = await _recipients(session, heads)
+        for one in found:
+            one.parties += received[one.head_id]
+    elif kind is SearchKind.CIRCULATION:
+        assigned = await _assigned(session, heads)
+        for one in found:
+            one.people += assigned[one.head_id]
+    organizations = await _organizations(session, {key for one in found for key in one.parties})
+    people = await _people(session, {key for one in found for key in one.people})
+    for one in found:
+        one.names += [*chain(*(organizations[key] for key in one.parties)), *(people[key] for key in one.people)]
+    if kind not in DRAWINGS:
+        numbers = await _earlier_numbers(session, Circulation if kind is SearchKind.CIRCULATION else Document, heads)
+        for one in found:
+            one.numbers = list(dict.fromkeys([*one.numbers, *numbers[one.head_id]]))
+    await _add_files(session, {key: one for one in found for key in one.holders}, *_FILES[kind])
 
 
 _D, _R = Document, DocumentRevision
@@ -136,35 +169,24 @@ async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[
         .where(_D.id.in_(heads), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None))
         .order_by(_D.id, _R.revision_number.desc())
     )
-    rows = list(_shown((await session.execute(statement)).all()))
-    parties = await _parties(session, heads)
-    organizations = await _organizations(session, {row.originator_id for row in rows} | set(chain(*parties.values())))
-    people = await _people(session, {row.created_by for row in rows})
-    numbers = await _earlier_numbers(session, _D, heads)
-    found = []
-    for row in rows:
-        given = [row.printed, row.correspondence_number, row.sender_number, *numbers[row.id]]
-        found.append(
-            SearchSource(
-                kind=kind,
-                head_id=row.id,
-                revision_id=row.revision_id,
-                public_id=row.public_id,
-                project_id=row.project_id,
-                subject=row.subject,
-                numbers=list(dict.fromkeys(one for one in given if one)),
-                texts=[text for text in (row.body, row.description, row.remarks) if text],
-                names=[
-                    *organizations[row.originator_id],
-                    *chain(*(organizations[key] for key in parties[row.id])),
-                    people[row.created_by],
-                ],
-            )
+    return [
+        SearchSource(
+            kind=kind,
+            head_id=row.id,
+            revision_id=row.revision_id,
+            public_id=row.public_id,
+            project_id=row.project_id,
+            subject=row.subject,
+            numbers=list(
+                dict.fromkeys(one for one in (row.printed, row.correspondence_number, row.sender_number) if one)
+            ),
+            texts=[text for text in (row.body, row.description, row.remarks) if text],
+            parties=[row.originator_id],
+            people=[row.created_by],
+            holders=[row.revision_id],
         )
-    link = DocumentRevisionAttachment
-    by_revision = {one.revision_id: one for one in found}
-    await _add_files(session, by_revision, link.correspondence_revision_id, link.attachment_id)
-    return found
+        for row in _shown((await session.execute(statement)).all())
+    ]
 
 
 def _shown(rows: Iterable[Any]) -> Iterator[Any]:
@@ -191,36 +213,35 @@ async def _people(session: AsyncSession, keys: Collection[int]) -> dict[int, str
 
 
 async def _circulations(session: AsyncSession, heads: Collection[int]) -> list[SearchSource]:
-    sheet, part = Circulation, CirculationRouting
-    rows = (await session.execute(sa.select(sheet).where(sheet.id.in_(heads)).order_by(sheet.id))).scalars().all()
-    assigned: dict[int, list[int]] = defaultdict(list)
-    statement = sa.select(part.circulation_id, part.assigned_to).where(part.circulation_id.in_(heads))
-    for key, person in await session.execute(statement):
-        if person is not None:
-            assigned[key].append(person)
-    organizations = await _organizations(session, {row.organization_id for row in rows})
-    people = await _people(session, {row.created_by_user_id for row in rows} | set(chain(*assigned.values())))
-    numbers = await _earlier_numbers(session, sheet, heads)
-    found = {
-        row.id: SearchSource(
+    sheet = Circulation
+    rows = (await session.execute(sa.select(sheet).where(sheet.id.in_(heads)).order_by(sheet.id))).scalars()
+    return [
+        SearchSource(
             kind=SearchKind.CIRCULATION,
             head_id=row.id,
             revision_id=0,
             public_id=row.public_id,
             project_id=row.project_id,
             subject=row.circulation_subject,
-            numbers=[row.circulation_no, *numbers[row.id]],
+            numbers=[row.circulation_no],
             texts=[row.remarks] if row.remarks else [],
-            names=[
-                *organizations[row.organization_id],
-                *(people[key] for key in (row.created_by_user_id, *assigned[row.id])),
-            ],
+            parties=[row.organization_id],
+            people=[row.created_by_user_id],
+            holders=[row.id],
         )
         for row in rows
-    }
-    link = CirculationAttachment
-    await _add_files(session, found, link.circulation_id, link.attachment_id)
-    return list(found.values())
+    ]
+
+
+async def _assigned(session: AsyncSession, sheets: Collection[int]) -> dict[int, list[int]]:
+    """Return the people that circulations go to."""
+    part = CirculationRouting
+    statement = sa.select(part.circulation_id, part.assigned_to).where(part.circulation_id.in_(sheets))
+    found: dict[int, list[int]] = defaultdict(list)
+    for key, person in await session.execute(statement):
+        if person is not None:
+            found[key].append(person)
+    return found
 
 
 async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
@@ -233,11 +254,7 @@ async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[i
         .order_by(head.id, revision.revision_number.desc())
     )
     found: dict[int, SearchSource] = {}
-    revisions: dict[int, SearchSource] = {}
-    rows = (await session.execute(statement)).all()
-    owners = {row.originator_id for row, *_ in rows if row.originator_id is not None}
-    organizations = await _organizations(session, owners)
-    for row, one, number in rows:
+    for row, one, number in await session.execute(statement):
         if row.id not in found:  # the newest revision comes first: it is what the drawing is called by
             found[row.id] = SearchSource(
                 kind=kind,
@@ -247,18 +264,18 @@ async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[i
                 project_id=row.project_id,
                 subject=one.title,
                 numbers=[number],
-                names=organizations.get(row.originator_id or 0, []),
+                parties=[row.originator_id] if row.originator_id is not None else [],
             )
-        source = revisions[one.id] = found[row.id]
+        source = found[row.id]
+        source.holders.append(one.id)
         source.numbers += [text for text in (one.drawing_number, one.legacy_drawing_number) if text]
         source.texts += [text for text in (one.title, one.title_en, one.description, row.zone) if text]
     for source in found.values():
         source.numbers, source.texts = list(dict.fromkeys(source.numbers)), list(dict.fromkeys(source.texts))
-    await _add_files(session, revisions, tables.of_revision, tables.attachment)
     return list(found.values())
 
 
-async def _parties(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
+async def _recipients(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
     """Return the organizations that documents are sent to."""
     link = DocumentRecipient
     statement = (
@@ -299,6 +316,16 @@ async def _add_files(session: AsyncSession, owners: Mapping[int, SearchSource], 
         owners[key].files[file] = name
 
 
+_OF_DOCUMENTS: Final = (
+    DocumentRevisionAttachment.correspondence_revision_id,
+    DocumentRevisionAttachment.attachment_id,
+)
+# The columns of a link: what files hang on, and the file.
+_FILES: Final[Mapping[SearchKind, tuple[Any, Any]]] = {
+    **dict.fromkeys((SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL), _OF_DOCUMENTS),
+    SearchKind.CIRCULATION: (CirculationAttachment.circulation_id, CirculationAttachment.attachment_id),
+    **{kind: (tables.of_revision, tables.attachment) for kind, tables in _DRAWN.items()},
+}
 _KIND: Final = sa.case(
     {"RFA": int(SearchKind.RFA), "TRANSMITTAL": int(SearchKind.TRANSMITTAL)},
     value=CorrespondenceType.type_code,

@@ -27,7 +27,7 @@ from saraban.search.repository.matches import Match, SearchFilter, SearchReader
 from saraban.search.repository.texts import SearchSource
 from saraban.search.service.facets import Facets, facets_of
 from saraban.search_index import service as index
-from saraban.search_index.domain.folding import fold
+from saraban.search_index.domain.folding import fold, joined
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.postings import END
 from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse
@@ -205,19 +205,11 @@ async def _shown(
     ctx: RequestContext, session: AsyncSession, found: Sequence[Match], words: Sequence[str]
 ) -> list[FoundItem]:
     """Return what is shown of matches, in their order."""
-    heads: dict[SearchKind, set[int]] = defaultdict(set)
-    for one in found:
-        heads[SearchKind(one.kind)].add(one.head_id)
-    read = {
-        (int(source.kind), source.head_id, source.revision_id): source
-        for kind, keys in heads.items()
-        for source in await texts.sources(session, kind, keys)
-    }
-    pairs = [(one, read.get((one.kind, one.head_id, one.revision_id))) for one in found]
-    sources = [(match, one) for match, one in pairs if one is not None]
+    sources = await _sources(session, found, words)
     places = await named.projects(session, {one.project_id for _, one in sources})
     pieces = {match.entry_id: _snippet(one, words) for match, one in sources}
-    in_files = await matches.files_of(session, [key for key, found_there in pieces.items() if not found_there])
+    nowhere = [match.entry_id for match, one in sources if not pieces[match.entry_id] and not _is_said(one, words)]
+    in_files = await matches.files_of(session, nowhere) if nowhere else {}
     return [
         FoundItem(
             kind=one.kind,
@@ -231,6 +223,29 @@ async def _shown(
         )
         for match, one in sources
     ]
+
+
+async def _sources(
+    session: AsyncSession, found: Sequence[Match], words: Sequence[str]
+) -> list[tuple[Match, SearchSource]]:
+    """Read what is shown of matches; names and files only where what they say themselves lacks one of the words."""
+    heads: dict[SearchKind, set[int]] = defaultdict(set)
+    for one in found:
+        heads[SearchKind(one.kind)].add(one.head_id)
+    read: dict[tuple[int, int, int], SearchSource] = {}
+    for kind, keys in heads.items():
+        those = await texts.own_texts(session, kind, keys)
+        read |= {(int(kind), one.head_id, one.revision_id): one for one in those}
+        if lacking := [one for one in those if not _is_said(one, words)]:
+            await texts.complete(session, kind, lacking)
+    pairs = [(one, read.get((one.kind, one.head_id, one.revision_id))) for one in found]
+    return [(match, one) for match, one in pairs if one is not None]
+
+
+def _is_said(source: SearchSource, words: Sequence[str]) -> bool:
+    numbers = [fold(one) for one in source.numbers]
+    said = END.join([*numbers, *map(joined, numbers), *map(fold, (source.subject, *source.texts))])
+    return all(word in said for word in words)
 
 
 def _in_text(text: str, words: Sequence[str]) -> list[Piece]:
