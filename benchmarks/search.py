@@ -16,10 +16,11 @@ import sqlalchemy as sa
 from benchmarks import filled, http
 from benchmarks.bench import Bench, Suite
 from benchmarks.filled import NARROW, READERS, WIDE, Filled
-from benchmarks.registers import percentile
+from benchmarks.registers import KINDS, percentile
 from benchmarks.results import Row
 from saraban.attachments.models import Attachment, AttachmentText
 from saraban.documents.core.models import DocumentRevision, DocumentRevisionAttachment
+from saraban.documents.demo.domain import DemoRegister
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import SystemClock
@@ -121,6 +122,30 @@ async def measured_once(db: Database, ctx: RequestContext, query: str) -> None:
         await search(ctx, session, SearchQuestion(query))
 
 
+async def with_facets(db: Database, ctx: RequestContext, queries: Sequence[str]) -> list[float]:
+    times = []
+    for _ in range(ASKED):
+        for query in queries:
+            begun = time.perf_counter()
+            async with db.reading() as session:
+                await search(ctx, session, SearchQuestion(query, with_facets=True))
+            times.append((time.perf_counter() - begun) * 1000)
+    return times
+
+
+async def in_register(db: Database, ctx: RequestContext, queries: Sequence[str]) -> list[float]:
+    """Ask the register of RFAs for its first page with its count."""
+    kind, times = KINDS[DemoRegister.RFA], []
+    for _ in range(ASKED):
+        for query in queries:
+            asked = kind.search.model_validate({"q": query})
+            begun = time.perf_counter()
+            async with db.reading() as session:
+                await kind.page(ctx, session, search=asked, counted=True)
+            times.append((time.perf_counter() - begun) * 1000)
+    return times
+
+
 async def beside_like(db: Database, word: str) -> float:
     """Return how many milliseconds the same takes by reading every text, once."""
     entry = table_of(SearchEntry).c
@@ -146,6 +171,12 @@ async def searches(b: Bench, data: Filled, name: str) -> list[Row]:
                     Row("search", f"{kind}, {reader}, {name}: median", statistics.median(times), "ms"),
                     Row("search", f"{kind}, {reader}, {name}: p95", percentile(times), "ms", limit),
                 ]
+            asked = every["part of a number"] + every["common word"]
+            for what, times in (
+                ("the box of a register", await in_register(db, context(caller), asked)),
+                ("common word with facets", await with_facets(db, context(caller), every["common word"])),
+            ):
+                rows.append(Row("search", f"{what}, {reader}, {name}: p95", percentile(times), "ms"))
             share = await at_once(db, context(caller), every["middle of a word"])
             rows.append(Row("search", f"two at once against one, {reader}, {name}: p95", share, "x", "<= 2"))
         rows.append(Row("search", f"the same by LIKE over all, {name}", await beside_like(db, "อนุมัติ"), "ms"))

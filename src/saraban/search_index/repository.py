@@ -203,9 +203,9 @@ async def waiting_heads(
     return set(await session.scalars(waits.limit(most)))
 
 
-async def heads_of(session: AsyncSession, kinds: Collection[SearchKind], keys: Collection[int]) -> list[int]:
-    """Return the keys of what entries are of, where that is of one of these kinds."""
-    statement = sa.select(_entries.c.head_id).where(_entries.c.id.in_(keys), _entries.c.kind.in_([*map(int, kinds)]))
+async def heads_of(session: AsyncSession, kind: SearchKind, keys: Collection[int]) -> list[int]:
+    """Return the keys of what entries are of, where that is of this kind."""
+    statement = sa.select(_entries.c.head_id).where(_entries.c.id.in_(keys), _entries.c.kind == int(kind))
     return list(await session.scalars(statement))
 
 

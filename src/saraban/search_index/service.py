@@ -3,12 +3,11 @@ Looking something up: the index names entries that may have words, the newest fi
 whether they may be seen.
 """
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import reduce
 from operator import and_
 from typing import Final
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.search_index import repository
@@ -60,7 +59,7 @@ async def candidates(session: AsyncSession, said: Sequence[str]) -> AsyncIterato
 
     :param said: folded; of single characters alone, or of nothing, all entries are given
     """
-    words = [word for word in said if len(word) >= SHORTEST]
+    words = _leading(said)
     if not words:
         before: int | None = None
         while some := await repository.newest(session, before=before, limit=SLICE):
@@ -71,11 +70,8 @@ async def candidates(session: AsyncSession, said: Sequence[str]) -> AsyncIterato
     if late:
         yield late
     given = set(late)
-    sizes = await repository.sizes(session, {gram for word in words for gram in grams_of_word(word)})
-    short = {word: await repository.beginning(session, word) for word in words if len(word) == SHORTEST}
     waits: list[int] = []
-    for chunk in sorted({*sizes, *(one for found in short.values() for one in found)}, reverse=True):
-        places = await _in_chunk(session, chunk, words, sizes.get(chunk, {}), short)
+    async for chunk, places in _by_chunk(session, words):
         for place in newest_first(places):  # there may be thousands, and the first of them enough
             if (key := chunk * CHUNK + place) not in given:
                 waits.append(key)
@@ -84,6 +80,41 @@ async def candidates(session: AsyncSession, said: Sequence[str]) -> AsyncIterato
                 waits = []
     if waits:
         yield waits
+
+
+def _leading(words: Sequence[str]) -> list[str]:
+    return [word for word in words if len(word) >= SHORTEST]
+
+
+async def heads_with(
+    session: AsyncSession, kind: SearchKind, words: Sequence[str], *, most: int, looked_at: int
+) -> list[int] | None:
+    """
+    Return keys of what may have words, None where there may be more than `most`.
+
+    :param words: folded
+    :param looked_at: so many entries of all kinds are looked at
+    """
+    leading = _leading(words)
+    if not leading:
+        return None
+    keys = await repository.unposted_keys(session, limit=looked_at + 1)
+    async for chunk, places in _by_chunk(session, leading):
+        if len(keys) + places.bit_count() > looked_at:
+            return None
+        keys += [chunk * CHUNK + place for place in newest_first(places)]
+    found: set[int] = set()
+    for start in range(0, len(keys), SLICE):
+        found.update(await repository.heads_of(session, kind, keys[start : start + SLICE]))
+    return list(found) if len(found) <= most else None
+
+
+async def _by_chunk(session: AsyncSession, words: Sequence[str]) -> AsyncIterator[tuple[int, int]]:
+    """Give the places, as bits, of entries that may have words, chunk by chunk from the newest."""
+    sizes = await repository.sizes(session, {gram for word in words for gram in grams_of_word(word)})
+    short = {word: await repository.beginning(session, word) for word in words if len(word) == SHORTEST}
+    for chunk in sorted({*sizes, *(one for found in short.values() for one in found)}, reverse=True):
+        yield chunk, await _in_chunk(session, chunk, words, sizes.get(chunk, {}), short)
 
 
 async def _in_chunk(
@@ -111,24 +142,3 @@ async def _in_chunk(
         for word in words
     ]
     return reduce(and_, parts)
-
-
-async def heads_with(
-    session: AsyncSession, kinds: Collection[SearchKind], table: sa.Table, words: Sequence[str], *, most: int
-) -> list[int] | None:
-    """
-    Return keys of what may have words and of what waits for the index to read it, None where there may be more than `most`.
-
-    :param table: of the heads of these kinds
-    :param words: folded
-    """
-    found: set[int] = set()
-    for kind in kinds:
-        found.update(await repository.waiting_heads(session, kind, table, most=most + 1))
-    looked_at = 0
-    async for some in candidates(session, words):
-        found.update(await repository.heads_of(session, kinds, some))
-        looked_at += len(some)
-        if max(len(found), looked_at // 2) > most:  # what is of other kinds costs too
-            return None
-    return list(found)

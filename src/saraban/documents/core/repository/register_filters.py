@@ -154,7 +154,7 @@ class RegisterTables:
     What differs from register to register in its statements.
 
     :param heads: the table of what `document_id` and the cursor name
-    :param text: gives, for the name of a parameter, that its word stands in what a register shows, or the index has it
+    :param text: gives, for the name of a parameter, that its word stands in what a register shows
     :param party: that an organization wrote or received it
     :param party_by_row: the same, for pages that find their rows long before all have been looked at
     :param involves: gives, for the name of a parameter, that a person wrote it or has a part in it
@@ -175,7 +175,8 @@ def _wrote(name: str) -> Condition:
     return _reach.author_id == sa.bindparam(name)
 
 
-def _indexed(name: str) -> Condition:
+def indexed(name: str) -> Condition:
+    """The index of search has the word of a parameter."""
     entry: AnySelect = (
         sa.select(sa.literal_column("1"))
         .where(
@@ -191,10 +192,9 @@ def _indexed(name: str) -> Condition:
 
 
 def _text_of(name: str) -> Condition:
-    """What the index has not read yet is found by what the register shows of it."""
     said = sa.or_(*(contains(_revision.c[one], name) for one in ("subject", "sender_number")))
     told = sa.exists().where(_revision.c.id == _reach.revision_id, said).correlate(_table)
-    return sa.or_(_indexed(name), contains(_reach.document_number, name), told, was_numbered(_head, name))
+    return sa.or_(contains(_reach.document_number, name), told, was_numbered(_head, name))
 
 
 _originated = _reach.originator_id == sa.bindparam("party")
@@ -260,7 +260,7 @@ def register_of_sheets(
 
     def text(name: str) -> Condition:
         told = sa.exists().where(heads.c.id == _reach.document_id, contains(heads.c[subject], name)).correlate(_table)
-        return sa.or_(_indexed(name), contains(_reach.document_number, name), told, was_numbered(heads, name))
+        return sa.or_(contains(_reach.document_number, name), told, was_numbered(heads, name))
 
     return RegisterTables(
         heads=heads,

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
-from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
+from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, indexed, many
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.statements import PreparedStatement, Query, Rows
 from saraban.search_index.domain.query import MOST_WORDS
@@ -80,6 +80,7 @@ class Ask:
 
 WORDS: Final = tuple(f"word_{place}" for place in range(MOST_WORDS))
 WITHOUT: Final = tuple(f"without_{place}" for place in range(MOST_WORDS))
+WAITING: Final = "waiting"  # documents that the index of search has not read, where these are few
 _FILTERS: Final[Mapping[str, Index]] = {
     **dict.fromkeys(WORDS, Index.TEXT),
     "statuses": Index.STATUS,
@@ -143,11 +144,18 @@ class _Shape:
             "documents": lambda: _reach.document_id.in_(many("documents")),
         }
         found += [make() for name, make in own.items() if name in self.given]
-        found += [self.tables.text(name) for name in WORDS if name in self.given]
-        found += [sa.not_(self.tables.text(name)) for name in WITHOUT if name in self.given]
+        found += [self._said(name) for name in WORDS if name in self.given]
+        found += [sa.not_(self._said(name)) for name in WITHOUT if name in self.given]
         if self.split is not None:
             found.append(_SPLIT[self.split] == sa.bindparam("split"))
         return found
+
+    def _said(self, name: str) -> Condition:
+        """What the index has not read yet is found by what the register shows of it."""
+        shown = self.tables.text(name)
+        if WAITING in self.given:
+            shown = sa.and_(_reach.document_id.in_(many(WAITING)), shown)
+        return sa.or_(indexed(name), shown)
 
 
 # Of a document whose newer draft this key does not show, the draft is shown to whoever is at home.

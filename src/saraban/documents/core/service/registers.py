@@ -129,11 +129,12 @@ async def read_page(
     bound = list_mark(register.rules.name, given)
     cursor = RegisterCursor.decode(search.cursor, bound) if search.cursor is not None else None
     known = await _known(session, register, search, order, cursor)
+    words = await _words(session, register, search)
     ask = Ask(
         register.tables,
         register.rules.register,
         order,
-        _values(ctx, register, search, known),
+        _values(ctx, register, search, known) | words,
         known.keys,
         register.home,
         {name: known.named[name] for name in ("types", "disciplines") if name in known.named},
@@ -242,10 +243,24 @@ def _values(ctx: RequestContext, register: KindRegister, search: RegisterQuery, 
         }
     if search.about is not None:
         values["about"] = search.about
-    said = parse_words(search.text or "")
-    values |= dict(zip(registers.WORDS, said.words, strict=False))
-    values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
     return values | _days(ctx, register, search)
+
+
+async def _words(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
+    """
+    Return what is looked for, and what the index has not read of it.
+
+    :raises Invalid: for a text that leads to nothing, naming `query:q`
+    """
+    said = parse_words(search.text or "")
+    values: dict[str, Any] = dict(zip(registers.WORDS, said.words, strict=False))
+    values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
+    if values:
+        kind = SearchKind(register.rules.register)
+        waiting = await search_index.waiting_heads(session, kind, register.tables.heads, most=FEW + 1)
+        if len(waiting) <= FEW:
+            values[registers.WAITING] = list(waiting) or [register_filters.NOBODY]
+    return values
 
 
 _DAY = timedelta(days=1)
@@ -327,8 +342,12 @@ async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
 
 
 async def _with_words(session: AsyncSession, ask: Ask) -> list[int] | None:
+    """Return the documents that may have the words, None where these are many."""
+    if registers.WAITING not in ask.values:
+        return None
     words = [ask.values[name] for name in registers.WORDS if name in ask.values]
-    return await search_index.heads_with(session, [SearchKind(ask.kind)], ask.tables.heads, words, most=FEW)
+    found = await search_index.heads_with(session, SearchKind(ask.kind), words, most=FEW, looked_at=2 * FEW)
+    return found if found is None else [*found, *ask.values[registers.WAITING]]
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:

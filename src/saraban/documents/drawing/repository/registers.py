@@ -95,7 +95,8 @@ class DrawingSearch:
     :param disciplines: keys of the disciplines that have the code, each with that of its contract; None for all
     :param codes: of what drawings are classified by, by the names of `DrawingTables.lists`
     :param words: what is looked for, all of it; `excluded` are in nothing that is found
-    :param among: keys of what the index of search leads to; None for all
+    :param waiting: keys of what the index of search has not read; None where these are many
+    :param among: keys of what may have the words; None for all
     :param after: the number behind which the page begins
     """
 
@@ -109,6 +110,7 @@ class DrawingSearch:
     tag: str | None = None
     words: Sequence[str] = ()
     excluded: Sequence[str] = ()
+    waiting: Collection[int] | None = None
     among: Collection[int] | None = None
     after: str | None = None
 
@@ -224,14 +226,14 @@ def _says(kind: DrawingKind, search: DrawingSearch, word: str) -> Condition:
     """Of a day that is over, what was said then counts; what the index has not read yet is found by what the register shows."""
     tables = tables_of(kind)
     parts = [tables.number, tables.revision.title, tables.revision.title_en]
-    said = [part.contains(word, autoescape=True) for part in parts]
-    if search.moment is None:
-        of_head = sa.and_(SearchEntry.kind == kind.searched_as, SearchEntry.head_id == tables.head.id)
-        entry: AnySelect = (
-            sa.select(sa.literal_column("1")).where(of_head, says(sa.literal(word, sa.String()))).limit(1)
-        )
-        said.append(entry.correlate(tables.head).scalar_subquery().is_not(None))
-    return sa.or_(*said, _was_printed_with(tables, word))
+    shown = sa.or_(*(part.contains(word, autoescape=True) for part in parts), _was_printed_with(tables, word))
+    if search.moment is not None:
+        return shown
+    if search.waiting is not None:
+        shown = sa.and_(tables.head.id.in_(search.waiting), shown)
+    of_head = sa.and_(SearchEntry.kind == kind.searched_as, SearchEntry.head_id == tables.head.id)
+    entry: AnySelect = sa.select(sa.literal_column("1")).where(of_head, says(sa.literal(word, sa.String()))).limit(1)
+    return sa.or_(entry.correlate(tables.head).scalar_subquery().is_not(None), shown)
 
 
 def _was_printed_with(tables: DrawingTables, text: str) -> Condition:

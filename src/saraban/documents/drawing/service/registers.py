@@ -185,12 +185,18 @@ async def _search(ctx: RequestContext, session: AsyncSession, kind: DrawingKind,
         words=said.words,
         excluded=said.excluded,
     )
-    # Who sees little looks through that, whatever others have.
-    if not said.words or not await repository.sees_more_than(session, kind, search, FEW):
+    if not (said.words or said.excluded):
         return search
-    table = table_of(tables_of(kind).head)
-    among = await search_index.heads_with(session, [SearchKind(kind.searched_as)], table, said.words, most=FEW)
-    return replace(search, among=among)
+    of = SearchKind(kind.searched_as)
+    waiting = await search_index.waiting_heads(session, of, table_of(tables_of(kind).head), most=FEW + 1)
+    if len(waiting) > FEW:
+        return search
+    search = replace(search, waiting=waiting)
+    # Who sees little looks through that, whatever others have.
+    if not await repository.sees_more_than(session, kind, search, FEW):
+        return search
+    found = await search_index.heads_with(session, of, said.words, most=FEW, looked_at=2 * FEW)
+    return replace(search, among=None if found is None else waiting.union(found))
 
 
 def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
