@@ -145,4 +145,5 @@ def _groups(found: Facets, address: SearchAddress, language: str) -> list[tuple[
         return FacetLink(address.with_(q=f"{address.q} {name}:{said}"), label, one.count)
 
     groups = [(title, [link(name, one) for one in getattr(found, name)]) for name, title in _FACETS.items()]
-    return [(title, links) for title, links in groups if len(links) > 1]
+    total = sum(one.count for one in found.kind)
+    return [(title, links) for title, links in groups if any(one.count < total for one in links)]
