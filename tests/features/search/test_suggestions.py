@@ -79,7 +79,13 @@ class TestPeople:
 
     @pytest.mark.parametrize(
         ("query", "found"),
-        [("ครบ ดวง", True), ("ดวงใจ  เอก", True), ("ดวงใจ รับส่ง", False), ("ดวงใจ -ยกเลิก", False), ("from:ดวงใจ", False)],
+        [
+            ("ครบ ดวง", True),
+            ("ดวงใจ  เอก", True),
+            ("ดวงใจ รับส่ง", False),
+            ("ดวงใจ -ยกเลิก", False),
+            ("from:ดวงใจ", False),
+        ],
     )
     async def test_have_every_word_in_their_name(self, desk: Desk, query: str, found: bool) -> None:
         assert (CONTRACTOR in await names(desk, "dc.contractor", query)) is found
