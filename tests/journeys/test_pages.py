@@ -119,6 +119,17 @@ async def a_number(person: Person, account: str) -> str:
     return str(await person.page.locator("td a.number").first.get_attribute("href"))
 
 
+async def found_by_search(person: Person, address: str) -> str:
+    """Return the number of a document once the worker has indexed it."""
+    ask, api = person.page.request, f"{person.site}/api/v1"
+    number = (await (await ask.get(f"{api}{address}")).json())["data"]["documentNumber"]
+    for _ in range(200):
+        if (await (await ask.get(f"{api}/search/suggestions", params={"q": number})).json())["documents"]:
+            return str(number)
+        await asyncio.sleep(0.1)
+    pytest.fail(f"{number} is not in the index")
+
+
 async def look_at_all(person: Person, language: str, pages: tuple[str, ...], draft: str = "/nothing") -> None:
     for path in pages:
         await person.goto(path)
@@ -178,6 +189,35 @@ class TestKeyboard:
         await person.press("Control+Enter")
         await page.wait_for_url(f"**{draft}")
         await expect(page.locator("h1")).to_have_text("แก้ด้วยแป้นพิมพ์")
+
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_opens_what_the_box_in_the_header_suggests(self, sit: Sit, language: str) -> None:
+        person = await sit("dc.contractor", language=language)
+        page, draft = person.page, await a_draft(person)
+        number = await found_by_search(person, draft)
+        await person.goto("/inbox")
+        box, listed = page.locator("#search-all"), page.locator("#suggestions")
+        await person.press("Control+k")
+        await page.keyboard.type(number.lower())
+        await expect(listed.locator("[role=option]").first).to_contain_text(number)
+        await person.picture(f"desk-{language}-suggestions")
+        assert await page.evaluate(FAULTS) == []
+        await person.press("Escape")
+        await expect(listed).to_be_hidden()
+        await expect(box).to_have_value(number.lower())
+        await person.press("ArrowUp", "ArrowDown")
+        first = await listed.locator("[role=option]").first.get_attribute("id")
+        await expect(box).to_have_attribute("aria-activedescendant", str(first))
+        await person.press("Enter")
+        await page.wait_for_url(f"**{draft}")
+
+        await person.press("Control+k")
+        await page.keyboard.type("ดวงใจ")
+        await expect(listed.locator("[role=option]").last).to_have_text("ดวงใจ เอกสารครบ")
+        await person.press("Enter")
+        await page.wait_for_url("**/search?q=*")
+        await expect(page.locator("#q")).to_have_value("ดวงใจ")
+        assert person.complaints == []
 
     async def test_is_enough_to_correct_a_workflow_and_publish_it(self, sit: Sit) -> None:
         person = await sit("admin", language="en")

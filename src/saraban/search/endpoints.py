@@ -8,9 +8,20 @@ from fastapi import APIRouter, Query
 from saraban.identity.dependencies import Context
 from saraban.kit.http import ReadSession
 from saraban.search.domain import Piece
-from saraban.search.schemas import FacetAnswer, SearchAnswer, SearchAsked, SearchFacets, SearchItem, SearchProject
+from saraban.search.schemas import (
+    FacetAnswer,
+    SearchAnswer,
+    SearchAsked,
+    SearchFacets,
+    SearchItem,
+    SearchProject,
+    SuggestedDocument,
+    SuggestedPerson,
+    SuggestionsAnswer,
+)
 from saraban.search.service.facets import Facets, FacetValue
 from saraban.search.service.search import FoundItem, SearchQuestion, search
+from saraban.search.service.suggestions import suggest
 from saraban.search_index.domain.kinds import SearchKind
 
 router = APIRouter(tags=["Search"])
@@ -33,6 +44,26 @@ async def find(ctx: Context, session: ReadSession, asked: Annotated[SearchAsked,
         approximate_count=found.count,
         is_complete=found.is_whole,
         next_cursor=str(found.following) if found.following else None,
+    )
+
+
+@router.get("/search/suggestions", summary="Suggest documents and people while somebody types")
+async def suggestions(
+    ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=500, examples=["RFA-TER"])]
+) -> SuggestionsAnswer:
+    """
+    Up to six documents as the search finds them, and up to four people whose name has each word, of those by whom the caller
+    can filter registers. What the search refuses, such as a single letter, has no suggestions.
+    """
+    found = await suggest(ctx, session, q)
+    return SuggestionsAnswer(
+        documents=[
+            SuggestedDocument(
+                kind=one.kind.path, public_id=one.public_id, document_number=one.number, subject=_plain(one.subject)
+            )
+            for one in found.documents
+        ],
+        people=[SuggestedPerson(public_id=one.public_id, name=one.display_name) for one in found.people],
     )
 
 
@@ -79,11 +110,15 @@ def _item(one: FoundItem) -> SearchItem:
         kind=one.kind.path,
         public_id=one.public_id,
         document_number=one.number,
-        subject="".join(piece.text for piece in one.subject),
+        subject=_plain(one.subject),
         snippet=_marked(one.snippet or one.subject),
         project=SearchProject(public_id=one.project_public_id, project_code=one.project_code),
         date=one.day,
     )
+
+
+def _plain(pieces: Sequence[Piece]) -> str:
+    return "".join(piece.text for piece in pieces)
 
 
 def _marked(pieces: Sequence[Piece]) -> str:

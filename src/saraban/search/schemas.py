@@ -37,6 +37,25 @@ class SearchAsked(Schema):
     cursor: Annotated[str, Field(pattern=r"^\d{1,4}$")] | None = None
 
 
+class SuggestedDocument(Schema):
+    kind: KindPath = Field(examples=["rfas"])
+    public_id: UUID
+    document_number: str = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
+    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
+
+
+class SuggestedPerson(Schema):
+    public_id: UUID
+    name: str = Field(examples=["ดวงใจ เอกสารครบ"])
+
+
+class SuggestionsAnswer(Schema):
+    """Of documents those come first whose number has what was typed."""
+
+    documents: list[SuggestedDocument] = Field(max_length=6)
+    people: list[SuggestedPerson] = Field(max_length=4)
+
+
 class SearchProject(Schema):
     public_id: UUID
     project_code: str = Field(examples=["LCBP3-C2"])

@@ -80,6 +80,7 @@ TABLE: Final[dict[str, Statuses]] = {
     f"{API}/roles": WHO_GIVES_ROLES,
     f"{API}/roles/{{publicId}}": WHO_GIVES_ROLES,
     f"{API}/search": ALL,
+    f"{API}/search/suggestions": ALL,
     f"{API}/system": OPERATORS,
     f"{API}/users": WHO_GIVES_ROLES,
     f"{API}/users/{{publicId}}": OF_A_MEMBER,
@@ -121,6 +122,7 @@ TABLE: Final[dict[str, Statuses]] = {
     "/roles": page(WHO_GIVES_ROLES),
     "/search": page(ALL),
     "/search/facets": page(ALL),
+    "/search/suggestions": page(ALL),
     "/system": page(OPERATORS),
     "/why": page(ALL),
 }
@@ -128,6 +130,7 @@ ASKED: Final = {
     f"{API}/access": "?userPublicId={user}&permission=rfa.create",
     f"{API}/document-numbering/logs/audit": "?projectPublicId={project}",
     f"{API}/search": "?q=RFA",
+    f"{API}/search/suggestions": "?q=RFA",
     "/numbers/audit": "?project={project}",
 }
 

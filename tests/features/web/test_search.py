@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from fastapi import FastAPI
@@ -68,3 +69,28 @@ class TestSearch:
         assert [one for one in said if one not in facets] == []
         assert ("ลึก" in rfas, "correspondences/" in rfas.partition("<tbody>")[2]) == (True, False)
         assert (none.status_code, none.text.strip()) == (200, "")
+
+
+class TestSuggestions:
+    @pytest.mark.parametrize(
+        ("language", "documents", "people"), [("th", "เอกสาร", "ผู้ใช้งาน"), ("en", "Documents", "People")]
+    )
+    async def test_lead_to_documents_and_to_what_a_person_has_to_do_with(
+        self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, documents: str, people: str
+    ) -> None:
+        desk = await desk_of(signed_in)
+        rfa = await desk.write("dc.contractor", "rfas", desk.rfa())
+        while await index_next(app.state.db):
+            pass
+        browser = await sit("dc.contractor", language)
+
+        page = html_of(await browser.get("/search/suggestions", params={"q": "เอกสารครบ"}, headers=FRAGMENT))
+        nothing = await browser.get("/search/suggestions", params={"q": "ก"}, headers=FRAGMENT)
+
+        assert f'id="suggested-documents">{documents}<' in page
+        assert f'href="/rfas/{rfa["publicId"]}"><span class="number">{rfa["documentNumber"]}<' in page
+        assert f'id="suggested-people">{people}<' in page
+        address = unescape(page.split('id="suggested-people"')[1].split('href="')[1].split('"')[0])
+        assert parse_qs(urlsplit(address).query)["q"] == ['"ดวงใจ เอกสารครบ"']
+        assert rfa["documentNumber"] in html_of(await browser.get(address))
+        assert nothing.text.strip() == ""

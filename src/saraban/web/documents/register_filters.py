@@ -16,7 +16,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
 from saraban.identity import service as identity
-from saraban.identity.domain.context import Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import Invalid, Text
@@ -146,24 +145,16 @@ class FilterChoices(NamedTuple):
 
 
 async def filter_choices(page: PageRequest, session: AsyncSession, web: WebKind) -> FilterChoices:
-    """
-    Gather what can be chosen in the project that is shown.
-
-    People are those of the reader's organizations, and of a whole project for those who see all of its documents;
-    those who have left come last.
-    """
+    """Gather what can be chosen in the project that is shown."""
     chosen = page.project
     known = await page.projects_with(session, None)
     places = [one for one in known if one.public_id == chosen] or known
     parties, disciplines, types = await projects.filter_choices(session, places)
-    whole = [one for one in places if page.caller.may(VIEW, Scope(project=one.id))]
-    organizations = page.caller.organization_ids | await projects.party_keys(session, whole)
-    people = await identity.users_of(session, organizations, closed=True)
     return FilterChoices(
         parties,
         disciplines if "discipline" in web.asks else (),
         types if "rfa_type" in web.asks else (),
-        [_person(one) for one in sorted(people, key=lambda one: (not one.is_active, one.display_name))],
+        [_person(one) for one in await core.people_offered(page.context, session, places)],
     )
 
 

@@ -16,6 +16,7 @@ from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
 from saraban.search.service.facets import Facets, FacetValue
 from saraban.search.service.search import COUNTED, Found, SearchQuestion, search
+from saraban.search.service.suggestions import Suggestions, suggest
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.web.shell.document_kinds import KINDS
 from saraban.web.shell.forms import form_errors
@@ -51,6 +52,13 @@ class SearchPage(PageModel):
     found: Found
     counted: int
     next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestionsFragment(PageModel):
+    template: ClassVar[str] = "documents/parts/suggestions.html"
+
+    found: Suggestions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +102,14 @@ class SearchAddress(BaseModel):
 
 
 Address = Annotated[SearchAddress, Query()]
+
+
+@router.get("/suggestions")
+async def suggest_below(
+    page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=2_000)] = ""
+) -> Response:
+    """What stands below the box in the header while somebody types."""
+    return page.show(SuggestionsFragment(found=await suggest(page.context, session, q)))
 
 
 @router.get("")

@@ -1,6 +1,7 @@
 // Long lists of codes can be searched by any part of their code or of their name in either language.
 // The select stays in the form and keeps the value; without this script it is simply shown.
 import { $, all, make, words } from "./dom.js";
+import { Options } from "./options.js";
 
 const SHORT = 7; // so many options are seen at a glance
 
@@ -29,19 +30,12 @@ const Combobox = (select) => {
   select.before(box);
   box.append(input, list, select);
 
-  let active = null;
+  const options = Options(input, list);
+  const { items, mark } = options;
   let wanted = null; // what leaving the field would choose
   const chosen = () => select.options[select.selectedIndex];
   const show = () => { input.value = chosen() && chosen().value ? chosen().text : ""; input.placeholder = select.options[0].value ? "" : select.options[0].text; };
-  const mark = (item) => {
-    if (active) active.removeAttribute("aria-selected");
-    active = item;
-    if (!item) { input.removeAttribute("aria-activedescendant"); return; }
-    item.setAttribute("aria-selected", "true");
-    input.setAttribute("aria-activedescendant", item.id);
-    item.scrollIntoView({ block: "nearest" });
-  };
-  const items = () => all("[role=option]", list);
+  const marked = () => options.active() && Number(options.active().dataset.place);
   const fill = (text) => {
     const part = folded(text.trim());
     list.replaceChildren();
@@ -56,14 +50,13 @@ const Combobox = (select) => {
   };
   const open = (text) => {
     fill(text);
-    list.hidden = false;
-    input.setAttribute("aria-expanded", "true");
+    options.show(true);
     const present = items().find((item) => Number(item.dataset.place) === select.selectedIndex);
     // Whoever types a code means that code, though a name before it has the same letters: STR, AdminiSTRation.
     const begins = (item) => folded(item.textContent).startsWith(folded(text.trim()));
     mark(present || (text ? items().find(begins) || items()[0] || null : null));
   };
-  const close = () => { list.hidden = true; wanted = null; input.setAttribute("aria-expanded", "false"); mark(null); };
+  const close = () => { wanted = null; options.show(false); };
   const choose = (place) => {
     const changed = select.selectedIndex !== place;
     select.selectedIndex = place;
@@ -73,15 +66,13 @@ const Combobox = (select) => {
   };
   const move = (step) => {
     if (list.hidden) return open("");
-    const known = items();
-    const next = known.indexOf(active) + step;
-    mark(known[(next + known.length) % known.length] || null);
-    wanted = active && Number(active.dataset.place);
+    options.move(step);
+    wanted = marked();
   };
   const type = () => {
     open(input.value);
     const emptied = !input.value.trim() && !select.options[0].value;
-    wanted = emptied ? 0 : active && Number(active.dataset.place);
+    wanted = emptied ? 0 : marked();
   };
   // Leaving takes what was typed or walked to; without that it goes back to what was chosen before.
   const leave = () => {
@@ -97,14 +88,13 @@ const Combobox = (select) => {
   input.addEventListener("change", (event) => event.stopPropagation());
   select.addEventListener("change", show);
   list.addEventListener("mousedown", (event) => {
-    event.preventDefault();
     const item = event.target.closest("[role=option]");
     if (item) choose(Number(item.dataset.place));
   });
   input.addEventListener("keydown", (event) => {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
     else if (event.key === "Enter" && list.hidden) open("");
-    else if (event.key === "Enter") { if (active) choose(Number(active.dataset.place)); }
+    else if (event.key === "Enter") { if (options.active()) choose(marked()); }
     else if (event.key === "Escape" && !list.hidden) { close(); show(); }
     else return;
     event.preventDefault();

@@ -5,6 +5,7 @@ import { listen } from "./keys.js";
 import "./combobox.js";
 import "./editor.js";
 import "./forms.js";
+import "./suggestions.js";
 
 // Dialogs: native, so that focus stays inside, Escape closes, and focus goes back to the button that opened it.
 const open = (dialog, opener) => {

@@ -60,7 +60,14 @@ from saraban.documents.core.service.queries import (
     visible,
 )
 from saraban.documents.core.service.reach_check import ReachDifference, compare_reach
-from saraban.documents.core.service.registers import CountedPage, KindRegister, home_of, places_of, read_page
+from saraban.documents.core.service.registers import (
+    CountedPage,
+    KindRegister,
+    home_of,
+    people_offered,
+    places_of,
+    read_page,
+)
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.documents.core.service.revisions import (
     NoDraftRevision,
@@ -121,6 +128,7 @@ __all__ = [
     "number_format",
     "open_rows",
     "pending_documents",
+    "people_offered",
     "permitted_actions",
     "person",
     "places_of",

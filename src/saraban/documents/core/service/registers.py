@@ -3,7 +3,7 @@ Pages of registers of any kind: what was asked for becomes keys, then the narrow
 the wide ones.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from itertools import chain, groupby
@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import NO_DUE, KindRules, Reach
+from saraban.documents.core.domain import NO_DUE, VIEW, KindRules, Reach
 from saraban.documents.core.domain.registers import (
     COUNTED,
     FEW,
@@ -34,11 +34,14 @@ from saraban.documents.core.repository import register_filters, registers
 from saraban.documents.core.repository.register_filters import RegisterTables
 from saraban.documents.core.repository.registers import After, Ask
 from saraban.documents.core.schemas import RegisterQuery
-from saraban.identity.domain.context import RequestContext
+from saraban.identity import service as identity
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.errors import invalid
 from saraban.kit.pagination import Page, list_mark
 from saraban.kit.statements import Query, fetch_each, together
+from saraban.projects import service as projects
+from saraban.projects.domain.master_data import ProjectRef
 from saraban.search_index import service as search_index
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.query import parse_words
@@ -108,6 +111,21 @@ async def places_of(session: AsyncSession, reach: Reach, *, project: UUID | None
         session, register_filters.projects(project), register_filters.contracts(reach)
     )
     return Places(projects, {} if reach.everything else contracts)
+
+
+async def people_offered(
+    ctx: RequestContext, session: AsyncSession, places: Collection[ProjectRef]
+) -> list[identity.OrganizationMember]:
+    """
+    Return whose documents a reader of registers can look for: people of their organizations, and of a whole project for who
+    sees all of its documents. Those who have left come last.
+
+    :param places: projects that the caller may see
+    """
+    whole = [one for one in places if ctx.caller.may(VIEW, Scope(project=one.id))]
+    organizations = ctx.caller.organization_ids | await projects.party_keys(session, whole)
+    found = await identity.users_of(session, organizations, closed=True)
+    return sorted(found, key=lambda one: (not one.is_active, one.display_name))
 
 
 async def read_page(
