@@ -177,7 +177,9 @@ async def _search(ctx: RequestContext, session: AsyncSession, kind: DrawingKind,
         project.id,
         reader.audiences,
         moment=_end_of(ctx, query),
-        disciplines=await _disciplines(session, project.id, query.discipline),
+        disciplines=await repository.discipline_keys(session, project_id=project.id, code=fold(query.discipline))
+        if query.discipline is not None
+        else None,
         tag=fold(query.tag) if query.tag is not None else None,
         contract=query.contract,
         originator=query.originator,
@@ -189,11 +191,9 @@ async def _search(ctx: RequestContext, session: AsyncSession, kind: DrawingKind,
         return search
     of = SearchKind(kind.searched_as)
     waiting = await search_index.waiting_heads(session, of, table_of(tables_of(kind).head), most=FEW + 1)
-    if len(waiting) > FEW:
-        return search
-    search = replace(search, waiting=waiting)
+    search = replace(search, waiting=waiting if len(waiting) <= FEW else None)
     # Who sees little looks through that, whatever others have.
-    if not await repository.sees_more_than(session, kind, search, FEW):
+    if search.waiting is None or not await repository.sees_more_than(session, kind, search, FEW):
         return search
     found = await search_index.heads_with(session, of, said.words, most=FEW, looked_at=2 * FEW)
     return replace(search, among=None if found is None else waiting.union(found))
@@ -204,12 +204,6 @@ def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
     if query.as_of is None:
         return None
     return min(datetime.combine(query.as_of + _DAY, time(), ctx.zone), ctx.now)
-
-
-async def _disciplines(session: AsyncSession, project_id: int, code: str | None) -> dict[int, int] | None:
-    if code is None:
-        return None
-    return await repository.discipline_keys(session, project_id=project_id, code=fold(code))
 
 
 def _cursor(last: DrawingPlace, mark: bytes) -> str:
