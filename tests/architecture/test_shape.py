@@ -13,15 +13,15 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 102_181,
-    "modules in src": 550,
+    "lines of Python in src": 102_599,
+    "modules in src": 551,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_859,
-    "`Any` in src": 515,
+    "keyword arguments that only forward": 1_862,
+    "`Any` in src": 519,
     "modules on the path of POST /rfas": 57,  # 53, and four more where two requests are over 2 s apart
     "modules on the path of a transition": 49,
 }

@@ -84,7 +84,7 @@ class TestPeople:
             ("ดวงใจ  เอก", True),
             ("ดวงใจ รับส่ง", False),
             ("ดวงใจ -ยกเลิก", False),
-            ("from:ดวงใจ", False),
+            ("ดวงใจ year:2569", False),
         ],
     )
     async def test_have_every_word_in_their_name(self, desk: Desk, query: str, found: bool) -> None:

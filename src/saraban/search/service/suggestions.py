@@ -45,7 +45,7 @@ async def suggest(ctx: RequestContext, session: AsyncSession, text: str) -> Sugg
 
 async def _people(ctx: RequestContext, session: AsyncSession, query: SearchQuery) -> list[OrganizationMember]:
     """Return people whose name has every word; a query with more than words asks for documents alone."""
-    if query.excluded or query.conditions or query.due or query.year or not ctx.caller.may_anywhere(VIEW):
+    if query != SearchQuery(query.words) or not ctx.caller.may_anywhere(VIEW):
         return []
     people = await core.people_offered(ctx, session, await projects.projects_of(ctx, session))
     names = ((one, fold_cached(one.display_name)) for one in people)
