@@ -219,6 +219,29 @@ class TestKeyboard:
         await expect(page.locator("#q")).to_have_value("ดวงใจ")
         assert person.complaints == []
 
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_narrows_a_search_by_what_was_found(self, sit: Sit, language: str) -> None:
+        person = await sit("dc.contractor", language=language)
+        page, draft = person.page, await a_draft(person)
+        number = await found_by_search(person, draft)
+        await person.goto("/inbox")
+        await person.press("Control+k")
+        await page.keyboard.type(f"{number[-10:]} แบบ -ยกเลิก")
+        await person.press("Enter")
+        await page.wait_for_url("**/search?q=*")
+        rfas = page.locator(".facets a[href*='kind=rfas']")
+        await expect(page.locator("#list .row-link", has_text=number)).to_be_visible()
+        if await rfas.count():  # what tells nothing apart is not offered
+            await rfas.click()
+        assert await page.evaluate(FAULTS) == []
+        await person.picture(f"desk-{language}-search")
+        await person.goto("/rfas")
+        await person.press("/")
+        await page.keyboard.type(f"แบบ {number.lower()}")
+        await expect(page.locator("#list .row-link")).to_have_count(1)
+        await expect(page.locator("#list .row-link")).to_have_text(number)
+        assert person.complaints == []
+
     async def test_is_enough_to_correct_a_workflow_and_publish_it(self, sit: Sit) -> None:
         person = await sit("admin", language="en")
         page = person.page
