@@ -240,7 +240,9 @@ class MariaDb(Server):
     def dump(self, database: str) -> str:
         """Return the statements that make a copy of `database`, tables and rows."""
         dump = program("mariadb-dump", "mysqldump", package="mariadb-client")
-        return self._client([dump, "--skip-comments", "--skip-lock-tables", "--skip-add-drop-table", database], "")
+        return self._client(
+            [dump, "--hex-blob", "--skip-comments", "--skip-lock-tables", "--skip-add-drop-table", database], ""
+        )
 
     def create(self, database: str, *, statements: str = "") -> str:
         """Make a database, filled by `statements`, and return its address."""

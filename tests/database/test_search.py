@@ -1,7 +1,9 @@
 """The index of search on both databases: what is written meanwhile, by two at once and after a kill is found all the same."""
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from saraban.search_index import service as search_index
 from saraban.search_index.models import SearchEntry, SearchPending, SearchPosting
 from tests.conftest import settings_in
 from tests.factories.contexts import context
+from tests.servers import MariaDb
 
 
 @pytest_asyncio.fixture
@@ -52,6 +55,16 @@ async def by_reading(db: Database, text: str) -> set[str]:
             revision.subject.contains(text), revision.is_current
         )
         return set(await session.scalars(statement))
+
+
+def copied(db: Database, server: MariaDb | None, folder: Path) -> str:
+    """Return the address of a database made of a backup, as operations takes them."""
+    url = db.engine.url
+    if server is not None:
+        return server.create("restored", statements=server.dump(str(url.database)))
+    with closing(sqlite3.connect(str(url.database))) as source, closing(sqlite3.connect(folder / "copy.db")) as target:
+        source.backup(target)
+    return f"sqlite:///{folder / 'copy.db'}"
 
 
 class TestIndex:
@@ -101,3 +114,26 @@ class TestIndex:
         assert len([one async for one in compare(db)]) == 2
         await rebuild(db)
         assert [one async for one in compare(db)] == []
+
+    async def test_of_a_backup_is_brought_up_to_date_by_the_worker(
+        self, db: Database, request: pytest.FixtureRequest, tmp_path: Path
+    ) -> None:
+        """A backup holds index and queue as they stood together, of whatever was half done."""
+        await db.transact(partial(search_index.begin_anew, everything=texts.everything()))
+        await index_next(db, most=5)
+        waits = await count(db, SearchPending)
+        server = request.getfixturevalue("mariadb_server") if not db.is_sqlite else None
+        copy = Database(copied(db, server, tmp_path))
+        while await index_next(db):
+            pass
+
+        try:
+            assert await count(copy, SearchPending) == waits > 0
+            while await index_next(copy):
+                pass
+            assert [one async for one in compare(copy)] == []
+            assert await found(copy, "อนุมัติ") == await found(db, "อนุมัติ") != set()
+        finally:
+            await copy.close()
+            if server is not None:
+                server.drop("restored")

@@ -78,6 +78,26 @@ class TestReach:
             sizes.append(len(wanted))
         assert len(set(sizes)) > 3  # they do not all see the same
 
+    async def test_is_measured_by_nobody_who_sees_little(
+        self, app: FastAPI, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Their search takes as long as what they see is much: nothing is asked of the index, which has what others wrote too."""
+        await everything_written(desk)
+        await indexed(app)
+
+        async def asked(*_: object) -> None:
+            raise AssertionError
+
+        for name in ("sizes", "beginning", "read", "unposted_keys"):
+            monkeypatch.setattr(f"saraban.search_index.repository.{name}", asked)
+        client = await desk.as_("dc.contractor")
+        registers = [
+            await client.get(f"/api/v1/{one}", params={"q": SAID, "projectPublicId": desk.project}) for one in REGISTERS
+        ]
+
+        assert len(await found(desk, "dc.contractor", SAID)) > 2
+        assert {one.status_code for one in registers} <= {httpx.codes.OK, httpx.codes.FORBIDDEN}
+
     async def test_is_lost_at_once_with_a_right(self, app: FastAPI, desk: Desk) -> None:
         await everything_written(desk)
         await indexed(app)
