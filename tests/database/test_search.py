@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from saraban import bootstrap
 from saraban.documents.core.models import DocumentRevision
 from saraban.identity import service as identity
+from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
 from saraban.search.repository import texts
 from saraban.search.service import indexing
@@ -67,6 +68,11 @@ def copied(db: Database, server: MariaDb | None, folder: Path) -> str:
     return f"sqlite:///{folder / 'copy.db'}"
 
 
+async def work_off(db: Database) -> None:
+    while await index_next(db, most=7):
+        pass
+
+
 class TestIndex:
     async def test_finds_what_reading_everything_finds(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("saraban.search.service.search.FEW", 0)  # along the postings
@@ -93,11 +99,7 @@ class TestIndex:
                 await index_next(db, most=5)
         assert (await count(db, SearchPending), await count(db, SearchEntry)) == (waits, 0)
 
-        async def work() -> None:
-            while await index_next(db, most=7):
-                pass
-
-        await asyncio.gather(work(), work())
+        await asyncio.gather(work_off(db), work_off(db))
 
         assert await count(db, SearchPending) == 0
         assert await count(db, SearchPosting) > 0
@@ -124,16 +126,61 @@ class TestIndex:
         waits = await count(db, SearchPending)
         server = request.getfixturevalue("mariadb_server") if not db.is_sqlite else None
         copy = Database(copied(db, server, tmp_path))
-        while await index_next(db):
-            pass
+        await work_off(db)
 
         try:
             assert await count(copy, SearchPending) == waits > 0
-            while await index_next(copy):
-                pass
+            await work_off(copy)
             assert [one async for one in compare(copy)] == []
             assert await found(copy, "อนุมัติ") == await found(db, "อนุมัติ") != set()
         finally:
             await copy.close()
             if server is not None:
                 server.drop("restored")
+
+
+async def renamed(db: Database, named: type[Organization | User], key: int) -> str:
+    """Give an organization or a person another name and return that."""
+    name = f"ชื่อใหม่{named.__name__}{key}ๆ"
+    async with db.writing() as session:
+        row = await session.get_one(named, key)
+        if isinstance(row, Organization):
+            row.organization_name = name
+            await search_index.queue_renamed(session, organizations=[row.public_id])
+        else:
+            row.last_name = name
+            await search_index.queue_renamed(session, people=[row.public_id])
+        await session.commit()
+    return name
+
+
+class TestNames:
+    async def test_of_organizations_and_people_lead_to_what_bears_them(self, db: Database) -> None:
+        await rebuild(db)
+        async with db.reading() as session:
+            keys = [(Organization, key) for key in await session.scalars(sa.select(Organization.id))]
+            keys += [(User, key) for key in await session.scalars(sa.select(User.user_id))]
+
+        for named, key in keys:
+            name = await renamed(db, named, key)
+            assert [one async for one in compare(db)] == [], name  # what waits is no difference
+            await work_off(db)
+            assert [one async for one in compare(db)] == [], name
+
+    async def test_lead_there_after_a_kill(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+        await rebuild(db)
+        name = await renamed(db, Organization, 1)
+
+        async def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        for step in ("settle", "write"):  # as the name gives way to its documents, then as these are read
+            with monkeypatch.context() as during:
+                during.setattr(indexing.index, step, killed)
+                with pytest.raises(KeyboardInterrupt):
+                    await work_off(db)
+            assert [one async for one in compare(db)] == []
+        await work_off(db)
+
+        assert [one async for one in compare(db)] == []
+        assert len(await found(db, name)) > 0

@@ -17,8 +17,9 @@ class SearchPending(Base):
     """
     Something whose text the index of search does not have yet: written with it, taken away once the index has it.
 
-    :param kind: as in `document_reach`; drawings have kinds of their own
-    :param head_uuid: public id of the document, the circulation or the drawing
+    :param kind: as in `document_reach`; drawings have kinds of their own, and so has an organization or a person with another
+        name, whose row gives way to those of what bears it
+    :param head_uuid: public id of the document, the circulation, the drawing, the organization or the person
     """
 
     __tablename__ = "search_pending"

@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
@@ -12,12 +12,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import table_of
 from saraban.search_index.domain import postings
-from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.kinds import NameOf, SearchKind
 from saraban.search_index.models import SearchEntry, SearchFileText, SearchIndex, SearchPending, SearchPosting
 
 T = TypeVar("T")
 _AT_ONCE: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
 _entries, _in_files, _pending = table_of(SearchEntry), table_of(SearchFileText), table_of(SearchPending)
+_NAMES: Final = [int(one) for one in NameOf]
 # Both databases know it; SQLAlchemy has no word for it.
 _REPLACE: Final = sa.text(
     "REPLACE INTO search_postings (gram, chunk, entries, places) VALUES (:gram, :chunk, :entries, :places)"
@@ -52,14 +53,28 @@ async def hold(session: AsyncSession) -> None:
     await session.execute(sa.select(SearchIndex.id).with_for_update())
 
 
-async def pending(session: AsyncSession, *, most: int) -> tuple[list[int], dict[SearchKind, set[UUID]]]:
-    """Return keys of the rows that wait longest, and what they name."""
-    rows = await session.execute(sa.select(_pending).order_by(_pending.c.id).limit(most))
-    keys, named = [], defaultdict(set)
-    for key, kind, public_id in rows:
-        keys.append(key)
-        named[SearchKind(kind)].add(public_id)
-    return keys, named
+class Waiting(NamedTuple):
+    """
+    Rows of the queue, and what they name.
+
+    :param renamed: organizations and people that have other names
+    """
+
+    keys: list[int]
+    heads: dict[SearchKind, set[UUID]]
+    renamed: dict[NameOf, set[UUID]]
+
+
+async def pending(session: AsyncSession, *, most: int) -> Waiting:
+    """Return the rows that wait longest."""
+    found = Waiting([], defaultdict(set), defaultdict(set))
+    for key, kind, public_id in await session.execute(sa.select(_pending).order_by(_pending.c.id).limit(most)):
+        found.keys.append(key)
+        if kind in _NAMES:
+            found.renamed[NameOf(kind)].add(public_id)
+        else:
+            found.heads[SearchKind(kind)].add(public_id)
+    return found
 
 
 async def settle(session: AsyncSession, keys: Sequence[int]) -> None:
@@ -169,14 +184,43 @@ async def begin_anew(session: AsyncSession, everything: sa.Select[int, UUID]) ->
     """
     for table in (_pending, _entries, _in_files, table_of(SearchPosting)):
         await session.execute(sa.delete(table))
-    await session.execute(sa.insert(_pending).from_select(["kind", "head_uuid"], everything))
+    await queue_selected(session, everything)
+
+
+async def queue_selected(session: AsyncSession, those: sa.Select[int, UUID]) -> None:
+    """
+    Have these read anew.
+
+    :param those: selects kind and public id
+    """
+    await session.execute(sa.insert(_pending).from_select(["kind", "head_uuid"], those))
+
+
+async def queue_renamed(
+    session: AsyncSession, *, organizations: Collection[UUID] = (), people: Collection[UUID] = ()
+) -> None:
+    """Have what bears the names of these be read anew: they get other ones in this transaction."""
+    await _queue(session, [(NameOf.ORGANIZATION, organizations), (NameOf.PERSON, people)])
 
 
 async def queue(session: AsyncSession, named: Mapping[SearchKind, Collection[UUID]]) -> None:
     """Have these read anew."""
-    rows = [{"kind": int(kind), "head_uuid": one} for kind, those in named.items() for one in those]
+    await _queue(session, named.items())
+
+
+async def _queue(session: AsyncSession, named: Iterable[tuple[int, Collection[UUID]]]) -> None:
+    rows = [{"kind": int(kind), "head_uuid": one} for kind, those in named for one in those]
     if rows:
         await session.execute(sa.insert(_pending), rows)
+
+
+async def renamed(session: AsyncSession) -> dict[NameOf, set[UUID]]:
+    """Return the organizations and people with other names for whose documents nothing was done yet."""
+    statement = sa.select(_pending.c.kind, _pending.c.head_uuid).where(_pending.c.kind.in_(_NAMES))
+    found: dict[NameOf, set[UUID]] = defaultdict(set)
+    for kind, public_id in await session.execute(statement):
+        found[NameOf(kind)].add(public_id)
+    return found
 
 
 async def waiting(session: AsyncSession) -> int:

@@ -40,6 +40,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, Invalid, NotFound, Text, required
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
+from saraban.search_index import service as search_index
 
 CREATE: Final = "user.create"
 
@@ -327,6 +328,8 @@ async def change_user(
     await record(ctx, session, "user.change", user, told)
     if "organization" in changed:
         await tell_changed(session, [user], ctx.now)
+    if not {"firstName", "lastName"}.isdisjoint(changed):
+        await search_index.queue_renamed(session, people=[user.public_id])
 
 
 async def _change_words(session: AsyncSession, user: User, change: AccountChange) -> None:

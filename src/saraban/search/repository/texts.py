@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -24,7 +25,7 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import Base, table_of
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CorrespondenceType
-from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
+from saraban.search_index.domain.kinds import DRAWINGS, NameOf, SearchKind
 
 
 @dataclass(slots=True)
@@ -335,13 +336,55 @@ _KIND: Final = sa.case(
 
 def everything() -> sa.Select[int, UUID]:
     """Select kind and public id of all that can be found, what was entered last at the end."""
+    return _in_order(_documents_named(), *(_named(one) for one in (SearchKind.CIRCULATION, *sorted(DRAWINGS))))
+
+
+def _documents_named() -> sa.Select[int, UUID, datetime]:
     documents = sa.select(_KIND.label("kind"), _D.public_id.label("uuid"), _D.created_at.label("created_at"))
-    parts = [documents.join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)]
-    for one in (SearchKind.CIRCULATION, *sorted(DRAWINGS)):
-        table = table_of(heads_of(one)).c
-        parts.append(sa.select(sa.literal(int(one)).label("kind"), table.uuid, table.created_at))
+    return documents.join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)
+
+
+def _named(kind: SearchKind) -> sa.Select[int, UUID, datetime]:
+    table = table_of(heads_of(kind)).c
+    return sa.select(sa.literal(int(kind)).label("kind"), table.uuid, table.created_at)
+
+
+def _in_order(*parts: sa.Select[int, UUID, datetime]) -> sa.Select[int, UUID]:
     found = sa.union_all(*parts).subquery()
     return sa.select(found.c.kind, found.c.uuid).order_by(found.c.created_at)
+
+
+def bearers(renamed: Mapping[NameOf, Collection[UUID]]) -> sa.Select[int, UUID]:
+    """Select kind and public id of what `complete` gives the names of these organizations and people."""
+    parties = sa.select(Organization.id).where(Organization.public_id.in_(renamed.get(NameOf.ORGANIZATION, ())))
+    people = sa.select(User.user_id).where(User.public_id.in_(renamed.get(NameOf.PERSON, ())))
+    link, sheet, part = DocumentRecipient, Circulation, CirculationRouting
+    documents = sa.union(
+        sa.select(_D.id).where(_D.originator_id.in_(parties)),
+        sa.select(link.correspondence_id).where(link.recipient_organization_id.in_(parties)),
+        sa.select(_D.id).where(_D.created_by.in_(people)),
+    ).subquery()
+    sheets = sa.union(
+        sa.select(sheet.id).where(sheet.organization_id.in_(parties)),
+        sa.select(sheet.id).where(sheet.created_by_user_id.in_(people)),
+        sa.select(part.circulation_id.label("id")).where(part.assigned_to.in_(people)),
+    ).subquery()
+    return _in_order(
+        _documents_named().join(documents, documents.c.id == _D.id),
+        _named(SearchKind.CIRCULATION).join(sheets, sheets.c.id == sheet.id),
+        *(_named(one).where(_DRAWN[one].head.originator_id.in_(parties)) for one in sorted(DRAWINGS)),
+    )
+
+
+async def bearing(
+    session: AsyncSession, kind: SearchKind, among: Collection[int], renamed: Mapping[NameOf, Collection[UUID]]
+) -> set[int]:
+    """Return the keys of what bears one of these names."""
+    if not renamed:
+        return set()
+    table, found = table_of(heads_of(kind)).c, bearers(renamed).subquery()
+    these = sa.select(table.id).join(found, sa.and_(found.c.uuid == table.uuid, found.c.kind == int(kind)))
+    return set(await session.scalars(these.where(table.id.in_(among))))
 
 
 async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit: int) -> list[int]:

@@ -35,13 +35,15 @@ async def index_next(db: Database, *, most: int = BATCH) -> bool:
 
 async def _index(most: int, session: AsyncSession) -> int:
     await index.hold(session)
-    keys, named = await index.pending(session, most=most)
-    for kind, public_ids in named.items():
+    waits = await index.pending(session, most=most)
+    if waits.renamed:
+        await index.queue_selected(session, texts.bearers(waits.renamed))
+    for kind, public_ids in waits.heads.items():
         await _read(session, kind, public_ids)
-    await index.settle(session, keys)
-    found = await index.unposted(session, most=max(most, len(keys)))
+    await index.settle(session, waits.keys)
+    found = await index.unposted(session, most=max(most, len(waits.keys)))
     await index.post(session, found)
-    return len(keys) + len(found)
+    return len(waits.keys) + len(found)
 
 
 async def _read(session: AsyncSession, kind: SearchKind, public_ids: set[UUID]) -> None:
@@ -102,10 +104,14 @@ async def compare(db: Database, *, size: int = 500) -> AsyncIterator[IndexDiffer
 async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
     wanted = {(one.head_id, one.revision_id): one for one in await _entries(session, kind, heads)}
     there = {(row.said.head_id, row.said.revision_id): row for row in await index.entries_of(session, kind, heads)}
-    waits = await index.waiting_heads(session, kind, table_of(texts.heads_of(kind)), among=heads, most=len(heads))
     lost = await index.not_led_to(session, {row.id: row.said.whole for row in there.values() if row.is_posted})
     wrong = {key for key, row in there.items() if key not in wanted or row.id in lost}
     wrong |= {key for key, entry in wanted.items() if key not in there or there[key].said != entry}
+    if not wrong:
+        return []
+    # In this order: the names of organizations and people give way to what bears them.
+    waits = await texts.bearing(session, kind, heads, await index.renamed(session))
+    waits |= await index.waiting_heads(session, kind, table_of(texts.heads_of(kind)), among=heads, most=len(heads))
     return [
         IndexDifference(kind, (wanted[key] if key in wanted else there[key].said).number.partition(END)[0])
         for key in sorted(wrong)

@@ -21,6 +21,13 @@ class SearchKind(IntEnum):
         return _PATHS[self]
 
 
+class NameOf(IntEnum):
+    """Whose names are in the texts of what bears them, as rows of the queue name it: no value of `SearchKind`."""
+
+    ORGANIZATION = 21
+    PERSON = 22
+
+
 _PATHS: Final = {
     SearchKind.CORRESPONDENCE: "correspondences",
     SearchKind.RFA: "rfas",

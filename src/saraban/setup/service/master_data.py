@@ -23,6 +23,7 @@ from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
+from saraban.search_index import service as search_index
 from saraban.setup.domain import master_rows
 from saraban.setup.domain.master_kinds import ORGANIZATION, PROJECT, FieldForm, MasterKind, Owner
 from saraban.setup.domain.master_rows import (
@@ -325,6 +326,7 @@ async def change(
         await require_no_series(session, kind, [(row, changed)])
     columns = as_columns(kind, changed, await reference_keys(session, kind, place.key))
     await _save(ctx, session, row, columns, {**row.values, **changed})
+    await queue_renamed(session, kind, [(row, changed)])
     await save_pairs(session, kind, row.owner, {str(renamed or row.code): changed})
     if renamed and kind.owner is Owner.CONTRACT and not await repository.other_contract_has(session, kind, row):
         await repository.rename_in_settings(session, row, new=str(renamed))
@@ -367,6 +369,19 @@ async def require_no_series(
         found = await numbering.series_printing(session, columns=kind.counter, texts=texts) if texts else []
         if found:
             raise PrintedCodeChanges.of(field.name, [EndingSeries(*one) for one in found])
+
+
+async def queue_renamed(session: AsyncSession, kind: MasterKind, changes: Sequence[tuple[MasterRow, Values]]) -> None:
+    """
+    Have documents be found by the other codes and names of their organizations.
+
+    :param changes: rows, each with the values that change
+    """
+    if kind is not ORGANIZATION:
+        return
+    names = {"organizationCode", "organizationName", "organizationNameEn"}
+    found = [row.public_id for row, values in changes if row.public_id and not names.isdisjoint(values)]
+    await search_index.queue_renamed(session, organizations=found)
 
 
 async def _save(

@@ -162,6 +162,7 @@ async def _apply(ctx: RequestContext, session: AsyncSession, place: MasterPlace,
         for row, values in plan.changed
     ]
     await repository.update(session, kind, changed)
+    await master_data.queue_renamed(session, kind, plan.changed)
     await master_data.save_pairs(session, kind, place.key, {row.code: values for row, values in plan.changed})
     if added or changed:
         details = {

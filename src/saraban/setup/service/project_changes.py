@@ -33,6 +33,7 @@ from saraban.projects.models import (
     ProjectOrganization,
 )
 from saraban.projects.schemas import NewCalendarDay, RegisterSettings, ReviewTeamIn, TeamMemberIn
+from saraban.search_index import service as search_index
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, Values
 from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.setup.domain.master_rows import MasterRow, new_order
@@ -110,7 +111,9 @@ def fill(row: object, values: Values, columns: Mapping[str, str]) -> None:
 
 async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) -> None:
     session = saving.session
-    saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
+    there = saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
+    renamed = [there[one.path[1]].public_id for one in those if one.path[1] in there]
+    await search_index.queue_renamed(session, organizations=renamed)
     roles = await repository.organization_roles(session)
     for one in those:
         code = one.path[1]
@@ -199,8 +202,7 @@ async def save_rows(saving: ApplyContext, those: Sequence[Difference]) -> None:
             if row is None:
                 new.append((one.at, whole, columns))
                 continue
-            columns |= {"is_active": True}
-            columns |= dict.fromkeys(master_rows.stamps(kind, "updated_at"), saving.ctx.now)
+            columns |= {"is_active": True, **dict.fromkeys(master_rows.stamps(kind, "updated_at"), saving.ctx.now)}
             await master_rows.update(saving.session, kind, [(row.key, columns)])
             await master_data.save_pairs(saving.session, kind, place.key, {row.code: values})
         if new:
@@ -255,6 +257,8 @@ async def _account(saving: ApplyContext, one: Difference) -> None:
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
     if "organization" in one.values:
         row.primary_organization_id = saving.organizations[one.values["organization"]].id
+    if not {"firstName", "lastName"}.isdisjoint(one.values):
+        await search_index.queue_renamed(saving.session, people=[row.public_id])
     row.updated_at = saving.ctx.now
 
 
@@ -350,9 +354,7 @@ async def format_there(saving: ApplyContext, values: Values) -> NumberFormat | N
 
 def choice_place(saving: ApplyContext, values: Values) -> workflow_assignment.AssignmentTarget:
     """Name the documents that a workflow is assigned to."""
-    return workflow_assignment.AssignmentTarget(
-        values["kind"].lower(), values.get("type"), saving.project_row.public_id
-    )
+    return workflow_assignment.AssignmentTarget(values["kind"].lower(), values.get("type"), saving.project_public_id)
 
 
 async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -421,8 +423,7 @@ async def _by_service(saving: ApplyContext, one: Difference) -> None:
     ctx, session, values = saving.ctx, saving.session, one.values
     match one.path:
         case ("assignments", _):
-            place = choice_place(saving, values)
-            await workflow_assignment.unassign(ctx, session, place=place)
+            await workflow_assignment.unassign(ctx, session, place=choice_place(saving, values))
         case ("calendar", "days", _):
             day = date.fromisoformat(values["date"])
             await projects.remove_day(ctx, session, project_public_id=saving.project_public_id, day=day)
@@ -450,11 +451,10 @@ async def _member(saving: ApplyContext, code: str) -> bool:
 
 
 async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
-    organization = saving.organizations[code]
-    asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
-    if await repository.has_numbers(saving.session, **asked):
+    organization = {"organization_id": saving.organizations[code].id}
+    if await repository.has_numbers(saving.session, project_id=saving.project_row.id, **organization):
         return False
-    here = {"contract_id": saving.contracts[contract].id, "organization_id": organization.id}
+    here = {"contract_id": saving.contracts[contract].id, **organization}
     await repository.delete_where(saving.session, ContractOrganization, **here)
     return True
 
