@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
 
 import sqlalchemy as sa
 
@@ -50,7 +51,7 @@ async def with_file_texts(b: Bench, db: Database) -> None:
         newest = sa.select(revision.id).where(revision.is_current == sa.true(), revision.correspondence_id % EVERY == 0)
         owners = list(await session.scalars(newest))
         subjects = list(await session.scalars(sa.select(revision.subject).limit(4_000)))
-    now = SystemClock().now()
+    now = SystemClock(ZoneInfo("Asia/Bangkok")).now()
     for start in range(0, len(owners), 1_000):
         files, texts, links = [], [], []
         for key, owner in enumerate(owners[start : start + 1_000], first + start + 1):

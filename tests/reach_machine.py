@@ -11,7 +11,9 @@ from contextlib import AsyncExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
+from itertools import product
 from typing import Any, TypeVar
+from unittest.mock import patch
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -35,6 +37,9 @@ from saraban.identity.models import Organization, Permission, Role, RolePermissi
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, Project
+from saraban.search.service import search as search_service
+from saraban.search.service.indexing import index_next
+from saraban.search.service.search import Found, SearchQuestion, search
 from saraban.setup import service as setup
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.service import interventions
@@ -386,6 +391,10 @@ class World:
                 assert page.count == len(rows)
                 return rows
 
+    async def found(self, by: str, text: str) -> Found:
+        async with self.db.reading() as session:
+            return await search(self.ctx(by), session, SearchQuestion(text, limit=1_000, with_facets=True))
+
     async def revisions(self, kind: str, public_id: UUID) -> list[Revision]:
         """What the document's own rows say of each revision, oldest first."""
         names = {row.user_id: name for name, row in self.users.items()}
@@ -593,6 +602,27 @@ class Desk:
             for kind in kinds:
                 self.compare(name, kind, await self.world.listed(name, kind), self.expected(name, kind))
 
+    async def search_all(self, names: Iterable[str]) -> None:
+        """Have everybody search for what every subject says: they find what they are shown, and no facet tells of more."""
+        while await index_next(self.world.db):
+            pass
+        for name, few in product(names, (0, search_service.FEW)):  # along the index and without it
+            with patch.object(search_service, "FEW", few):
+                found = await self.world.found(name, "เมื่อ")
+            told = {
+                (one.kind.name.lower(), one.public_id, one.number, "".join(piece.text for piece in one.subject))
+                for one in found.items
+            }
+            words = {
+                (kind, public_id, revision.number, revision.subject)
+                for kind in KINDS
+                for public_id, revision in self.expected(name, kind).items()
+            }
+            assert told == words, f"{name} finds {told - words} too much and {words - told} too little"
+            assert found.count == len(words)
+            assert found.facets is not None
+            assert sum(one.count for one in found.facets.kind) == len(words)
+
     def compare(self, name: str, kind: str, rows: Sequence[Any], wanted: Mapping[UUID, Revision]) -> None:
         told = [
             (row.public_id, row.number, row.revision_label, row.subject, row.cancelled_at is not None) for row in rows
@@ -787,6 +817,7 @@ class Reach(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             self.do(self.desk.look_at_all(PEOPLE, KINDS))
+            self.do(self.desk.search_all(PEOPLE))
         finally:
             self.do(self.stack.aclose())
             self.runner.close()
