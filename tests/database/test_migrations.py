@@ -87,6 +87,7 @@ STEPS = [
     "0069",
     "0070",
     "0071",
+    "0072",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

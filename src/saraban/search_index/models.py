@@ -38,6 +38,7 @@ class SearchEntry(Base):
     :param number: its numbers, folded, with separators and without
     :param text: everything else of it, folded, each part ended by `postings.END`
     :param is_posted: whether the index leads to it
+    :param has_file_text: whether it has a `SearchFileText`
     """
 
     __tablename__ = "search_entries"
@@ -49,6 +50,7 @@ class SearchEntry(Base):
     is_posted: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     number: Mapped[str] = mapped_column(LongText)
     text: Mapped[str] = mapped_column(LongText)
+    has_file_text: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
 
     __table_args__ = (
         sa.UniqueConstraint("kind", "head_id", "revision_id", name="uq_search_entries_revision"),
@@ -96,5 +98,5 @@ def says(word: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     return sa.or_(
         sa.func.instr(SearchEntry.number, word) > 0,
         sa.func.instr(SearchEntry.text, word) > 0,
-        in_files.correlate(SearchEntry),
+        sa.and_(SearchEntry.has_file_text == sa.true(), in_files.correlate(SearchEntry)),
     )

@@ -104,7 +104,8 @@ async def write(session: AsyncSession, kind: SearchKind, heads: Collection[int],
 
 
 def _columns(one: EntryText) -> dict[str, Any]:
-    return {name: value for name, value in one._asdict().items() if name != "in_files"}
+    said = {name: value for name, value in one._asdict().items() if name != "in_files"}
+    return {**said, "has_file_text": bool(one.in_files)}
 
 
 async def _write_files(session: AsyncSession, kind: SearchKind, texts: Mapping[tuple[int, int], EntryText]) -> None:
@@ -126,7 +127,7 @@ class EntryRow(NamedTuple):
 
 
 _SAID: Final = (_entries.c.head_id, _entries.c.revision_id, _entries.c.number, _entries.c.text)
-_IN_FILES: Final = sa.func.coalesce(_in_files.c.text, "")
+_IN_FILES: Final = sa.case((_entries.c.has_file_text == sa.true(), sa.func.coalesce(_in_files.c.text, "")), else_="")
 
 
 async def entries_of(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[EntryRow]:

@@ -113,7 +113,13 @@ def _literal(word: str) -> sa.ColumnElement[str]:
 def _by_rows(reader: SearchReader, kinds: Collection[SearchKind]) -> Condition:
     """Return which rows of `document_reach` are the reader's: a range of its key for each of theirs."""
     documents = [int(kind) for kind in kinds if kind < SearchKind.CIRCULATION]
-    ranges = [_of_key(key, reader.home, documents) for key in reader.documents if documents]
+    ranges = []
+    for key in reader.documents if documents else ():
+        contracts = [one.reader for one in reader.documents if one.kind is ReaderKind.CONTRACT]
+        once = key.kind is ReaderKind.ORGANIZATION and bool(contracts)
+        # What was issued in a contract stands under its key too, with the same revision.
+        rest = [sa.or_(_reach.c.is_draft == sa.true(), _reach.c.contract_id.not_in(contracts))] if once else []
+        ranges.append(sa.and_(_of_key(key, reader.home, documents), *rest))
     if SearchKind.CIRCULATION in kinds:
         ranges += [_of_key(key, {}, [_SHEETS]) for key in reader.circulations]
     return sa.or_(*ranges)
@@ -246,19 +252,26 @@ async def matches(
     return [found[key] for key in sorted(found, reverse=True)]
 
 
-async def sees_few(session: AsyncSession, reader: SearchReader, *, most: int) -> bool:
-    """Say whether a reader may see at most so many documents and drawings; rows of both are counted no further."""
+async def seen(session: AsyncSession, reader: SearchReader, *, most: int) -> dict[SearchKind, int]:
+    """
+    Return how much a reader may see, each up to `most` and one: of all that `document_reach` has as of correspondence, and of
+    drawings by their kind.
+    """
     one: sa.ColumnElement[int] = sa.literal_column("1")
-    parts: list[AnySelect] = []
+    parts: dict[SearchKind, AnySelect] = {}
     if reader.kinds - DRAWINGS:
-        parts.append(sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds)))
+        rows = sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds))
+        parts[SearchKind.CORRESPONDENCE] = rows
     for kind in sorted(reader.kinds & DRAWINGS):
         head = table_of(heads_of(kind))
-        parts.append(sa.select(one).select_from(head).where(_is_shown(head, reader)))
+        parts[kind] = sa.select(one).select_from(head).where(_is_shown(head, reader))
+    if not parts:
+        return {}
+    count = sa.func.count()
     counts = [
-        sa.select(sa.func.count()).select_from(part.limit(most + 1).subquery()).scalar_subquery() for part in parts
+        sa.select(count).select_from(part.limit(most + 1).subquery()).scalar_subquery() for part in parts.values()
     ]
-    return sum((await session.execute(sa.select(*counts))).one()) <= most if counts else True
+    return dict(zip(parts, (await session.execute(sa.select(*counts))).one(), strict=True))
 
 
 async def recipients(session: AsyncSession, documents: Collection[int]) -> set[tuple[int, int]]:

@@ -39,6 +39,7 @@ class SearchSource:
     :param parties: keys of the organization that wrote it and of those that received it, and `people` of who wrote it or has a part in it
     :param names: of parties and people
     :param holders: keys of what its files hang on, and `files` their names by key
+    :param in_files: what is written in them, folded, where somebody asked for it
     """
 
     kind: SearchKind
@@ -54,6 +55,7 @@ class SearchSource:
     holders: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     files: dict[int, str] = field(default_factory=dict)
+    in_files: str = ""
 
 
 class _DrawingTables(NamedTuple):

@@ -6,7 +6,7 @@ Whoever may see few documents needs no index: all of theirs are compared.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Final
@@ -28,7 +28,7 @@ from saraban.search.repository.texts import SearchSource
 from saraban.search.service.facets import Facets, facets_of
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, joined
-from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
 from saraban.search_index.domain.postings import END
 from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse
 
@@ -187,7 +187,9 @@ async def _matches(
     session: AsyncSession, reader: SearchReader, wanted: SearchFilter, *, most: int
 ) -> tuple[list[Match], bool]:
     """Return the newest matches, `most` and one where there are more, and whether that is all that was to be looked at."""
-    if await matches.sees_few(session, reader, most=FEW):
+    seen = await matches.seen(session, reader, most=FEW)
+    wanted = replace(wanted, kinds=[one for one in wanted.kinds if one not in DRAWINGS or seen.get(one)])
+    if sum(seen.values()) <= FEW:
         every = await matches.matches(session, reader, wanted, among=None)
         return every[: most + 1], True
     found: list[Match] = []
@@ -207,16 +209,13 @@ async def _shown(
     """Return what is shown of matches, in their order."""
     sources = await _sources(session, found, words)
     places = await named.projects(session, {one.project_id for _, one in sources})
-    pieces = {match.entry_id: _snippet(one, words) for match, one in sources}
-    nowhere = [match.entry_id for match, one in sources if not pieces[match.entry_id] and not _is_said(one, words)]
-    in_files = await matches.files_of(session, nowhere) if nowhere else {}
     return [
         FoundItem(
-            kind=one.kind,
+            kind=SearchKind(match.kind),
             public_id=one.public_id,
             number=one.numbers[0],
             subject=snippet(one.subject, words, around=len(one.subject)) or [Piece(one.subject, is_marked=False)],
-            snippet=pieces[match.entry_id] or _in_text(in_files.get(match.entry_id, ""), words),
+            snippet=_snippet(one, words) or _in_text(one.in_files, words),
             project_public_id=places[one.project_id][0],
             project_code=places[one.project_id][1],
             day=local_date(match.created_at, ctx.zone),
@@ -228,23 +227,34 @@ async def _shown(
 async def _sources(
     session: AsyncSession, found: Sequence[Match], words: Sequence[str]
 ) -> list[tuple[Match, SearchSource]]:
-    """Read what is shown of matches; names and files only where what they say themselves lacks one of the words."""
-    heads: dict[SearchKind, set[int]] = defaultdict(set)
+    """
+    Read what is shown of matches; what is written in files, names and earlier numbers only where what they say themselves lacks
+    one of the words.
+    """
+    grouped: dict[SearchKind, list[Match]] = defaultdict(list)
     for one in found:
-        heads[SearchKind(one.kind)].add(one.head_id)
-    read: dict[tuple[int, int, int], SearchSource] = {}
-    for kind, keys in heads.items():
-        those = await texts.own_texts(session, kind, keys)
-        read |= {(int(kind), one.head_id, one.revision_id): one for one in those}
-        if lacking := [one for one in those if not _is_said(one, words)]:
-            await texts.complete(session, kind, lacking)
-    pairs = [(one, read.get((one.kind, one.head_id, one.revision_id))) for one in found]
-    return [(match, one) for match, one in pairs if one is not None]
+        grouped[max(SearchKind(one.kind), SearchKind.TRANSMITTAL)].append(
+            one
+        )  # documents of all kinds are read together
+    read: dict[int, SearchSource] = {}
+    for kind, those in grouped.items():
+        own = await texts.own_texts(session, kind, {one.head_id for one in those})
+        by_key = {(one.head_id, one.revision_id): one for one in own}
+        pairs = {one.entry_id: by_key.get((one.head_id, one.revision_id)) for one in those}
+        read |= {key: source for key, source in pairs.items() if source is not None}
+    lacking = {key: one for key, one in read.items() if not _is_said(one, words)}
+    if lacking:
+        for key, text in (await matches.files_of(session, lacking)).items():
+            read[key].in_files = text
+        for kind in grouped:
+            if nowhere := [one for one in lacking.values() if one.kind == kind and not _is_said(one, words)]:
+                await texts.complete(session, kind, nowhere)
+    return [(one, read[one.entry_id]) for one in found if one.entry_id in read]
 
 
 def _is_said(source: SearchSource, words: Sequence[str]) -> bool:
     numbers = [fold(one) for one in source.numbers]
-    said = END.join([*numbers, *map(joined, numbers), *map(fold, (source.subject, *source.texts))])
+    said = END.join([*numbers, *map(joined, numbers), *map(fold, (source.subject, *source.texts)), source.in_files])
     return all(word in said for word in words)
 
 
