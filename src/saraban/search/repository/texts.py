@@ -11,6 +11,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
@@ -166,10 +167,17 @@ _DOCUMENTS: Final = (
 
 async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
     """Of a document its newest revision, and the newest that was issued: nobody is shown another one."""
+    newer = aliased(_R)
+    in_force = (newer.issued_date.is_not(None), newer.withdrawn_at.is_(None))
+    superseded = (
+        sa.exists()
+        .where(newer.correspondence_id == _D.id, newer.revision_number > _R.revision_number, *in_force)
+        .correlate(_D, _R)
+    )
     statement = (
         sa.select(*_DOCUMENTS)
         .join(_R, _R.correspondence_id == _D.id)
-        .where(_D.id.in_(heads), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None))
+        .where(_D.id.in_(heads), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None), ~superseded)
         .order_by(_D.id, _R.revision_number.desc())
     )
     return [

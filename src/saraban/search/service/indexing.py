@@ -4,7 +4,8 @@ Keeping the index of search: what was written is read and folded, and the index 
 Whoever writes a document queues it in their own transaction. A worker that is killed leaves the queue as it was.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -75,9 +76,18 @@ def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
 async def rebuild(db: Database, *, most: int = 20_000, progress: Progress = lambda _left: None) -> None:
     """Make the index anew. Meanwhile less is found; whoever is stopped leaves the rest to the worker."""
     await db.transact(partial(index.begin_anew, everything=texts.everything()))
-    while await index_next(db, most=most):
+    while await _uncollected(index_next(db, most=most)):
         async with db.reading() as session:
             progress(await index.waiting(session))
+
+
+async def _uncollected(work: Awaitable[bool]) -> bool:
+    """A batch is a million small objects without cycles: looking through them again and again takes a fifth of the time."""
+    gc.disable()
+    try:
+        return await work
+    finally:
+        gc.enable()
 
 
 @dataclass(frozen=True, slots=True)
