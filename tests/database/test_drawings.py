@@ -54,13 +54,21 @@ class Register:
         assert caller is not None
         return context(caller=caller, now=CLOCK.now())
 
-    async def create(self, account: str, kind: DrawingKind, number: str, originator: str | None = None) -> Receipt:
+    async def create(
+        self,
+        account: str,
+        kind: DrawingKind,
+        number: str,
+        originator: str | None = None,
+        *,
+        title: str = "แปลนฐานราก",
+    ) -> Receipt:
         ctx = await self.as_(account)
         new = NewDrawing(
             project_public_id=self.project.public_id,
             originator_organization_public_id=self.organizations[originator].public_id if originator else None,
             drawing_number=number,
-            title="แปลนฐานราก",
+            title=title,
         )
         return await self.db.transact(lambda session: drawings.register(ctx, session, kind, new))
 
@@ -75,12 +83,12 @@ class Register:
         new = NewDrawingRevision(label=label)
         return await self.db.transact(lambda session: drawings.revise(ctx, session, kind, receipt.resource_id, new))
 
-    async def pages(self, account: str, kind: DrawingKind, *, limit: int) -> list[str]:
+    async def pages(self, account: str, kind: DrawingKind, *, limit: int, **asked: str) -> list[str]:
         """Every number of a register, page by page."""
         ctx, found, cursor = await self.as_(account), [], None
         while True:
             query = DrawingQuery.model_validate(
-                {"projectPublicId": self.project.public_id, "limit": limit, "cursor": cursor}
+                {"projectPublicId": self.project.public_id, "limit": limit, "cursor": cursor, **asked}
             )
             async with self.db.reading() as session:
                 page = await drawings.list_drawings(ctx, session, kind, query)
@@ -216,6 +224,17 @@ async def test_pages_are_in_one_order_for_each_reader(register: Register) -> Non
     assert await register.pages("admin", SHOP, limit=3) == own
     assert await register.pages("dc.contractor", SHOP, limit=3) == own
     assert await register.pages("dc.consultant", SHOP, limit=3) == every
+
+
+@pytest.mark.parametrize("asked", [{}, {"asOf": "2200-01-01"}])
+async def test_what_the_index_of_search_has_not_read_is_found_as_people_type_it(
+    register: Register, asked: dict[str, str]
+) -> None:
+    await register.create("admin", SHOP, "ANS-1 ก", title="แปลนชั้น ๒ Pump")
+    await register.create("admin", SHOP, "ANS-2 ก")
+
+    for text in ("ans-1", "ANS-1 ก", "ANS-๑", "ชั้น ๒", "ชั้น 2", "pump", "1 -ans-2"):
+        assert await register.pages("admin", SHOP, limit=5, q=text, **asked) == ["ANS-1 ก"], text
 
 
 @pytest.mark.parametrize("contracts", [26, 200], ids=["merged", "more than are merged"])

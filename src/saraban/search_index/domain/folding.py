@@ -7,7 +7,7 @@ from typing import Final
 
 from saraban.kit.text import fold as one_spelling
 
-_THAI_DIGITS: Final = [(chr(ord("๐") + digit), str(digit)) for digit in range(10)]
+THAI_DIGITS: Final = [(chr(ord("๐") + digit), str(digit)) for digit in range(10)]
 # Typed alike and stored in either order, or as two characters that look like one.
 _TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4b][\u0e31\u0e34-\u0e3a\u0e47]")
 _MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4b]{2,}")
@@ -33,7 +33,7 @@ def fold(text: str) -> str:
     if not folded.isprintable():  # nor has it gaps other than a space, then
         folded = _SPACE.sub(" ", _UNSEEN.sub("", folded))
     folded = folded.casefold().replace("\u0e40\u0e40", "\u0e41")
-    for thai, digit in _THAI_DIGITS:  # a translation looks at each character, and takes four times as long
+    for thai, digit in THAI_DIGITS:  # a translation looks at each character, and takes four times as long
         folded = folded.replace(thai, digit)
     if _TONE_BEFORE_VOWEL.search(folded):
         folded = _MARKS.sub(_vowels_first, folded)

@@ -31,6 +31,7 @@ from saraban.projects.models import (
     RfaApproveCode,
     Tag,
 )
+from saraban.search_index.domain.folding import THAI_DIGITS
 from saraban.search_index.models import SearchEntry, says
 
 _MOST_RANGES: Final = 100  # SQLite merges up to 500
@@ -226,7 +227,7 @@ def _says(kind: DrawingKind, search: DrawingSearch, word: str) -> Condition:
     """Of a day that is over, what was said then counts; what the index has not read yet is found by what the register shows."""
     tables = tables_of(kind)
     parts = [tables.number, tables.revision.title, tables.revision.title_en]
-    shown = sa.or_(*(part.contains(word, autoescape=True) for part in parts), _was_printed_with(tables, word))
+    shown = sa.or_(*(_contains(part, word) for part in parts), _was_printed_with(tables, word))
     if search.moment is not None:
         return shown
     if search.waiting is not None:
@@ -240,7 +241,15 @@ def _was_printed_with(tables: DrawingTables, text: str) -> Condition:
     """Also earlier numbers of a drawing, where each revision prints its own."""
     printed = aliased(tables.revision)
     of_head = getattr(printed, tables.drawing.key) == tables.head.id
-    return sa.exists().where(of_head, printed.drawing_number.contains(text, autoescape=True))
+    return sa.exists().where(of_head, _contains(printed.drawing_number, text))
+
+
+def _contains(column: sa.SQLColumnExpression[str | None], word: str) -> Condition:
+    """Find a folded word, as far as databases fold: by case, which numbers have on MariaDB, and by the digits that the word has."""
+    for thai, digit in THAI_DIGITS:
+        if digit in word:
+            column = sa.func.replace(column, thai, digit)
+    return column.icontains(word, autoescape=True)
 
 
 _NAMED: Final = ("", "_name", "_name_en")
