@@ -146,7 +146,18 @@ class TestFacets:
 class TestSearch:
     @pytest.mark.parametrize(
         "query",
-        ["ทดสอบเสา", "สอบเสา", "เสาเข็ม รายงาน", '"ผลการทดสอบ"', "RPT-๐๐๐๑", "lcbp3c2rfa", "ผรม.2", "from:ผรม.2", "สอ"],
+        [
+            "ทดสอบเสา",
+            "สอบเสา",
+            "เสาเข็ม รายงาน",
+            '"ผลการทดสอบ"',
+            "RPT-๐๐๐๑",
+            "lcbp3c2rfa",
+            "ผรม.2",
+            "from:ผรม.2",
+            "type:rfa",
+            "สอ",
+        ],
     )
     async def test_finds_inside_words_numbers_and_parties(self, app: FastAPI, desk: Desk, query: str) -> None:
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa(body="หน้า 3"))

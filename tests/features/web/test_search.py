@@ -29,6 +29,7 @@ class TestSearch:
     ) -> None:
         desk = await desk_of(signed_in)
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa(body="ดูผลที่แนบมา"))
+        await desk.register("admin", "shop", "S-1", title="แปลนฐานราก")
         while await index_next(app.state.db):
             pass
         browser = await sit("dc.contractor", language)
@@ -36,6 +37,7 @@ class TestSearch:
         page = html_of(await browser.get("/search", params={"q": "เสาเข็ม แนบ"}))
         short = await browser.get("/search", params={"q": "ก"}, headers=FRAGMENT)
         nothing = html_of(await browser.get("/search", params={"q": "ไม่มีทางพบ"}))
+        drawing = html_of(await browser.get("/search", params={"q": "ฐานราก"}))
 
         assert counted in page
         assert "ทดสอบ<mark>เสาเข็ม</mark>" in page
@@ -44,6 +46,7 @@ class TestSearch:
         assert "data-search-all" in page
         assert (short.status_code, refused in short.text) == (200, True)
         assert "<mark>" not in nothing
+        assert drawing.count("แปลน<mark>ฐานราก</mark>") == 1  # its title is also that of its revision
 
     @pytest.mark.parametrize(("language", "said"), [("th", ["ทะเบียน", "ฉบับร่าง"]), ("en", ["Register", "Draft"])])
     async def test_shows_what_was_found_by_what_it_is(

@@ -47,8 +47,12 @@ async def statuses(session: AsyncSession, words: Collection[Term]) -> dict[Searc
 
 
 async def types(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """Return types of documents by the kind whose register tells them apart so."""
-    return _by_kind(words, await type_names(session))
+    """Return types of documents by the kind whose register tells them apart so; to ask for the type RFA asks for RFAs of all types."""
+    names = await type_names(session)
+    found = _by_kind(words, names)
+    if any(names[SearchKind.CORRESPONDENCE, key].code == "RFA" for key in found[SearchKind.CORRESPONDENCE]):
+        found[SearchKind.RFA] = {key for kind, key in names if kind is SearchKind.RFA}
+    return found
 
 
 def _by_kind(words: Collection[Term], names: Mapping[tuple[SearchKind, int], Named]) -> dict[SearchKind, set[int]]:
@@ -67,7 +71,8 @@ async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Na
 async def type_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Named]:
     found = {key: Named(code, th, en) for key, code, th, en in await session.execute(_TYPES)}
     rfas = {(SearchKind.RFA, key): Named(code, th, en) for key, code, th, en in await session.execute(_RFA_TYPES)}
-    return {(kind, key): one for kind in _WRITTEN for key, one in found.items()} | rfas
+    others = (SearchKind.CORRESPONDENCE, SearchKind.TRANSMITTAL)
+    return {(kind, key): one for kind in others for key, one in found.items()} | rfas
 
 
 async def organization_names(session: AsyncSession, keys: Collection[int] | None = None) -> dict[int, Named]:

@@ -267,4 +267,5 @@ def _in_text(text: str, words: Sequence[str]) -> list[Piece]:
 
 def _snippet(source: SearchSource, words: Sequence[str]) -> list[Piece]:
     said = (*source.texts, *source.files.values(), *source.names, *source.numbers[1:])
-    return next((found for text in said if (found := snippet(text, words))), [])
+    others = (text for text in said if text != source.subject)  # which is shown beside
+    return next((found for text in others if (found := snippet(text, words))), [])
