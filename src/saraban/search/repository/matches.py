@@ -110,15 +110,19 @@ def _literal(word: str) -> sa.ColumnElement[str]:
     return sa.literal(word, sa.String())
 
 
-def _by_rows(reader: SearchReader, kinds: Collection[SearchKind]) -> Condition:
-    """Return which rows of `document_reach` are the reader's: a range of its key for each of theirs."""
+def _by_rows(reader: SearchReader, kinds: Collection[SearchKind], *, once: bool = True) -> Condition:
+    """
+    Return which rows of `document_reach` are the reader's: a range of its key for each of theirs.
+
+    :param once: leave out what stands under two of these keys with the same revision, which SQLite passes over row by row
+    """
     documents = [int(kind) for kind in kinds if kind < SearchKind.CIRCULATION]
     ranges = []
     for key in reader.documents if documents else ():
         contracts = [one.reader for one in reader.documents if one.kind is ReaderKind.CONTRACT]
-        once = key.kind is ReaderKind.ORGANIZATION and bool(contracts)
+        is_twice = once and key.kind is ReaderKind.ORGANIZATION and bool(contracts)
         # What was issued in a contract stands under its key too, with the same revision.
-        rest = [sa.or_(_reach.c.is_draft == sa.true(), _reach.c.contract_id.not_in(contracts))] if once else []
+        rest = [sa.or_(_reach.c.is_draft == sa.true(), _reach.c.contract_id.not_in(contracts))] if is_twice else []
         ranges.append(sa.and_(_of_key(key, reader.home, documents), *rest))
     if SearchKind.CIRCULATION in kinds:
         ranges += [_of_key(key, {}, [_SHEETS]) for key in reader.circulations]
@@ -254,13 +258,13 @@ async def matches(
 
 async def seen(session: AsyncSession, reader: SearchReader, *, most: int) -> dict[SearchKind, int]:
     """
-    Return how much a reader may see, each up to `most` and one: of all that `document_reach` has as of correspondence, and of
+    Return how many rows show a reader something, each up to `most` and one: of `document_reach` as of correspondence, and of
     drawings by their kind.
     """
     one: sa.ColumnElement[int] = sa.literal_column("1")
     parts: dict[SearchKind, AnySelect] = {}
     if reader.kinds - DRAWINGS:
-        rows = sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds))
+        rows = sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds, once=False))
         parts[SearchKind.CORRESPONDENCE] = rows
     for kind in sorted(reader.kinds & DRAWINGS):
         head = table_of(heads_of(kind))
