@@ -13,7 +13,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 102_801,
+    "lines of Python in src": 102_920,
     "modules in src": 551,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,

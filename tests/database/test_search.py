@@ -2,17 +2,20 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import closing
+from datetime import datetime, time, timedelta
 from functools import partial
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban import bootstrap
-from saraban.documents.core.models import DocumentRevision
+from saraban.documents.core.domain import NO_DUE, ReaderKind
+from saraban.documents.core.models import DocumentReach, DocumentRevision
 from saraban.identity import service as identity
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
@@ -21,6 +24,7 @@ from saraban.search.service import indexing
 from saraban.search.service.indexing import compare, index_next, rebuild
 from saraban.search.service.search import SearchQuestion, search
 from saraban.search_index import service as search_index
+from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.models import SearchEntry, SearchPending, SearchPosting
 from tests.conftest import settings_in
 from tests.factories.contexts import context
@@ -41,12 +45,30 @@ async def count(db: Database, model: type) -> int:
         return int(await session.scalar(sa.select(sa.func.count()).select_from(model)) or 0)
 
 
-async def found(db: Database, text: str) -> set[str]:
+async def found(db: Database, text: str, kinds: Sequence[SearchKind] = tuple(SearchKind)) -> set[str]:
     async with db.reading() as session:
         caller = await identity.find_caller(session, username="admin")
         assert caller is not None
-        answer = await search(context(caller), session, SearchQuestion(text, limit=200))
+        answer = await search(context(caller), session, SearchQuestion(text, kinds, limit=200))
     return {one.number for one in answer.items}
+
+
+BANGKOK = ZoneInfo("Asia/Bangkok")
+WRITTEN = (SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMITTAL)
+ORIGINATOR = sa.select(Organization.id).where(Organization.organization_code == "ผรม.2").scalar_subquery()
+
+
+async def by_condition(db: Database, condition: sa.ColumnElement[bool]) -> set[str]:
+    """Return the numbers of documents of which who sees a whole project is shown a revision for which it holds."""
+    async with db.reading() as session:
+        statement = (
+            sa.select(DocumentRevision.correspondence_number)
+            .join(DocumentReach, DocumentReach.revision_id == DocumentRevision.id)
+            .where(
+                DocumentReach.reader_kind == ReaderKind.PROJECT, DocumentReach.kind < SearchKind.CIRCULATION, condition
+            )
+        )
+        return set(await session.scalars(statement))
 
 
 async def by_reading(db: Database, text: str) -> set[str]:
@@ -83,6 +105,32 @@ class TestIndex:
             assert wanted <= await found(db, text), text
         assert await found(db, "ฎฐฑฒ") == set()
         assert [one async for one in compare(db)] == []
+
+    @pytest.mark.parametrize("few", [0, 5_000], ids=["along the index", "without it"])
+    async def test_keeps_to_conditions(self, db: Database, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+        monkeypatch.setattr("saraban.search.service.search.FEW", few)
+        await rebuild(db)
+        row = DocumentReach
+        async with db.reading() as session:
+            dues = await session.scalars(sa.select(row.due_date).where(row.due_date < NO_DUE).order_by(row.due_date))
+            days = [at.astimezone(BANGKOK).date() for at in dues]
+            newest = await session.scalar(sa.select(sa.func.max(row.created_at)))
+        day, year = days[len(days) // 2], newest.astimezone(BANGKOK).year
+        begins = datetime.combine(day, time(), BANGKOK)
+        of_year = row.created_at >= datetime(year, 1, 1, tzinfo=BANGKOK)
+
+        for text, condition in (
+            ("type:rfa", row.kind == int(SearchKind.RFA)),
+            ("from:ผรม.2", row.originator_id == ORIGINATOR),
+            (f"due:<{day}", row.due_date < begins + timedelta(days=1)),
+            (f"due:>{day}", sa.and_(row.due_date >= begins, row.due_date < NO_DUE)),
+            (f"year:{year} type:rfa", sa.and_(row.kind == int(SearchKind.RFA), of_year)),
+        ):
+            wanted = await by_condition(db, condition)
+            assert await found(db, text, WRITTEN) == wanted, text
+            assert wanted, text
+        for text in ("it's {0}", "%s {words_0}", "a\\' OR 1=1", ":words_0", "{}"):  # as statements have them
+            assert await found(db, text) == set(), text
 
     async def test_is_whole_after_a_kill_and_with_two_at_once(
         self, db: Database, monkeypatch: pytest.MonkeyPatch

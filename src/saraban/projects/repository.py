@@ -79,21 +79,17 @@ async def project_page(
 
 
 async def projects(session: AsyncSession, *, everything: bool, sandbox: bool, **keys: Collection[int]) -> Rows:
-    """
-    What a reference to a project says, of each that can be seen.
-
-    :param keys: as `visible` takes them
-    """
-    return await _each_visible(everything, sandbox).rows(session, **({} if everything else keys))
+    """What a reference to a project says, of each that can be seen; `keys` as `visible` takes them."""
+    return await _each_visible(everything, sandbox, closed=False).rows(session, **({} if everything else keys))
 
 
 @cache
-def _each_visible(everything: bool, sandbox: bool) -> PreparedStatement:
+def _each_visible(everything: bool, sandbox: bool, *, closed: bool) -> PreparedStatement:
     """Made once: every page asks for them."""
     keys: dict[str, Keys] = {
         name: sa.bindparam(name, expanding=True) for name in ("projects", "contracts", "organizations")
     }
-    statement = _projects(visible(everything=everything, **keys), sandbox=sandbox).with_only_columns(
+    statement = _projects(visible(everything=everything, **keys), sandbox=sandbox, closed=closed).with_only_columns(
         Project.id, Project.public_id, Project.project_code, Project.project_name, Project.project_name_en
     )
     return PreparedStatement(statement.order_by(Project.project_code))
@@ -106,10 +102,12 @@ async def visible_project(
     return await session.scalar(statement.where(Project.public_id == public_id))
 
 
-async def visible_keys(session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool) -> frozenset[int]:
-    """Of every project that can be seen, closed ones too."""
-    statement = _projects(may_see, sandbox=sandbox, closed=True).with_only_columns(Project.id)
-    return frozenset((await session.scalars(statement)).all())
+async def visible_keys(
+    session: AsyncSession, *, everything: bool, sandbox: bool, **keys: Collection[int]
+) -> frozenset[int]:
+    """Of every project that can be seen, closed ones too; `keys` as `visible` takes them."""
+    rows = await _each_visible(everything, sandbox, closed=True).rows(session, **({} if everything else keys))
+    return frozenset(row[0] for row in rows)
 
 
 async def members(session: AsyncSession, *, project_id: int) -> Rows:

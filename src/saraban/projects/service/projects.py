@@ -178,7 +178,7 @@ async def visible_project(
 
 async def visible_keys(ctx: RequestContext, session: AsyncSession) -> frozenset[int]:
     """Return the keys of every project that the caller may see, closed ones too."""
-    return await repository.visible_keys(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
+    return await repository.visible_keys(session, sandbox=_sandbox(ctx.caller), **_seen_by(ctx.caller))
 
 
 async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:

@@ -4,8 +4,9 @@ are read from: a right that changes counts at once.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -16,6 +17,7 @@ from saraban.documents.core.domain.registers import ReaderKey
 from saraban.documents.core.models import DocumentReach, DocumentRecipient
 from saraban.documents.drawing.domain import Audience
 from saraban.kit.db import AnySelect, table_of
+from saraban.kit.statements import PreparedStatement
 from saraban.search.repository.texts import heads_of
 from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
 from saraban.search_index.models import SearchEntry, SearchFileText, says
@@ -35,10 +37,10 @@ class SearchReader:
     :param drawings: by project, the audiences of the reader; None for who reads the whole project
     """
 
-    documents: Sequence[ReaderKey]
-    circulations: Sequence[ReaderKey]
-    home: Mapping[str, Sequence[int]]
-    drawings: Mapping[int, Sequence[Audience] | None]
+    documents: tuple[ReaderKey, ...]
+    circulations: tuple[ReaderKey, ...]
+    home: Mapping[str, Sequence[int]] = field(hash=False)
+    drawings: Mapping[int, Sequence[Audience] | None] = field(hash=False)
 
     @property
     def kinds(self) -> set[SearchKind]:
@@ -63,12 +65,12 @@ class SearchFilter:
     words: Sequence[str] = ()
     excluded: Sequence[str] = ()
     numbers: Sequence[str] = ()
-    kinds: Collection[SearchKind] = tuple(SearchKind)
-    parties: Collection[int] | None = None
-    originators: Collection[int] | None = None
-    receivers: Collection[int] | None = None
-    statuses: Mapping[SearchKind, Collection[int]] | None = None
-    types: Mapping[SearchKind, Collection[int]] | None = None
+    kinds: frozenset[SearchKind] = frozenset(SearchKind)
+    parties: Collection[int] | None = field(default=None, hash=False)
+    originators: Collection[int] | None = field(default=None, hash=False)
+    receivers: Collection[int] | None = field(default=None, hash=False)
+    statuses: Mapping[SearchKind, Collection[int]] | None = field(default=None, hash=False)
+    types: Mapping[SearchKind, Collection[int]] | None = field(default=None, hash=False)
     since: datetime | None = None
     until: datetime | None = None
     due_from: datetime | None = None
@@ -100,14 +102,29 @@ class Match(NamedTuple):
     type_id: int
 
 
+# What stands in a statement as a parameter: it is made once for what else is the same.
+_TYPED: Final = ("words", "excluded", "numbers")
+_DAYS: Final = ("since", "until", "due_from", "due_until")
+
+
+def _values(wanted: SearchFilter) -> dict[str, object]:
+    typed = {f"{name}_{place}": word for name in _TYPED for place, word in enumerate(getattr(wanted, name))}
+    return typed | {name: day for name in _DAYS if (day := getattr(wanted, name)) is not None}
+
+
+def _without_words(wanted: SearchFilter) -> SearchFilter:
+    """Return a filter with as many words, whatever they are."""
+    words, excluded, numbers = (("",) * len(getattr(wanted, name)) for name in _TYPED)
+    return replace(wanted, words=words, excluded=excluded, numbers=numbers)
+
+
 def _said(wanted: SearchFilter) -> list[Condition]:
-    found = [says(_literal(word)) for word in wanted.words]
-    found += [sa.not_(says(_literal(word))) for word in wanted.excluded]
-    return [*found, *(sa.func.instr(_entry.c.number, _literal(word)) > 0 for word in wanted.numbers)]
-
-
-def _literal(word: str) -> sa.ColumnElement[str]:
-    return sa.literal(word, sa.String())
+    words, excluded, numbers = (
+        [sa.bindparam(f"{name}_{place}", type_=sa.String()) for place in range(len(getattr(wanted, name)))]
+        for name in _TYPED
+    )
+    found = [*map(says, words), *(sa.not_(says(word)) for word in excluded)]
+    return [*found, *(sa.func.instr(_entry.c.number, word) > 0 for word in numbers)]
 
 
 def _by_rows(reader: SearchReader, kinds: Collection[SearchKind], *, once: bool = True) -> Condition:
@@ -171,9 +188,9 @@ def _documents(reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) ->
         conditions.append(_received_by(wanted.receivers))
     if wanted.parties is not None:
         conditions.append(sa.or_(_reach.c.originator_id.in_(wanted.parties or [_NOBODY]), _received_by(wanted.parties)))
-    conditions += _days(_reach.c.created_at, wanted.since, wanted.until)
-    if wanted.due_from is not None or wanted.due_until is not None:
-        conditions += [_reach.c.due_date < NO_DUE, *_days(_reach.c.due_date, wanted.due_from, wanted.due_until)]
+    conditions += _days(_reach.c.created_at, wanted, "since", "until")
+    if due := _days(_reach.c.due_date, wanted, "due_from", "due_until"):
+        conditions += [_reach.c.due_date < NO_DUE, *due]
     order = (_entry, _reach) if by_entry else (_reach, _entry)
     row = _reach.c
     shown = (row.created_at, row.originator_id, row.status, row.type_id)
@@ -200,7 +217,7 @@ def _drawings(kind: SearchKind, reader: SearchReader, wanted: SearchFilter, *, b
         for organizations in (wanted.originators, wanted.parties)
         if organizations is not None
     ]
-    conditions += _days(head.created_at, wanted.since, wanted.until)
+    conditions += _days(head.created_at, wanted, "since", "until")
     order = (_entry, table) if by_entry else (table, _entry)
     found = sa.select(*_FOUND, head.created_at, head.originator_id, *_NONE).select_from(*order).where(*conditions)
     return found if by_entry else found.with_hint(_entry, _BY_HEAD, "sqlite")
@@ -220,12 +237,16 @@ def _is_shown(table: sa.Table, reader: SearchReader) -> Condition:
     return sa.or_(*shown)
 
 
-def _days(column: Any, first: datetime | None, last: datetime | None) -> list[Condition]:
-    return [*([column >= first] if first is not None else []), *([column < last] if last is not None else [])]
+def _days(column: Any, wanted: SearchFilter, first: str, last: str) -> list[Condition]:
+    """:param first: what the first day of a filter is called; `last` is behind its last one"""
+    since, until = (sa.bindparam(name, type_=column.type) for name in (first, last))
+    found = [column >= since] if getattr(wanted, first) is not None else []
+    return [*found, *([column < until] if getattr(wanted, last) is not None else [])]
 
 
 _NOBODY: Final = -1
 _AT_ONCE: Final = 500  # values of an IN list
+_KEPT: Final = 256  # statements: of so many readers, or of one who asks in so many ways
 # SQLite would read all entries, for it knows nothing of how little a reader may see.
 _BY_HEAD: Final = "INDEXED BY sqlite_autoindex_search_entries_1"
 _NONE: Final[Sequence[Any]] = (sa.literal_column("0").label("status"), sa.literal_column("0").label("type_id"))
@@ -240,20 +261,28 @@ async def matches(
 
     :param among: keys of entries; None for all that the reader may see, which are few
     """
-    by_entry = among is not None
-    kinds = reader.kinds.intersection(wanted.kinds)
-    wanted, parts = replace(wanted, kinds=kinds), []
-    if kinds - DRAWINGS:
-        parts.append(_documents(reader, wanted, by_entry=by_entry))
-    if not wanted.of_documents_alone:
-        parts += [_drawings(kind, reader, wanted, by_entry=by_entry) for kind in sorted(kinds & DRAWINGS)]
-    if not parts:
+    wanted = replace(wanted, kinds=wanted.kinds & reader.kinds)
+    statement = _statement(reader, _without_words(wanted), by_entry=among is not None)
+    if statement is None:
         return []
-    conditions = [*([_entry.c.id.in_(among)] if among is not None else []), *_said(wanted)]
-    said = [part.where(*conditions).prefix_with("STRAIGHT_JOIN", dialect="mariadb") for part in parts]
-    rows = await session.execute(said[0] if len(said) == 1 else sa.union_all(*said))
+    rows = await statement.rows(session, **_values(wanted), **({} if among is None else {"among": among}))
     found = {row[0]: Match(*row) for row in rows}
     return [found[key] for key in sorted(found, reverse=True)]
+
+
+@lru_cache(maxsize=_KEPT)
+def _statement(reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) -> PreparedStatement | None:
+    """Make the statement that finds these, None where there is nothing to look through."""
+    parts = []
+    if wanted.kinds - DRAWINGS:
+        parts.append(_documents(reader, wanted, by_entry=by_entry))
+    if not wanted.of_documents_alone:
+        parts += [_drawings(kind, reader, wanted, by_entry=by_entry) for kind in sorted(wanted.kinds & DRAWINGS)]
+    if not parts:
+        return None
+    among = [_entry.c.id.in_(sa.bindparam("among", expanding=True))] if by_entry else []
+    said = [part.where(*among, *_said(wanted)).prefix_with("STRAIGHT_JOIN", dialect="mariadb") for part in parts]
+    return PreparedStatement(said[0] if len(said) == 1 else sa.union_all(*said))
 
 
 async def seen(session: AsyncSession, reader: SearchReader, *, most: int) -> dict[SearchKind, int]:
@@ -261,21 +290,25 @@ async def seen(session: AsyncSession, reader: SearchReader, *, most: int) -> dic
     Return how many rows show a reader something, each up to `most` and one: of `document_reach` as of correspondence, and of
     drawings by their kind.
     """
-    one: sa.ColumnElement[int] = sa.literal_column("1")
-    parts: dict[SearchKind, AnySelect] = {}
-    if reader.kinds - DRAWINGS:
-        rows = sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds, once=False))
-        parts[SearchKind.CORRESPONDENCE] = rows
-    for kind in sorted(reader.kinds & DRAWINGS):
-        head = table_of(heads_of(kind))
-        parts[kind] = sa.select(one).select_from(head).where(_is_shown(head, reader))
+    parts = [*([SearchKind.CORRESPONDENCE] if reader.kinds - DRAWINGS else []), *sorted(reader.kinds & DRAWINGS)]
     if not parts:
         return {}
+    (counts,) = await _counts(reader, most).rows(session)
+    return dict(zip(parts, counts, strict=True))
+
+
+@lru_cache(maxsize=_KEPT)
+def _counts(reader: SearchReader, most: int) -> PreparedStatement:
+    one: sa.ColumnElement[int] = sa.literal_column("1")
+    parts: list[AnySelect] = []
+    if reader.kinds - DRAWINGS:
+        parts.append(sa.select(one).select_from(_reach).where(_by_rows(reader, reader.kinds, once=False)))
+    for kind in sorted(reader.kinds & DRAWINGS):
+        head = table_of(heads_of(kind))
+        parts.append(sa.select(one).select_from(head).where(_is_shown(head, reader)))
     count = sa.func.count()
-    counts = [
-        sa.select(count).select_from(part.limit(most + 1).subquery()).scalar_subquery() for part in parts.values()
-    ]
-    return dict(zip(parts, (await session.execute(sa.select(*counts))).one(), strict=True))
+    limited = [part.limit(most + 1).subquery() for part in parts]
+    return PreparedStatement(sa.select(*(sa.select(count).select_from(part).scalar_subquery() for part in limited)))
 
 
 async def recipients(session: AsyncSession, documents: Collection[int]) -> set[tuple[int, int]]:
@@ -289,7 +322,13 @@ async def recipients(session: AsyncSession, documents: Collection[int]) -> set[t
     return found
 
 
+_FILES: Final = PreparedStatement(
+    sa.select(_in_files.c.entry_id, _in_files.c.text).where(
+        _in_files.c.entry_id.in_(sa.bindparam("entries", expanding=True))
+    )
+)
+
+
 async def files_of(session: AsyncSession, entries: Collection[int]) -> dict[int, str]:
     """Return what is written in the files of entries, folded."""
-    statement = sa.select(_in_files.c.entry_id, _in_files.c.text).where(_in_files.c.entry_id.in_(entries))
-    return {key: text for key, text in await session.execute(statement)}  # noqa: C416  the rows are no pairs
+    return {key: text for key, text in await _FILES.rows(session, entries=list(entries))}  # noqa: C416  rows are no pairs

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.circulation.domain import STATUS_NAMES, STATUS_PLACES
 from saraban.identity.models import Organization
+from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project, RfaType
 from saraban.search_index.domain.folding import fold
 from saraban.search_index.domain.kinds import SearchKind
@@ -92,7 +93,13 @@ def _with(words: Collection[Term], names: Iterable[tuple[T, Named]]) -> set[T]:
     return found
 
 
+_PROJECTS: Final = PreparedStatement(
+    sa.select(Project.id, Project.public_id, Project.project_code).where(
+        Project.id.in_(sa.bindparam("keys", expanding=True))
+    )
+)
+
+
 async def projects(session: AsyncSession, keys: Collection[int]) -> dict[int, tuple[UUID, str]]:
     """Return public id and code by key."""
-    statement = sa.select(Project.id, Project.public_id, Project.project_code).where(Project.id.in_(keys))
-    return {key: (public_id, code) for key, public_id, code in await session.execute(statement)}
+    return {key: (public_id, code) for key, public_id, code in await _PROJECTS.rows(session, keys=list(keys))}

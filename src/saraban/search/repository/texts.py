@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -24,9 +25,12 @@ from saraban.documents.core.models import (
 from saraban.documents.drawing import models as drawing
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Base, table_of
+from saraban.kit.statements import PreparedStatement
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CorrespondenceType
 from saraban.search_index.domain.kinds import DRAWINGS, NameOf, SearchKind
+
+_KEYS: Final[sa.BindParameter[int]] = sa.bindparam("keys", expanding=True)
 
 
 @dataclass(slots=True)
@@ -143,83 +147,115 @@ async def complete(session: AsyncSession, kind: SearchKind, found: Sequence[Sear
         numbers = await _earlier_numbers(session, Circulation if kind is SearchKind.CIRCULATION else Document, heads)
         for one in found:
             one.numbers = list(dict.fromkeys([*one.numbers, *numbers[one.head_id]]))
-    await _add_files(session, {key: one for one in found for key in one.holders}, *_FILES[kind])
+    await _add_files(session, kind, {key: one for one in found for key in one.holders})
 
 
 _D, _R = Document, DocumentRevision
-_DOCUMENTS: Final = (
-    _D.id,
-    _D.public_id,
-    _D.project_id,
-    _D.originator_id,
-    _D.created_by,
-    _D.correspondence_number,
-    _R.id.label("revision_id"),
-    _R.correspondence_number.label("printed"),
-    _R.sender_number,
-    _R.subject,
-    _R.body,
-    _R.description,
-    _R.remarks,
-    _R.issued_date,
+_newer = aliased(_R)
+_SUPERSEDED: Final = (
+    sa.exists()
+    .where(
+        _newer.correspondence_id == _D.id,
+        _newer.revision_number > _R.revision_number,
+        _newer.issued_date.is_not(None),
+        _newer.withdrawn_at.is_(None),
+    )
+    .correlate(_D, _R)
+)
+
+
+class _DocumentRow(NamedTuple):
+    """A revision with its document; `number` is the document's, `printed` the revision's own."""
+
+    head_id: int
+    public_id: UUID
+    project_id: int
+    originator_id: int
+    created_by: int
+    number: str
+    revision_id: int
+    printed: str | None
+    sender_number: str | None
+    subject: str
+    body: str | None
+    description: str | None
+    remarks: str | None
+    issued_date: datetime | None
+
+
+# Of a document its newest revision, and the newest that was issued: nobody is shown another one.
+_DOCUMENTS: Final = PreparedStatement(
+    sa.select(
+        _D.id,
+        _D.public_id,
+        _D.project_id,
+        _D.originator_id,
+        _D.created_by,
+        _D.correspondence_number,
+        _R.id.label("revision_id"),
+        _R.correspondence_number.label("printed"),
+        _R.sender_number,
+        _R.subject,
+        _R.body,
+        _R.description,
+        _R.remarks,
+        _R.issued_date,
+    )
+    .join(_R, _R.correspondence_id == _D.id)
+    .where(_D.id.in_(_KEYS), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None), ~_SUPERSEDED)
+    .order_by(_D.id, _R.revision_number.desc())
 )
 
 
 async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    """Of a document its newest revision, and the newest that was issued: nobody is shown another one."""
-    newer = aliased(_R)
-    in_force = (newer.issued_date.is_not(None), newer.withdrawn_at.is_(None))
-    superseded = (
-        sa.exists()
-        .where(newer.correspondence_id == _D.id, newer.revision_number > _R.revision_number, *in_force)
-        .correlate(_D, _R)
-    )
-    statement = (
-        sa.select(*_DOCUMENTS)
-        .join(_R, _R.correspondence_id == _D.id)
-        .where(_D.id.in_(heads), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None), ~superseded)
-        .order_by(_D.id, _R.revision_number.desc())
-    )
+    rows = map(_DocumentRow._make, await _DOCUMENTS.rows(session, keys=list(heads)))
     return [
         SearchSource(
             kind=kind,
-            head_id=row.id,
+            head_id=row.head_id,
             revision_id=row.revision_id,
             public_id=row.public_id,
             project_id=row.project_id,
             subject=row.subject,
-            numbers=list(
-                dict.fromkeys(one for one in (row.printed, row.correspondence_number, row.sender_number) if one)
-            ),
+            numbers=list(dict.fromkeys(one for one in (row.printed, row.number, row.sender_number) if one)),
             texts=[text for text in (row.body, row.description, row.remarks) if text],
             parties=[row.originator_id],
             people=[row.created_by],
             holders=[row.revision_id],
         )
-        for row in _shown((await session.execute(statement)).all())
+        for row in _shown(rows)
     ]
 
 
-def _shown(rows: Iterable[Any]) -> Iterator[Any]:
-    """:param rows: of revisions, those of a document one after the other, the newest first"""
-    for _, those in groupby(rows, key=attrgetter("id")):
+def _shown(rows: Iterable[_DocumentRow]) -> Iterator[_DocumentRow]:
+    """:param rows: those of a document one after the other, the newest first"""
+    for _, those in groupby(rows, key=attrgetter("head_id")):
         newest, *others = those
         yield newest
         if newest.issued_date is None:
             yield from [one for one in others if one.issued_date is not None][:1]
 
 
+_ORGANIZATIONS: Final = PreparedStatement(
+    sa.select(
+        Organization.id,
+        Organization.organization_code,
+        Organization.organization_name,
+        Organization.organization_name_en,
+    ).where(Organization.id.in_(_KEYS))
+)
+_PEOPLE: Final = PreparedStatement(
+    sa.select(User.user_id, User.first_name, User.last_name, User.username).where(User.user_id.in_(_KEYS))
+)
+
+
 async def _organizations(session: AsyncSession, keys: Collection[int]) -> dict[int, list[str]]:
-    one = Organization
-    columns = (one.organization_code, one.organization_name, one.organization_name_en)
-    rows = await session.execute(sa.select(one.id, *columns).where(one.id.in_(keys)))
+    rows = await _ORGANIZATIONS.rows(session, keys=list(keys))
     return {key: [name for name in names if name] for key, *names in rows}
 
 
 async def _people(session: AsyncSession, keys: Collection[int]) -> dict[int, str]:
-    rows = await session.execute(
-        sa.select(User.user_id, User.first_name, User.last_name, User.username).where(User.user_id.in_(keys))
-    )
+    rows = await _PEOPLE.rows(session, keys=list(keys))
     return {key: " ".join(name for name in names if name) or username for key, *names, username in rows}
 
 
@@ -286,45 +322,55 @@ async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[i
     return list(found.values())
 
 
+_RECIPIENTS: Final = PreparedStatement(
+    sa.select(DocumentRecipient.correspondence_id, DocumentRecipient.recipient_organization_id)
+    .where(DocumentRecipient.correspondence_id.in_(_KEYS))
+    .order_by(DocumentRecipient.correspondence_id, DocumentRecipient.position)
+)
+
+
 async def _recipients(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
     """Return the organizations that documents are sent to."""
-    link = DocumentRecipient
-    statement = (
-        sa.select(link.correspondence_id, link.recipient_organization_id)
-        .where(link.correspondence_id.in_(heads))
-        .order_by(link.correspondence_id, link.position)
-    )
     found: dict[int, list[int]] = defaultdict(list)
-    for head, organization in await session.execute(statement):
+    for head, organization in await _RECIPIENTS.rows(session, keys=list(heads)):
         found[head].append(organization)
     return found
+
+
+@cache
+def _earlier(heads: type[Document | Circulation]) -> PreparedStatement:
+    return PreparedStatement(
+        sa.select(heads.id, NumberRendering.document_number)
+        .join(LedgerEntry, LedgerEntry.holder_public_id == heads.public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(heads.id.in_(_KEYS), LedgerEntry.replaced_by_uuid.is_not(None))
+    )
 
 
 async def _earlier_numbers(
     session: AsyncSession, heads: type[Document | Circulation], keys: Collection[int]
 ) -> dict[int, list[str]]:
     """Return the numbers that documents had before they were renumbered, by their keys (REQ-NUM-32)."""
-    statement = (
-        sa.select(heads.id, NumberRendering.document_number)
-        .join(LedgerEntry, LedgerEntry.holder_public_id == heads.public_id)
-        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
-        .where(heads.id.in_(keys), LedgerEntry.replaced_by_uuid.is_not(None))
-    )
     found: dict[int, list[str]] = defaultdict(list)
-    for head, number in await session.execute(statement):
+    for head, number in await _earlier(heads).rows(session, keys=list(keys)):
         found[head].append(number)
     return found
 
 
-async def _add_files(session: AsyncSession, owners: Mapping[int, SearchSource], owner: Any, attachment: Any) -> None:
-    """:param owners: by the key of what the files hang on, in the column `owner`"""
-    statement = (
+async def _add_files(session: AsyncSession, kind: SearchKind, owners: Mapping[int, SearchSource]) -> None:
+    """:param owners: by the key of what the files hang on"""
+    for key, file, name in await _files(kind).rows(session, keys=list(owners)):
+        owners[key].files[file] = name
+
+
+@cache
+def _files(kind: SearchKind) -> PreparedStatement:
+    owner, attachment = _FILES[kind]
+    return PreparedStatement(
         sa.select(owner, Attachment.id, Attachment.original_filename)
         .join(Attachment, Attachment.id == attachment)
-        .where(owner.in_(list(owners)))
+        .where(owner.in_(_KEYS))
     )
-    for key, file, name in await session.execute(statement):
-        owners[key].files[file] = name
 
 
 _OF_DOCUMENTS: Final = (

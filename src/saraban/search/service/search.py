@@ -141,8 +141,8 @@ async def _reader(ctx: RequestContext, session: AsyncSession, project: UUID | No
     places = await core.places_of(session, seen, project=project)
     readers = await drawings.readers_of(ctx, session, places.projects)
     return SearchReader(
-        documents=keys_of(seen, places),
-        circulations=circulations.keys_of(circulations.reach(ctx.caller), places),
+        documents=tuple(keys_of(seen, places)),
+        circulations=tuple(circulations.keys_of(circulations.reach(ctx.caller), places)),
         home=core.home_of(seen),
         drawings={key: one.audiences for key, one in readers.items()},
     )
@@ -170,7 +170,7 @@ async def _filter(
         words=query.words,
         excluded=query.excluded,
         numbers=[one.text for one in said.get("number", ())],
-        kinds=asked.kinds,
+        kinds=frozenset(asked.kinds),
         parties=await named.organizations(session, said["party"]) if "party" in said else None,
         originators=await named.organizations(session, said["from"]) if "from" in said else None,
         receivers=await named.organizations(session, said["to"]) if "to" in said else None,
@@ -188,7 +188,7 @@ async def _matches(
 ) -> tuple[list[Match], bool]:
     """Return the newest matches, `most` and one where there are more, and whether that is all that was to be looked at."""
     seen = await matches.seen(session, reader, most=FEW)
-    wanted = replace(wanted, kinds=[one for one in wanted.kinds if one not in DRAWINGS or seen.get(one)])
+    wanted = replace(wanted, kinds=frozenset(one for one in wanted.kinds if one not in DRAWINGS or seen.get(one)))
     if sum(seen.values()) <= FEW:
         every = await matches.matches(session, reader, wanted, among=None)
         return every[: most + 1], True
