@@ -46,10 +46,12 @@ class TestBox:
     async def test_finds_what_the_index_has_not_read_yet(self, app: FastAPI, desk: Desk) -> None:
         await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3", subject="เสาเข็มต้นแรก"))
         await indexed(app)
-        await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3", subject="เสาเข็มต้นที่สอง"))
+        await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3", subject="เสาเข็มต้นที่ ๒ (PILE)"))
         await desk.register("admin", "shop", "S-9", title="เสาเข็มต้นที่สาม")
 
         assert len((await listed(desk, LETTERS, "เสาเข็ม"))[0]) == 2
+        for q in ("ต้นที่ ๒", "ต้นที่ 2", "pile ๒"):
+            assert len((await listed(desk, LETTERS, q))[0]) == 1, q
         assert (await listed(desk, SHOP, "ต้นที่สาม"))[0] == ["S-9"]
 
     async def test_finds_drawings(self, app: FastAPI, desk: Desk) -> None:

@@ -28,6 +28,7 @@ from saraban.projects.models import (
     Discipline,
     Project,
 )
+from saraban.search_index.domain.folding import THAI_DIGITS
 from saraban.search_index.models import SearchEntry, says
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
@@ -38,7 +39,11 @@ Condition = sa.ColumnElement[bool]
 
 
 def contains(column: Any, name: str) -> Condition:
-    """Find the text of a parameter in a column: INSTR knows no wildcards, and folding is the same on each side."""
+    """
+    Find the folded text of a parameter in a column, as far as databases fold: by case and Thai digits. INSTR knows no wildcards.
+    """
+    for thai, digit in THAI_DIGITS:
+        column = sa.func.replace(column, thai, digit)
     return sa.func.instr(sa.func.lower(column), sa.func.lower(sa.bindparam(name, type_=sa.String()))) > 0
 
 
