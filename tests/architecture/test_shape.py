@@ -13,7 +13,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 102_920,
+    "lines of Python in src": 102_945,
     "modules in src": 551,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,
@@ -23,7 +23,7 @@ BOUNDS = {
     "keyword arguments that only forward": 1_862,
     "`Any` in src": 519,
     "modules on the path of POST /rfas": 57,  # 53, and four more where two requests are over 2 s apart
-    "modules on the path of a transition": 49,
+    "modules on the path of a transition": 50,
 }
 
 

@@ -19,13 +19,15 @@ from saraban.documents.core.models import DocumentReach, DocumentRevision
 from saraban.identity import service as identity
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Database
+from saraban.kit.ids import new_id
 from saraban.search.repository import texts
+from saraban.search.repository.texts import SearchSource
 from saraban.search.service import indexing
 from saraban.search.service.indexing import compare, index_next, rebuild
 from saraban.search.service.search import SearchQuestion, search
 from saraban.search_index import service as search_index
 from saraban.search_index.domain.kinds import SearchKind
-from saraban.search_index.models import SearchEntry, SearchPending, SearchPosting
+from saraban.search_index.models import SearchEntry, SearchFileText, SearchPending, SearchPosting
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.servers import MariaDb
@@ -106,9 +108,12 @@ class TestIndex:
         assert await found(db, "ฎฐฑฒ") == set()
         assert [one async for one in compare(db)] == []
 
-    @pytest.mark.parametrize("few", [0, 5_000], ids=["along the index", "without it"])
-    async def test_keeps_to_conditions(self, db: Database, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+    @pytest.mark.parametrize(("few", "newest"), [(0, 2_000), (0, 0), (5_000, 0)])
+    async def test_keeps_to_conditions(
+        self, db: Database, monkeypatch: pytest.MonkeyPatch, few: int, newest: int
+    ) -> None:
         monkeypatch.setattr("saraban.search.service.search.FEW", few)
+        monkeypatch.setattr("saraban.search.service.search.NEWEST", newest)
         await rebuild(db)
         row = DocumentReach
         async with db.reading() as session:
@@ -131,6 +136,18 @@ class TestIndex:
             assert wanted, text
         for text in ("it's {0}", "%s {words_0}", "a\\' OR 1=1", ":words_0", "{}"):  # as statements have them
             assert await found(db, text) == set(), text
+
+    async def test_keeps_as_much_of_all_files_as_a_statement_takes(self, db: Database) -> None:
+        source = SearchSource(SearchKind.RFA, 999_999, 1, new_id(), 1, subject="สมุดรายการ", numbers=["A-1"])
+        entry = indexing.entry_of(source, ["ขอ" * 1_000_000] * 2)
+        async with db.writing() as session:
+            await search_index.write(session, SearchKind.RFA, [source.head_id], [entry])
+
+        async with db.reading() as session:
+            kept = sa.select(sa.func.char_length(SearchFileText.text)).join(
+                SearchEntry, SearchEntry.id == SearchFileText.entry_id
+            )
+            assert await session.scalar(kept.where(SearchEntry.head_id == source.head_id)) == indexing.MOST_IN_FILES
 
     async def test_is_whole_after_a_kill_and_with_two_at_once(
         self, db: Database, monkeypatch: pytest.MonkeyPatch

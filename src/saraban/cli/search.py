@@ -29,13 +29,16 @@ def verify() -> None:
     """
 
     async def work(system: "System") -> int:
-        from saraban.search.service.indexing import compare
+        from saraban.search.service.indexing import compare, waiting
 
         found = 0
         async for one in compare(system.db):
             found += 1
             path = one.kind.path
             sys.stderr.write(say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {path} {one.number}: differs\n"))
+        async with system.db.reading() as session:
+            if waits := await waiting(session):
+                tell(f"รอโปรแกรมเบื้องหลังอ่านอีก {waits:,} รายการ", f"{waits:,} of them wait for the worker to read them.")
         return found
 
     with verification_failure():

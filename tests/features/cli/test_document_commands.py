@@ -79,3 +79,20 @@ class TestReachOfAnUnknownProject:
         code, _, err = command("document", "reach", "verify", "--project", "NOWHERE")
 
         assert (code, err.count("\n")) == (CANNOT_TELL, 1)
+
+
+def test_the_index_of_search_says_what_waits_and_what_is_lost_and_is_made_anew(
+    command: Command, settings: Settings, number: str
+) -> None:
+    code, out, _ = command("search", "verify")
+    assert (code, "1 of them wait for the worker" in out) == (0, True), out
+
+    assert command("search", "rebuild")[0] == 0
+    code, out, _ = command("search", "verify")
+    assert (code, out) == (0, "The index of search agrees with everything.\n")
+
+    with sqlite3.connect(settings.data_dir / "saraban.db") as rows:
+        rows.execute("DELETE FROM search_postings")
+    rows.close()
+    code, _, err = command("search", "verify")
+    assert (code, number in err) == (1, True), err

@@ -231,6 +231,32 @@ class TestSearch:
         assert await found(desk, "dc.consultant", "แก้ไขแล้ว -เดิม") == [letter["documentNumber"]]
         assert [one async for one in compare(app.state.db)] == []
 
+    async def test_knows_no_revision_that_nobody_is_shown_any_more(self, app: FastAPI, desk: Desk) -> None:
+        letter = await desk.write("dc.contractor", "correspondences", desk.letter("คคง."))
+        await desk.act("dc.contractor", letter, "submit")
+        await desk.act("dc.consultant", letter, "request-revision", comment="หน้า 2 ไม่ครบ")
+        path = f"/api/v1/correspondences/{letter['publicId']}"
+        contractor = await desk.as_("dc.contractor")
+        assert (await contractor.post(f"{path}/revisions", json={"subject": "ฉบับที่สองคำใหม่"})).is_success
+        await indexed(app)
+        instance = (await contractor.get(path)).json()["workflow"]["instancePublicId"]
+        submit = f"/api/v1/workflow/instances/{instance}/transitions"
+        assert (await contractor.post(submit, json={"action": "submit"})).is_success
+        await indexed(app)
+
+        assert [one async for one in compare(app.state.db)] == []
+        assert len(await found(desk, "dc.consultant", "คำใหม่")) == 1
+
+    @pytest.mark.parametrize(
+        "days",
+        [{"from": "0001-01-01"}, {"until": "9999-12-31"}, {"q": "due:>0001-01-01"}, {"q": "due:<9999-12-31"}],
+        ids=lambda days: next(iter(days.values())),
+    )
+    async def test_takes_any_day(self, desk: Desk, days: dict[str, str]) -> None:
+        answer = await (await desk.as_("viewer")).get(SEARCH, params={"q": "ขออนุมัติ"} | days)
+
+        assert answer.status_code == httpx.codes.OK, answer.text
+
     @pytest.mark.parametrize("query", ["ก", "่้", '""', "-", "due:soon", "a\u0007b", "ก" * 3_400])
     async def test_refuses_what_nothing_can_be_found_by(self, desk: Desk, query: str) -> None:
         answer = await (await desk.as_("viewer")).get(SEARCH, params={"q": query})

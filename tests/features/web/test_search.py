@@ -48,6 +48,22 @@ class TestSearch:
         assert "<mark>" not in nothing
         assert drawing.count("แปลน<mark>ฐานราก</mark>") == 1  # its title is also that of its revision
 
+    @pytest.mark.parametrize(("language", "said"), [("th", "หยุดค้นเมื่อครบ 3 วินาที"), ("en", "Broken off")])
+    async def test_says_that_it_was_broken_off_before_it_found_anything(
+        self, app: FastAPI, sit: Sit, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch, language: str, said: str
+    ) -> None:
+        desk = await desk_of(signed_in)
+        await desk.write("dc.contractor", "rfas", desk.rfa())
+        while await index_next(app.state.db):
+            pass
+        monkeypatch.setattr("saraban.search.service.search.FEW", 0)
+        monkeypatch.setattr("saraban.search.service.search.PATIENCE", -1.0)
+
+        page = html_of(await (await sit("dc.contractor", language)).get("/search", params={"q": "เสาเข็ม from:กทท."}))
+
+        assert said in page
+        assert "empty-state" not in page
+
     @pytest.mark.parametrize(("language", "said"), [("th", ["ทะเบียน", "ฉบับร่าง"]), ("en", ["Register", "Draft"])])
     async def test_shows_what_was_found_by_what_it_is(
         self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, said: list[str]

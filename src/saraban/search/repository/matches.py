@@ -254,18 +254,25 @@ _FOUND: Final = (_entry.c.id, _entry.c.kind, _entry.c.head_id, _entry.c.revision
 
 
 async def matches(
-    session: AsyncSession, reader: SearchReader, wanted: SearchFilter, *, among: Sequence[int] | None
+    session: AsyncSession,
+    reader: SearchReader,
+    wanted: SearchFilter,
+    *,
+    among: Sequence[int] | None,
+    most: int,
 ) -> list[Match]:
     """
     Return the entries that the reader may see and looks for, the newest first.
 
-    :param among: keys of entries; None for all that the reader may see, which are few
+    :param among: keys of entries; None for all that the reader may see, of which at least `most` of the newest are read
     """
     wanted = replace(wanted, kinds=wanted.kinds & reader.kinds)
     statement = _statement(reader, _without_words(wanted), by_entry=among is not None)
     if statement is None:
         return []
-    rows = await statement.rows(session, **_values(wanted), **({} if among is None else {"among": among}))
+    keys = len(reader.documents) + len(reader.circulations)  # under each of which a document may stand
+    those = {"most": most * max(1, keys)} if among is None else {"among": among}
+    rows = await statement.rows(session, **_values(wanted), **those)
     found = {row[0]: Match(*row) for row in rows}
     return [found[key] for key in sorted(found, reverse=True)]
 
@@ -282,6 +289,9 @@ def _statement(reader: SearchReader, wanted: SearchFilter, *, by_entry: bool) ->
         return None
     among = [_entry.c.id.in_(sa.bindparam("among", expanding=True))] if by_entry else []
     said = [part.where(*among, *_said(wanted)).prefix_with("STRAIGHT_JOIN", dialect="mariadb") for part in parts]
+    if not by_entry:
+        most = sa.bindparam("most", type_=sa.Integer())
+        said = [sa.select(part.order_by(sa.desc("created_at")).limit(most).subquery()) for part in said]
     return PreparedStatement(said[0] if len(said) == 1 else sa.union_all(*said))
 
 

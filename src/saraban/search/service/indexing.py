@@ -21,12 +21,15 @@ from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, fold_cached, joined
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.postings import END
-from saraban.search_index.service import WAITS, EntryText
+from saraban.search_index.service import WAITS, EntryText, waiting
 
 BATCH: Final = 1_000
+MOST_IN_FILES: Final = (
+    3_000_000  # characters of all files of an entry: in Thai nine of the 16 MB that MariaDB takes at once
+)
 Progress = Callable[[int], None]
 
-__all__ = ["WAITS", "IndexDifference", "compare", "index_next", "queue_files", "rebuild"]
+__all__ = ["WAITS", "IndexDifference", "compare", "index_next", "queue_files", "rebuild", "waiting"]
 
 
 async def index_next(db: Database, *, most: int = BATCH) -> bool:
@@ -69,7 +72,7 @@ def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
     number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
     said = [fold(one) for one in (source.subject, *source.texts, *source.files.values())]
     text = "".join(one + END for one in dict.fromkeys([*said, *map(fold_cached, source.names)]))
-    written = "".join(fold(one) + END for one in in_files)
+    written = "".join(fold(one) + END for one in in_files)[:MOST_IN_FILES]
     return EntryText(source.head_id, source.revision_id, number, text, written)
 
 

@@ -30,11 +30,12 @@ from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, joined
 from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
 from saraban.search_index.domain.postings import END
-from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse
+from saraban.search_index.domain.query import SHORTEST, DueRange, SearchQuery, Term, parse
 
 COUNTED: Final = 200  # matches are counted up to here, and one more says that there are others
 BEHIND: Final = 10_000  # so many can be paged through, and are counted by what they are
 FEW: Final = 5_000  # so many are compared without an index
+NEWEST: Final = 2_000  # so many are looked at by conditions alone, before all that a reader may see is read along them
 PATIENCE: Final = 3.0  # seconds, after which what was found so far is shown
 
 
@@ -161,7 +162,7 @@ async def _filter(
         last = min(last or date.max, date(query.year, 12, 31))
 
     def start(day: date | None, *, after: bool = False) -> datetime | None:
-        if day is None:
+        if day is None or not date.min < day < date.max:  # what is not there in every zone is no bound
             return None
         return datetime.combine(day + timedelta(days=1) if after else day, time(), ctx.zone)
 
@@ -189,14 +190,20 @@ async def _matches(
     """Return the newest matches, `most` and one where there are more, and whether that is all that was to be looked at."""
     seen = await matches.seen(session, reader, most=FEW)
     wanted = replace(wanted, kinds=frozenset(one for one in wanted.kinds if one not in DRAWINGS or seen.get(one)))
+    looked_up = [*wanted.words, *wanted.numbers]
     if sum(seen.values()) <= FEW:
-        every = await matches.matches(session, reader, wanted, among=None)
+        every = await matches.matches(session, reader, wanted, among=None, most=most + 1)
         return every[: most + 1], True
     found: list[Match] = []
+    looked, no_word_leads = 0, max(map(len, looked_up), default=0) < SHORTEST
     until = stopwatch() + PATIENCE
-    async for some in index.candidates(session, [*wanted.words, *wanted.numbers]):
-        found += await matches.matches(session, reader, wanted, among=some)
+    async for some in index.candidates(session, looked_up):
+        found += await matches.matches(session, reader, wanted, among=some, most=most + 1)
         if len(found) > most:
+            break
+        looked += len(some)
+        if no_word_leads and looked >= NEWEST:
+            found = await matches.matches(session, reader, wanted, among=None, most=most + 1)
             break
         if stopwatch() > until:
             return found, False

@@ -9,8 +9,8 @@ from saraban.kit.text import fold as one_spelling
 
 THAI_DIGITS: Final = [(chr(ord("๐") + digit), str(digit)) for digit in range(10)]
 # Typed alike and stored in either order, or as two characters that look like one.
-_TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4b][\u0e31\u0e34-\u0e3a\u0e47]")
-_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4b]{2,}")
+_TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4c][\u0e31\u0e34-\u0e3a\u0e47]")
+_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4c]{2,}")
 _SARA_AM: Final = re.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32")
 _UNSEEN: Final = re.compile(
     "[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
@@ -43,7 +43,7 @@ def fold(text: str) -> str:
 
 
 def _vowels_first(marks: re.Match[str]) -> str:
-    return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4b"))
+    return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4c"))
 
 
 fold_cached = lru_cache(maxsize=4_096)(fold)  # of what comes again and again: single letters, names

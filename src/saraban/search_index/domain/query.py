@@ -26,8 +26,10 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "ปี": "year",
     "เลขที่": "number",
 }
+_PASTED: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # unseen, from pages and word processors
+_GAP: Final = re.compile(rf"(?<!\S)(-?(?:{'|'.join(CONDITIONS)})):\s+", re.IGNORECASE)
 _PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
-_DAYS: Final = re.compile(r"([<>]?)(\d{1,4})d")
+_DAYS: Final = re.compile(r"([<>]?)(\d{1,4})(?:d|วัน)")
 _DATE: Final = re.compile(r"([<>]?)(.+)")
 _YEAR: Final = re.compile(r"[12]\d{3}")
 
@@ -76,7 +78,7 @@ def parse(text: str, *, today: date) -> SearchQuery:
     else was typed.
 
     :param today: what `due:<7d` counts from
-    :raises Invalid: for what nothing can be found by, naming `query:q`
+    :raises Invalid: for what nothing can be found by, and for a minus before a condition, naming `query:q`
     """
     found = _read(text, CONDITIONS, today)
     _check(found)
@@ -99,6 +101,7 @@ def parse_words(text: str) -> SearchQuery:
 
 
 def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuery:
+    text = _PASTED.sub("", text)
     if len(text) > LONGEST:
         raise _refused("too_long", f"คำค้นยาวเกิน {LONGEST} ตัวอักษร", f"A query has at most {LONGEST} characters.")
     if control_character(text, multiline=True) is not None:
@@ -108,13 +111,19 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
     conditions: dict[str, tuple[Term, ...]] = {}
     due: DueRange | None = None
     year: int | None = None
-    for minus, prefix, part, phrase in _PART.findall(text):
+    for minus, prefix, part, phrase in _PART.findall(_GAP.sub(r"\1:", text) if names else text):
         name = names.get(prefix.lower())
         word = _word(phrase if part.startswith('"') else part, prefix if name is None else "")
         if not word:
             continue
+        if name is not None and minus:
+            raise _refused(
+                "excluded_condition",
+                "เครื่องหมายลบใช้ได้กับคำเท่านั้น ใช้กับเงื่อนไขไม่ได้",
+                "A minus goes before a word, not before a condition.",
+            )
         if name == "due" and today is not None:
-            due = _due(word, today)
+            due = _both(due or DueRange(), _due(word, today))
         elif name == "year":
             year = _year(word)
         elif name is not None:
@@ -123,7 +132,8 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
             excluded.append(word)
         else:
             words.append(word)
-    if not (words or conditions or due or year):  # `-0012` alone is the end of a number
+    is_number = text.lstrip().startswith("-") and bool(excluded) and excluded[0][0].isdigit()
+    if not words and (is_number or not (conditions or due or year)):  # `-0012` alone is the end of a number
         words, excluded = [f"-{one}" for one in excluded], []
     return SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due, year)
 
@@ -145,6 +155,12 @@ def _too_short() -> Invalid:
         f"ต้องมีคำที่ยาวอย่างน้อย {SHORTEST} ตัวอักษร",
         f"One of the words has at least {SHORTEST} letters or digits.",
     )
+
+
+def _both(one: DueRange, other: DueRange) -> DueRange:
+    firsts = [day for day in (one.first, other.first) if day is not None]
+    lasts = [day for day in (one.last, other.last) if day is not None]
+    return DueRange(max(firsts, default=None), min(lasts, default=None))
 
 
 def _due(word: str, today: date) -> DueRange:

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach
+from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import DocumentRow
@@ -216,6 +217,8 @@ class DocumentSubject:
         documents = [row.document_id for row in rows]
         if issued:
             self.index.renew(pipeline, documents=documents)
+            # What was issued before is shown to nobody any more.
+            search.queue(pipeline, int(self.rules.register), [row.public_id for row in rows])
             return
         self.index.follow(
             pipeline,
