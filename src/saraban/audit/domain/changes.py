@@ -1,7 +1,8 @@
 """
 What the details of an audit row say: each field with what it was and what it became, and the rest.
 
-`set_fields` and `field_changes` make these details. Older rows have a change as `before` and `after` (or `old` and `new`), for one thing, for each field, or as a list of places in a file.
+`set_fields` and `field_changes` make these details. Other rows have `before` and `after` (or `old` and `new`): of one thing, of each
+field, or of each place in a file.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,9 +27,10 @@ class FieldChange:
 
 
 LONGEST: Final = 500
+FieldChanges = dict[str, dict[str, Any]]
 
 
-def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, str] | None = None) -> JsonObject:
+def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, str] | None = None) -> FieldChanges:
     """
     Set columns of a row and return the fields that changed; old values are read before the first is set.
 
@@ -41,7 +43,7 @@ def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, st
     return field_changes(before, {field: values[column] for column, field in fields.items()})
 
 
-def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> JsonObject:
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> FieldChanges:
     """Return old and new of the fields of `after` that are different now; long texts are cut short."""
     return {
         name: {"old": _shortened(before.get(name)), "new": _shortened(value)}
