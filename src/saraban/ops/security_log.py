@@ -4,7 +4,6 @@ The security log: audit rows of refused requests, and of files that are download
 Every answer passes here on its way out, so that a new route of files is recorded without a line of its own.
 """
 
-from functools import partial
 from typing import Final
 from urllib.parse import unquote
 
@@ -98,7 +97,7 @@ def _reference(scope: Scope) -> str:
 async def _write(scope: Scope, caller: Caller, entry: AuditEntry) -> None:
     state = _state(scope)
     origin = AuditOrigin(caller, state.clock.now(), client_address(Request(scope)))
-    await state.db.transact(partial(audit.record, origin, entry=entry))
+    await state.db.transact(lambda session: audit.record(origin, session, entry))
 
 
 def _state(scope: Scope) -> State:

@@ -14,8 +14,8 @@ from saraban.kit.http import stored_workbook
 from saraban.ops import security_log
 from saraban.ops.openapi import operations
 from tests.conftest import SignIn
-from tests.features.attachments.test_downloads import content_of, make_permanent, upload
 from tests.numbering_requests import read_project
+from tests.uploaded_files import content_of, make_permanent, upload
 
 # They answer with `stored_workbook`, once a worker has read the sheet.
 RESULTS: Final = ("/imports/{publicId}/result",)
