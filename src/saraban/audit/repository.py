@@ -249,7 +249,7 @@ class AuditSearch:
 
     objects: tuple[str, ...] = ()
     kind: str | None = None
-    action: str | None = None
+    actions: tuple[str, ...] = ()
     people: frozenset[int] | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -294,15 +294,17 @@ def _branches(asked: AuditSearch) -> list[_Conditions]:
     """The first condition of each statement: what its index begins with."""
     if asked.objects:
         return [[AuditLog.entity_id == one] for one in asked.objects]
-    if asked.people is not None and asked.action is None and asked.kind is None and len(asked.people) <= _BRANCHES:
+    if asked.people is not None and len(asked.actions) != 1 and asked.kind is None and len(asked.people) <= _BRANCHES:
         return [[AuditLog.user_id == key] for key in sorted(asked.people)]
+    if asked.people is None and len(asked.actions) > 1:
+        return [[AuditLog.action == one] for one in asked.actions]
     return [[]]
 
 
 def _others(asked: AuditSearch) -> _Conditions:
     given: _Conditions = []
-    if asked.action is not None:
-        given.append(AuditLog.action == asked.action)
+    if asked.actions:
+        given.append(AuditLog.action.in_(asked.actions))
     if asked.kind is not None:
         given.append(AuditLog.entity_type == asked.kind)
     if asked.people is not None:

@@ -33,7 +33,7 @@ from saraban.kit.json import Json, JsonObject
 from saraban.kit.schema import PeriodQuery, Schema, SingleLine
 from saraban.kit.workbooks import SheetWriter, csv_line
 from saraban.numbering import service as numbering
-from saraban.ops.audit_words import action_words, kind_words
+from saraban.ops.audit_words import SECURITY, action_words, kind_words
 
 SEES_ALL, SEES_OWN = "audit.view_all", "audit.view_own"
 _EXPORTED_AT_ONCE: Final = 1000
@@ -52,7 +52,11 @@ class AuditQuery(PeriodQuery):
         None, description="What it was done to: a `publicId`, a document number, a code, or a user name."
     )
     kind: str | None = Field(None, max_length=50, description="The kind of that thing, such as `rfa` or `user`.")
-    action: str | None = Field(None, max_length=100, description="Only this action, such as `rfa.create`.")
+    action: str | None = Field(
+        None,
+        max_length=100,
+        description="Only this action, such as `rfa.create`; `security` for sign-ins, refusals and downloads.",
+    )
 
 
 class AuditLabel(Schema):
@@ -142,7 +146,7 @@ async def _search(ctx: RequestContext, session: AsyncSession, asked: AuditQuery)
     return audit.AuditSearch(
         objects=objects,
         kind=asked.kind or None,
-        action=asked.action or None,
+        actions=SECURITY if asked.action == "security" else (asked.action,) if asked.action else (),
         people=people,
         since=since,
         until=until,

@@ -28,6 +28,8 @@ KINDS: Final[dict[str, Text]] = {
     "event": Text("เหตุการณ์", "Event"),
     "audit_journal": Text("สมุดประวัติการใช้งาน", "Audit journal"),
     "role": Text("บทบาท", "Role"),
+    "access": Text("การเข้าถึง", "Access"),
+    "export": Text("ไฟล์ส่งออก", "Export"),
     **{kind.entity_type: _as_title(kind.singular) for kind in drawings.KINDS.values()},
     **{kind.name: _as_title(kind.singular) for kind in master_kinds.KINDS},
 }
@@ -49,12 +51,17 @@ _SECTIONS: Final[dict[str, Text]] = {
 
 # Whole actions that no noun and verb make.
 _WHOLE: Final[dict[str, Text]] = {
+    "security": Text("เหตุการณ์ด้านความปลอดภัย", "Security events"),
     "login.success": Text("เข้าสู่ระบบ", "Signed in"),
     "login.failed": Text("เข้าสู่ระบบไม่สำเร็จ", "Sign-in failed"),
     "login.throttled": Text("ถูกหน่วงการเข้าสู่ระบบ", "Sign-in delayed after failures"),
     "login.address_throttled": Text("ถูกหน่วงการเข้าสู่ระบบจากที่อยู่นี้", "Sign-in delayed from this address"),
     "login.token_reused": Text("ใช้โทเคนที่ใช้ไปแล้วซ้ำ", "Token used a second time"),
     "logout": Text("ออกจากระบบ", "Signed out"),
+    "access.refused": Text("ถูกปฏิเสธการเข้าถึง", "Access refused"),
+    "attachment.view": Text("เปิดดูไฟล์", "File viewed"),
+    "attachment.download": Text("ดาวน์โหลดไฟล์", "File downloaded"),
+    "export.download": Text("ดาวน์โหลดไฟล์ส่งออก", "Export downloaded"),
     "user.limit": Text("กำหนดเพดานการออกเลขของบัญชี", "Limit of numbers set"),
     "user.change": Text("แก้ไขข้อมูลบัญชี", "Account changed"),
     "user.unlock": Text("ปลดล็อกบัญชี", "Account unlocked"),
@@ -151,6 +158,14 @@ def kind_words(kind: str) -> Text:
     return KINDS.get(kind, Text(kind, kind))
 
 
+# The actions that `security` stands for: sign-ins, sessions, passwords and roles, refusals and files that were handed out.
+SECURITY: Final = tuple(
+    code
+    for code in _WHOLE
+    if code.startswith(("login.", "logout", "access.", "export."))
+    or code in {"attachment.view", "attachment.download", "user.end_sessions", "user.grant_role", "user.revoke_role"}
+    or (code.startswith("user.") and "password" in code)
+)
 _KEPT: Final = ("create", "edit", "close", "reopen")
 DOCUMENTS: Final = ("correspondence", "rfa", "transmittal", "circulation")
 # What can be chosen to narrow the trail; those of documents have the same verbs.

@@ -22,6 +22,7 @@ from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.problems import RequestTooLarge, problem
+from saraban.ops.security_log import record_access
 
 log = structlog.get_logger("saraban.access")
 _access = logging.getLogger("saraban.access")
@@ -155,6 +156,7 @@ class ResponseRecorder:
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            await record_access(self._scope, message)
             self.status = message["status"]
             message["headers"] = [*message["headers"], *self._further(message["headers"])]
         await self._send(message)

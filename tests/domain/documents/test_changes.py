@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from saraban.documents.core.domain import LONGEST, field_changes
+from saraban.audit.domain.changes import LONGEST, field_changes
 
 
 class TestChanged:

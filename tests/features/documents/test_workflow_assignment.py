@@ -119,7 +119,7 @@ class TestChoice:
             rows = await session.scalars(
                 sa.select(AuditLog).where(AuditLog.entity_type == "workflow_choice").order_by(AuditLog.created_at)
             )
-            found = [(row.action, row.details_json["before"], row.details_json["workflowCode"]) for row in rows]
+            found = [(row.action, *row.details_json["workflowCode"].values()) for row in rows]
         assert found == [
             ("workflow.choose", None, "MINE"),
             ("workflow.choose", "MINE", "OURS"),

@@ -1,11 +1,13 @@
 """
 What the details of an audit row say: each field with what it was and what it became, and the rest.
 
-Features write a change as `before` and `after` (or `old` and `new`), for one thing, for each field, or as a list of places in a file.
+`set_fields` and `field_changes` make these details. Other rows have `before` and `after` (or `old` and `new`): of one thing, of each
+field, or of each place in a file.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final
 
 from saraban.kit.json import Json, JsonObject
@@ -22,6 +24,38 @@ class FieldChange:
     field: str
     before: Json
     after: Json
+
+
+LONGEST: Final = 500
+FieldChanges = dict[str, dict[str, Any]]
+
+
+def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, str] | None = None) -> FieldChanges:
+    """
+    Set columns of a row and return the fields that changed; old values are read before the first is set.
+
+    :param named: the field of each column whose name differs
+    """
+    fields = {column: (named or {}).get(column, column) for column in values}
+    before = {field: getattr(row, column) for column, field in fields.items()}
+    for column, value in values.items():
+        setattr(row, column, value)
+    return field_changes(before, {field: values[column] for column, field in fields.items()})
+
+
+def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> FieldChanges:
+    """Return old and new of the fields of `after` that are different now; long texts are cut short."""
+    return {
+        name: {"old": _shortened(before.get(name)), "new": _shortened(value)}
+        for name, value in after.items()
+        if before.get(name) != value
+    }
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > LONGEST:
+        return value[: LONGEST - 1] + "…"
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def shown_details(details: Mapping[str, Any]) -> JsonObject:

@@ -197,7 +197,7 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
 # Where the product gives more than the matrix does:
 # - A Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
 #   an Org Admin may read formats. Resetting a counter stays with the Superadmin.
-# - A document controller sees the number series of the organization.
+# - A document controller sees the number series of the organization, and reads its audit trail.
 # - Who chooses on which workflow the documents of a project start has to be able to read workflows.
 # - A Project Admin sets the project up: its contracts with their members and master data, its tags and drawing categories.
 # - A Project Admin makes roles for the project and gives roles there, each within what the Project Admin holds. Deciding
@@ -214,7 +214,7 @@ ADDED: dict[str, frozenset[str]] = {
         }
     ),
     ORG_ADMIN: frozenset({"numbering.view_formats"}),
-    DOCUMENT_CONTROL: frozenset({"numbering.view_counters"}),
+    DOCUMENT_CONTROL: frozenset({"numbering.view_counters", "audit.view_own"}),
 }
 
 # What the first part of a permission's name is about, in the order of the matrix.

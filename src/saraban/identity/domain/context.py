@@ -121,14 +121,14 @@ class Caller:
         :raises Forbidden: when `permission` is not given in `scope`
         """
         if not self.may(permission, scope):
-            raise Forbidden(f"The permission {permission} is needed here.")
+            raise Forbidden(f"The permission {permission} is needed here.", values={"permission": permission})
 
     def require_somewhere(self, permission: str) -> None:
         """
         :raises Forbidden: when no role of the caller gives `permission`
         """
         if not self.may_anywhere(permission):
-            raise Forbidden(f"The permission {permission} is needed.")
+            raise Forbidden(f"The permission {permission} is needed.", values={"permission": permission})
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,7 @@ async def change_role(
     role, before = await _held(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     stated = changes.model_fields_set
-    was = _shown(role)
+    was = {**_shown(role), "permissions": sorted(before)}
     if stated & {"name", "name_en", "description"}:
         ctx.caller.require("role.edit", home)
         await _rename(session, role, changes)
@@ -232,7 +232,8 @@ async def change_role(
         roles.require_held([*gained, *lost], ctx.caller, home)
         await role_rows.replace_permissions(session, role_id=role.role_id, names=wanted)
     role.updated_at = ctx.now
-    details = {"before": was, "after": _shown(role), "gained": list(gained), "lost": list(lost)}
+    after = {**_shown(role), "permissions": sorted(before.union(gained).difference(lost))}
+    details = {"before": was, "after": after, "gained": list(gained), "lost": list(lost)}
     await _note(ctx, session, "edit", role, details)
     if gained or lost:
         await _tell_holders(ctx, session, role)

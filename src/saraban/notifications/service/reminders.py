@@ -16,6 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.audit.domain.changes import set_fields
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import RegisterCode
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
@@ -243,19 +244,25 @@ async def set_reminders(
     place = await _seen(ctx, session, project_public_id)
     ctx.caller.require(MANAGE, Scope(project=place.id))
     await projects.lock_project(session, project_id=place.id)
-    values = {
-        "days_before": sorted(set(order.before), reverse=True),
-        "days_after": sorted(set(order.after)),
-        "every_days": order.every,
-        "at_hour": order.hour,
-    }
-    row = await session.get(ReminderPlan, place.id) or ReminderPlan(project_id=place.id)
-    for name, value in values.items():
-        setattr(row, name, value)
+    plan = ReminderSchedule(
+        tuple(sorted(set(order.before), reverse=True)), tuple(sorted(set(order.after))), order.every, order.hour
+    )
+    row = await session.get(ReminderPlan, place.id)
+    row = row or ReminderPlan(project_id=place.id, **_columns(ReminderSchedule()))
+    details = {"changes": set_fields(row, _columns(plan))}
     row.updated_by_user_id, row.updated_at = ctx.caller.user_id, ctx.now
     session.add(row)
     await session.flush()
-    await audit.record(ctx, session, audit.AuditEntry("project.reminders", "project", str(project_public_id), values))
+    await audit.record(ctx, session, audit.AuditEntry("project.reminders", "project", str(project_public_id), details))
+
+
+def _columns(plan: ReminderSchedule) -> dict[str, object]:
+    return {
+        "days_before": list(plan.before),
+        "days_after": list(plan.after),
+        "every_days": plan.every,
+        "at_hour": plan.hour,
+    }
 
 
 async def _seen(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> projects.ProjectRef:

@@ -81,6 +81,7 @@ def facts_of(saved: NumberFormat) -> str:
         {
             **{name: code for name, code in zip(_CODES, saved.narrowing, strict=True) if code},
             "template": saved.format_template,
+            "description": saved.description,
             "resetSequenceYearly": saved.reset_sequence_yearly,
             "overflow": saved.overflow,
             "version": saved.version,

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.domain.changes import field_changes
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
 from saraban.projects import repository
@@ -62,7 +63,8 @@ async def set_weekend(
     :raises Forbidden: when the caller does not manage the project
     """
     project = await lock_managed_project(ctx, session, project_public_id)
-    text = ",".join(day for day in WEEKDAYS if day in weekend)
+    before, after = await _weekend(session, project.id), [day for day in WEEKDAYS if day in weekend]
+    text = ",".join(after)
     row = await repository.weekend(session, project_id=project.id)
     if row is None:
         session.add(
@@ -72,7 +74,8 @@ async def set_weekend(
         )
     else:
         row.weekend, row.updated_by_user_id, row.updated_at = text, ctx.caller.user_id, ctx.now
-    await record_change(ctx, session, "calendar.weekend", project, {"weekend": text})
+    changes = field_changes({"weekend": before}, {"weekend": after})
+    await record_change(ctx, session, "calendar.weekend", project, {"changes": changes})
 
 
 async def add_day(
@@ -85,13 +88,15 @@ async def add_day(
     """
     project = await lock_managed_project(ctx, session, project_public_id)
     row = await repository.calendar_day(session, project_id=project.id, on=day)
+    before = _own(row).model_dump(mode="json") if row else {}
     if row is None:
         row = ProjectDay(project_id=project.id, day=day)
         session.add(row)
     row.is_working = order.kind is DayKind.WORKING
     row.name_th, row.name_en = order.name_th, order.name_en
     row.created_by_user_id, row.created_at = ctx.caller.user_id, ctx.now
-    details = {"day": day.isoformat(), "kind": order.kind}
+    changes = field_changes(before, order.model_dump(mode="json"))
+    details = {"day": day.isoformat(), "kind": order.kind, "changes": changes}
     await record_change(ctx, session, "calendar.day_added", project, details)
     return _own(row)
 

@@ -4,6 +4,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.domain.changes import field_changes
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid
 from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER, DEFAULTS, DrawingSettings, NumberPattern
@@ -78,8 +79,7 @@ async def save_drawing_settings(
     row.addenda, row.own_workflow = after["takes_addenda"], after["approval"] == "workflow"
     row.updated_by_user_id, row.updated_at = ctx.caller.user_id, ctx.now
     await session.flush()
-    changes = {name: {"old": before[name], "new": new} for name, new in after.items() if before[name] != new}
-    details = {"register": register, "changes": changes}
+    details = {"register": register, "changes": field_changes(before, after)}
     await record_change(ctx, session, "project.drawing_settings", project, details)
 
 

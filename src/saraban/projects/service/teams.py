@@ -10,6 +10,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.domain.changes import set_fields
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
@@ -104,8 +105,8 @@ async def save_team(
             raise invalid("", "too_many", "มีทีมได้ไม่เกิน {most} ทีม", "At most {most} teams are allowed.", most=MOST_TEAMS)
         team = ReviewTeam(project_id=project.id, team_code=code, created_at=ctx.now)
         session.add(team)
-    team.name_th, team.name_en, team.is_active, team.updated_at = order.name_th, order.name_en, order.is_active, ctx.now
-    details = {"team": code, "isActive": order.is_active}
+    details = {"team": code, "changes": set_fields(team, order.model_dump())}
+    team.updated_at = ctx.now
     await _told(ctx, session, "review_team.saved", project, details)
     return _shown(team, await repository.team_members(session, team_ids=[team.id]))
 
@@ -152,8 +153,12 @@ async def save_member(
             raise invalid("", "too_many", th, en, most=MOST_MEMBERS)
         row = ReviewTeamMember(team_id=team.id, user_id=user_id, created_at=ctx.now)
         session.add(row)
-    row.discipline_code, row.member_role = discipline, order.role
-    details = {"team": code, "user": str(user_public_id), "discipline": discipline, "role": order.role}
+    values = {"discipline_code": discipline, "member_role": order.role}
+    details = {
+        "team": code,
+        "user": str(user_public_id),
+        "changes": set_fields(row, values, named={"member_role": "role"}),
+    }
     await _told(ctx, session, "review_team.member_saved", project, details)
     return _shown(team, await repository.team_members(session, team_ids=[team.id]))
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import orjson
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
 from saraban.kit.dates import parse_date
@@ -61,6 +62,23 @@ FIELDS: Final[Mapping[str, Text]] = {
     "delegatorPublicId": Text("ผู้มอบหมาย", "Delegator"),
     "kind": Text("ชนิด", "Kind"),
     "day": Text("วัน", "Day"),
+    "path": Text("ที่อยู่ของคำขอ", "Address of the request"),
+    "query": Text("ตัวกรอง", "Query"),
+    "permission": Text("สิทธิ์ที่ต้องมี", "Permission needed"),
+    "scale": Text("มาตราส่วน", "Scale"),
+    "sheetSize": Text("ขนาดกระดาษ", "Sheet size"),
+    "zone": Text("โซน", "Zone"),
+    "volumePage": Text("หน้าในเล่ม", "Page of the volume"),
+    "tags": Text("ป้ายกำกับ", "Tags"),
+    "title": Text("ชื่อแบบ", "Title"),
+    "titleEn": Text("ชื่อแบบภาษาอังกฤษ", "Title in English"),
+    "legacyNumber": Text("เลขที่เดิม", "Legacy number"),
+    "files": Text("ไฟล์", "Files"),
+    "permissions": Text("สิทธิ์", "Permissions"),
+    "daysBefore": Text("เตือนก่อนกำหนด (วันทำการ)", "Reminders before (working days)"),
+    "daysAfter": Text("เตือนหลังกำหนด (วันทำการ)", "Reminders after (working days)"),
+    "everyDays": Text("เตือนซ้ำทุก (วันทำการ)", "Reminders again every (working days)"),
+    "atHour": Text("เวลาที่เตือน", "Hour of reminders"),
 }
 
 
@@ -199,6 +217,7 @@ def _field(page: PageRequest, name: str) -> str:
     if not name:
         return ""
     *place, last = name.split(" · ")
+    last = to_camel(last)
     words = FIELDS.get(last) or labels.FIELDS.get(last) or _MASTER_FIELDS.get(last)
     return " · ".join([*place, words.say(page.language) if words else last])
 

@@ -8,10 +8,12 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.audit.domain.changes import set_fields
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit import etags
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.ids import new_id, new_secret
+from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
 from saraban.webhooks import repository
@@ -176,25 +178,23 @@ async def change(
     """
     row = await _managed(session, ctx.caller, public_id, locked=True)
     _check_version(row, if_match)
+    if row.project_id is None and (change.events is not None or change.topics is not None):
+        raise invalid("/events" if change.events is not None else "/topics", "not_of_a_project", *_OWN)
     if change.url is not None:
         _check(change.url)
         if change.url != row.url:  # another receiver has failed at nothing yet
             row.failing_since, row.given_up = None, 0
-        row.url = change.url
-    if change.description is not None:
-        row.description = change.description
-    if row.project_id is None and (change.events is not None or change.topics is not None):
-        raise invalid("/events" if change.events is not None else "/topics", "not_of_a_project", *_OWN)
-    if change.events is not None:
-        row.event_names = _unique(change.events)
-    if change.topics is not None:
-        row.topics = _unique(change.topics) or None
-    _check_topics(row)
     if change.is_active is not None:
-        row.is_active, row.off_because = change.is_active, None
-        row.failing_since, row.given_up = None, 0
+        row.off_because, row.failing_since, row.given_up = None, None, 0
+    values = change.model_dump(exclude_none=True)
+    if change.events is not None:
+        values["event_names"] = _unique(values.pop("events"))
+    if change.topics is not None:
+        values["topics"] = _unique(change.topics) or None
+    changes = set_fields(row, values, named={"event_names": "events", "is_active": "isActive"})
+    _check_topics(row)
     row.version, row.updated_at = row.version + 1, ctx.now
-    await _note(ctx, session, "change", row)
+    await _note(ctx, session, "change", row, changes)
     return row
 
 
@@ -297,7 +297,9 @@ def _secret() -> str:
     return encoded(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
-async def _note(ctx: RequestContext, session: AsyncSession, action: str, row: Webhook) -> None:
+async def _note(
+    ctx: RequestContext, session: AsyncSession, action: str, row: Webhook, changes: JsonObject | None = None
+) -> None:
     await session.flush()
     details = {
         "url": row.url,
@@ -305,5 +307,6 @@ async def _note(ctx: RequestContext, session: AsyncSession, action: str, row: We
         "topics": row.topics,
         "isActive": row.is_active,
         "version": row.version,
+        **({"changes": changes} if changes else {}),
     }
     await audit.record(ctx, session, audit.AuditEntry(f"webhook.{action}", "webhook", str(row.public_id), details))

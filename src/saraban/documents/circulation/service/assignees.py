@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.domain.changes import field_changes
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain import RoutingStatus, may_see, reach
 from saraban.documents.circulation.models import Circulation, CirculationRouting
 from saraban.documents.circulation.repository import AssigneeRow, CirculationRow
 from saraban.documents.circulation.schemas import AssigneeAnswer, CirculationAssignee, CirculationChanges
 from saraban.documents.core import service as core
-from saraban.documents.core.domain import field_changes, is_overdue
+from saraban.documents.core.domain import is_overdue
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date

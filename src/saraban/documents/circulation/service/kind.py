@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.attachments.models import Attachment
+from saraban.audit.domain.changes import field_changes
 from saraban.documents.circulation import domain, repository
 from saraban.documents.circulation.domain import reach
 from saraban.documents.circulation.models import Circulation, CirculationDrawing
@@ -40,7 +41,7 @@ from saraban.documents.circulation.service.assignees import (
 )
 from saraban.documents.circulation.service.register import register_for
 from saraban.documents.core import service as core
-from saraban.documents.core.domain import field_changes, is_overdue
+from saraban.documents.core.domain import is_overdue
 from saraban.documents.core.schemas import ReferenceAnswer, RegisterQuery
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer

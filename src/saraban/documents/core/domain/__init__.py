@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Literal
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
@@ -289,21 +289,3 @@ def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
     if meaning.outcome == "approved" and meaning.decided_by == "CONSULTANT":
         return APPROVED_BY_CONSULTANT
     return APPROVE_CODES.get(meaning.outcome) if meaning.outcome else None
-
-
-LONGEST = 500
-
-
-def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return old and new of the fields of `after` that are different now; long texts are cut short."""
-    return {
-        name: {"old": _kept(before.get(name)), "new": _kept(value)}
-        for name, value in after.items()
-        if before.get(name) != value
-    }
-
-
-def _kept(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > LONGEST:
-        return value[: LONGEST - 1] + "…"
-    return value.isoformat() if isinstance(value, date) else value

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import day_of, end_of_day, field_changes, reach, start_of_day
+from saraban.audit.domain.changes import field_changes
+from saraban.documents.core.domain import day_of, end_of_day, reach, start_of_day
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow

@@ -15,11 +15,11 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import (
     CANCELLED,
     Reach,
     counts_as_issued,
-    field_changes,
     reach,
 )
 from saraban.documents.core.domain.registers import keys_of

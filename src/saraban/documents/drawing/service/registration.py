@@ -10,9 +10,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.audit.domain.changes import field_changes, set_fields
 from saraban.audit.service import AuditEntry
 from saraban.documents.core import service as core
-from saraban.documents.core.domain import field_changes
 from saraban.documents.core.service.kind import DocumentServices
 from saraban.documents.drawing.domain import CREATE, REVISE, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.models import ContractDrawing, Drawing
@@ -370,12 +370,11 @@ async def change(
     if kind.whole and given.keys() & {"category_code", "sub_category_code"}:
         stood = {f"{name}_code": before.named[name] for name in ("category", "sub_category")}
         given = {**stood, **given}
-    for name, value in (await classified(session, kind, place, within, given)).items():
-        setattr(head, name, value)
     stated = registers.summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
     stated |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}
     stated["discipline_code"] = before.discipline and before.discipline.discipline_code
     asked = changes.model_dump(exclude_unset=True)
+    set_fields(head, await classified(session, kind, place, within, given))
     if "tags" in asked:
         stated["tags"] = sorted(await _tag(session, kind, head, changes.tags or []))
         asked["tags"] = sorted(set(changes.tags or []))
@@ -421,8 +420,7 @@ async def correct(
         raise RevisionSubmitted
     if given.get("title", revision.title) is None:
         raise required("/title")
-    for name in told:
-        setattr(revision, TEXTS[name], given[name])
+    set_fields(revision, {TEXTS[name]: given[name] for name in told})
     added = await attach(
         ctx, session, kind, revision.id, corrections.attachment_public_ids, pointer="", has_main=bool(files)
     )
@@ -431,7 +429,8 @@ async def correct(
     if told or added:
         revision.updated_by = ctx.caller.user_id
         _touch(ctx, head)
-        details = {"number": row.number, "revision": revision.revision_label, "changes": told, "files": added}
+        files_changed = field_changes({"files": None}, {"files": added or None})
+        details = {"number": row.number, "revision": revision.revision_label, "changes": told | files_changed}
         await _record(ctx, session, kind, "correct", head.public_id, details)
     return Receipt(kind.entity_type, head.public_id)
 

@@ -122,7 +122,7 @@ async def assign(
         session.add(row)
     row.workflow_code, row.chosen_by_user_id, row.updated_at = workflow_code, ctx.caller.user_id, ctx.now
     await session.flush()
-    what = {"workflowCode": workflow_code, "before": before}
+    what: JsonObject = {"workflowCode": {"old": before, "new": workflow_code}}
     await _note(ctx, session, "workflow.choose", row, project, what)
     return WorkflowAssignmentView(
         kind=register.name,
@@ -147,7 +147,7 @@ async def unassign(ctx: RequestContext, session: AsyncSession, *, place: Assignm
     if row is None:
         raise NotFound("Nothing is chosen there.")
     await session.delete(row)
-    what = {"workflowCode": None, "before": row.workflow_code}
+    what: JsonObject = {"workflowCode": {"old": row.workflow_code, "new": None}}
     await _note(ctx, session, "workflow.take_back", row, project, what)
 
 

@@ -1,0 +1,105 @@
+"""
+The security log: audit rows of refused requests, and of files that are downloaded, exported or viewed.
+
+Every answer passes here on its way out, so that a new route of files is recorded without a line of its own.
+"""
+
+from typing import Final
+from urllib.parse import unquote
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.datastructures import Headers, State
+from starlette.requests import Request
+from starlette.types import Message, Scope
+
+from saraban.audit import service as audit
+from saraban.audit.service import AuditEntry, AuditOrigin, Severity
+from saraban.identity.domain.context import Caller
+from saraban.kit.errors import DomainError
+from saraban.kit.http import client_address
+from saraban.kit.rate_limits import RateLimitRule
+
+log = structlog.get_logger(__name__)
+
+REFUSALS_PER_MINUTE: Final = 20  # rows of one user; the access log has the others
+VIEW_MINUTES: Final = 10  # in which further ranges of a file belong to the view that is recorded
+_LONGEST: Final = 500  # characters of a path or a query
+_FILES: Final = "/api/v1/attachments/"
+
+
+async def record_access(scope: Scope, message: Message) -> None:
+    """
+    Record a refusal, or a file before its first byte is sent; a file without its row is not sent.
+
+    Callers without a valid token are counted by the metrics and not recorded (N20).
+
+    :param message: the start of the answer
+    """
+    caller: Caller | None = scope.get("state", {}).get("caller")
+    if caller is None:
+        return
+    status, headers = message["status"], Headers(raw=message["headers"])
+    if status < 400 and "content-disposition" in headers:
+        await _record_file(scope, caller, headers["content-disposition"])
+    elif status == 403 or (status == 404 and scope.get("path_params")):  # 404 also hides what is there
+        await _record_refusal(scope, caller, status)
+
+
+async def _record_refusal(scope: Scope, caller: Caller, status: int) -> None:
+    rule = RateLimitRule("refusals", str(caller.public_id), REFUSALS_PER_MINUTE)
+    if (await _state(scope).rates.limiter.take([rule])).refused:
+        return
+    problem: DomainError | None = scope["state"].get("problem")
+    details = {
+        **_request_facts(scope),
+        "status": status,
+        "code": problem.code if problem else None,
+        "permission": problem.values.get("permission") if problem else None,
+    }
+    try:
+        await _write(scope, caller, AuditEntry("access.refused", "access", _reference(scope), details, Severity.WARN))
+    except SQLAlchemyError as fault:  # the refusal itself must reach the caller
+        log.warning("security_log.row_lost", error=type(fault).__name__)
+
+
+async def _record_file(scope: Scope, caller: Caller, disposition: str) -> None:
+    """Record one row for each view: a reader of PDF asks for further ranges of a file that is recorded already."""
+    wanted = Headers(scope=scope).get("range", "bytes=0-")
+    rule = RateLimitRule("file_views", f"{caller.public_id}:{scope['path']}", 1, VIEW_MINUTES)
+    limiter = _state(scope).rates.limiter
+    if not wanted.startswith("bytes=0-") and (await limiter.usage([rule]))[0].used:
+        return
+    _, encoded, name = disposition.rpartition("''")
+    name = unquote(name) if encoded else disposition.partition('filename="')[2].rstrip('"')
+    details = {**_request_facts(scope), "fileName": name}
+    if scope["path"].startswith(_FILES):
+        action = "attachment.view" if disposition.startswith("inline") else "attachment.download"
+        entry = AuditEntry(action, "attachment", _reference(scope), details)
+    else:
+        entry = AuditEntry("export.download", "export", _reference(scope) or name[:50], details)
+    await _write(scope, caller, entry)
+    await limiter.take([rule])
+
+
+def _request_facts(scope: Scope) -> dict[str, object]:
+    facts: dict[str, object] = {"method": scope["method"], "path": scope["path"][:_LONGEST]}
+    query = unquote(scope["query_string"].decode("ascii", "replace"))
+    return facts | ({"query": query[:_LONGEST]} if query else {})
+
+
+def _reference(scope: Scope) -> str:
+    """Return the public id, otherwise the first part of the address that names something."""
+    named = scope.get("path_params") or {}
+    return str(named.get("publicId") or named.get("public_id") or next(iter(named.values()), ""))[:50]
+
+
+async def _write(scope: Scope, caller: Caller, entry: AuditEntry) -> None:
+    state = _state(scope)
+    origin = AuditOrigin(caller, state.clock.now(), client_address(Request(scope)))
+    await state.db.transact(lambda session: audit.record(origin, session, entry))
+
+
+def _state(scope: Scope) -> State:
+    state: State = scope["app"].state
+    return state
