@@ -16,6 +16,7 @@ from benchmarks import (
     full,
     number_import,
     numbering,
+    overload,
     registers,
     rfa_items,
     search,
@@ -52,6 +53,7 @@ SUITES = joined(
     drawings.SUITES,
     rfa_items.SUITES,
     search.SUITES,
+    overload.SUITES,
 )
 FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL, search.FULL)
 

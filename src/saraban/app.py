@@ -29,6 +29,7 @@ from saraban.documents import endpoints as documents
 from saraban.documents.drawing.service import DrawingImportJob
 from saraban.identity import endpoints as identity
 from saraban.imports.service import ImportWorker
+from saraban.kit.admission import Admission
 from saraban.kit.problem import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
@@ -36,7 +37,7 @@ from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import NumberImportJob
 from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
 from saraban.ops.metrics import Sampler
-from saraban.ops.middleware import RequestLoad, RequestMiddleware, warn_of_untrusted_proxy
+from saraban.ops.middleware import RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import check_request
 from saraban.projects import endpoints as projects
@@ -95,8 +96,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.include_router(feature.router, prefix=API, dependencies=[Depends(check_request)])
     problems.install(app, pages.install(app, field_problems))
     openapi.complete(app)
-    app.state.load = RequestLoad()
-    app.add_middleware(RequestMiddleware, upload_limit=chosen.upload_max_bytes, load=app.state.load)
+    app.state.admission = Admission(chosen.max_requests_in_progress)
+    app.add_middleware(
+        RequestMiddleware,
+        upload_limit=chosen.upload_max_bytes,
+        admission=app.state.admission,
+        body_timeout=chosen.body_timeout,
+    )
     route_index.install(app)
     return app
 
@@ -145,11 +151,11 @@ def _failing_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
     return whole
 
 
-def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
+def new_worker(system: System, *, admission: Admission | None = None) -> Worker:
     """
     Return a worker on the system's events and timers.
 
-    :param load: the requests that it gives way to
+    :param admission: the requests that it gives way to
     """
     settings = system.settings
     timers = standard_timers(
@@ -169,7 +175,7 @@ def new_worker(system: System, *, load: RequestLoad | None = None) -> Worker:
         timers=timers,
         jobs=_jobs(system),
         notifier=system.worker_notifier,
-        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(load or RequestLoad()).is_busy),
+        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(admission or Admission(1)).is_busy),
     )
 
 
@@ -205,7 +211,7 @@ def _jobs(system: System) -> list[Job]:
 async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         await bootstrap.refuse_demo_in_production(system)
-        worker = new_worker(system, load=app.state.load) if settings.run_worker else None
+        worker = new_worker(system, admission=app.state.admission) if settings.run_worker else None
         system.dependencies.append(health.worker_dependency((lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))

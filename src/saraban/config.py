@@ -83,6 +83,26 @@ class Settings(BaseSettings):
     host: str = Field("127.0.0.1", description="Address the server listens on.")
     port: int = Field(8000, ge=1, le=65535, description="Port the server listens on.")
     workers: int = Field(1, ge=1, le=64, description="Server processes.")
+    max_connections: int = Field(
+        4096, ge=64, description="Connections per process, idle ones too; lower where the limit of open files is lower."
+    )
+    header_timeout: int = Field(
+        15,
+        ge=1,
+        le=60,
+        description="Seconds in which a client must send the header of its next request; then an idle connection is closed too.",
+    )
+    body_timeout: float = Field(
+        20.0,
+        gt=0,
+        description="Seconds that the body of a request may pause; all of it must come at 1 KB/s or more. Then 408 is answered.",
+    )
+    max_requests_in_progress: int = Field(
+        128,
+        ge=1,
+        description="Requests that one process works on at the same time; fewer while answers take longer than 0.7 s. A request "
+        "that waits a second for its slot is answered 503.",
+    )
     data_dir: Path = Field(
         Path("data"), description="Folder of the SQLite file, the uploaded files and the signing key."
     )

@@ -33,6 +33,7 @@ EXIT_CODES: Final[dict[ErrorKind, int]] = {
     ErrorKind.CONFLICT: 6,
     ErrorKind.GONE: 6,
     ErrorKind.STALE: 6,
+    ErrorKind.TIMEOUT: 7,
     ErrorKind.THROTTLED: 7,
     ErrorKind.BUSY: 7,
     ErrorKind.BROKEN: 8,

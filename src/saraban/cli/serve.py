@@ -4,6 +4,7 @@ import errno
 import gc
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ from saraban.config import Settings
 
 _ROOM = 4 * 1024 * 1024  # bytes for the measurements of one process, which ends when it writes to them on a full disk
 _LOOK = 0.5  # seconds between looks for the parent
+_OWN_FILES = 512  # open files of a process beside its connections
 _GRACE = 2.5  # seconds for what is under way when the parent has ended
 
 
@@ -208,13 +210,31 @@ def _application(_target: str) -> Any:
     return served()
 
 
+def connection_limit(most: int) -> int:
+    """Raise the limit of open files of this process and its children; return the connections for which there is room."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = most + _OWN_FILES
+    if 0 <= soft < wanted:  # -1: no limit
+        soft = wanted if hard < 0 else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return most if soft < 0 else max(min(most, soft - _OWN_FILES), 1)
+
+
 def _run(settings: Settings) -> None:
-    from granian.constants import Interfaces
+    from granian.constants import HTTPModes, Interfaces
+    from granian.http import HTTP1Settings
     from granian.log import LogLevels
 
     from saraban.cli.supervisor import Supervisor
 
-    options: dict[str, Any] = {"interface": Interfaces.ASGI, "log_level": LogLevels.warning}
+    options: dict[str, Any] = {
+        "interface": Interfaces.ASGI,
+        "log_level": LogLevels.warning,
+        # While the server waits to see which version of HTTP a client speaks it has no timeout.
+        "http": HTTPModes.http1,
+        "http1_settings": HTTP1Settings(header_read_timeout=settings.header_timeout * 1000),
+        "backpressure": connection_limit(settings.max_connections),
+    }
     gc.freeze()  # or a collection in a child writes to what it shares with this process
     Supervisor(
         "saraban.app:served",

@@ -11,6 +11,7 @@ from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.departure import ClientGone, ClientPresence, current_presence
 
@@ -158,7 +159,8 @@ class BatchQueue(Generic[Item, Result]):
             waiter.late_at = waiter.arrived + within
             self._set_timer(waiter.late_at)
         try:
-            return await answer
+            with slot_released(after=LOCK_WAIT_SECONDS):
+                return await answer
         finally:
             self._unanswered.discard(waiter)
             if not self._unanswered and self._timer is not None:

@@ -9,7 +9,7 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -30,6 +30,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapp
 from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
 
+from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.connections import (
     MARIADB_SESSION,
     check_mariadb_connections,
@@ -292,25 +293,20 @@ class Database:
 
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """
-        if self.is_sqlite:
-            async with self._writer, self._transaction() as session:
-                yield session
-        else:
-            async with self._transaction() as session:
+        with slot_released(after=LOCK_WAIT_SECONDS):
+            async with self._turn(), self._transaction() as session:
                 yield session
 
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
         """A transaction like that of `writing` for statements alone: a session is two thirds of the time of writing one number."""
-        if self.is_sqlite:
-            async with self._writer:
-                refuse_departed()
-                async with self._writing_engine.begin() as connection:
-                    yield connection
-        else:
+        async with self._turn():
             refuse_departed()
             async with self._writing_engine.begin() as connection:
                 yield connection
+
+    def _turn(self) -> AbstractAsyncContextManager[None]:
+        return self._writer if self.is_sqlite else nullcontext()
 
     @asynccontextmanager
     async def connection_alone(self) -> AsyncIterator[AsyncConnection]:
@@ -451,7 +447,8 @@ async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
         except Exception as error:
             if database_fault(error) not in _RETRIED:
                 raise
-            await asyncio.sleep(0.02 * count)
+            with slot_released():
+                await asyncio.sleep(0.02 * count)
     return await attempt()
 
 

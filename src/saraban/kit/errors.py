@@ -24,6 +24,7 @@ class ErrorKind(StrEnum):
     TOO_LARGE = "too_large"
     UNSUPPORTED = "unsupported"
     BEYOND = "beyond"
+    TIMEOUT = "timeout"
     THROTTLED = "throttled"
     BUSY = "busy"
     BROKEN = "broken"

@@ -28,6 +28,7 @@ STATUS: dict[ErrorKind, int] = {
     ErrorKind.TOO_LARGE: 413,
     ErrorKind.UNSUPPORTED: 415,
     ErrorKind.BEYOND: 416,
+    ErrorKind.TIMEOUT: 408,
     ErrorKind.THROTTLED: 429,
     ErrorKind.BUSY: 503,
     ErrorKind.BROKEN: 500,

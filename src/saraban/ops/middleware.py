@@ -17,8 +17,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from saraban.kit.admission import Admission, Slot, slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.problems import RequestTooLarge, problem
@@ -41,11 +43,12 @@ UPLOAD_PATHS: Final = (
     ),
 )
 BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/", "/setup", "/language")
+UNCOUNTED: Final = ("/health/", "/metrics", "/static/")  # they take no slot
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
-QUIET: Final = 0.05  # seconds without a request after which the process has nothing better to do
+LEAST_RATE: Final = 1024  # bytes of a body in a second
 LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
 
 PAGE_POLICY: Final = (
@@ -63,32 +66,28 @@ _ON_EVERY_ANSWER: Final = (
 )
 
 
-class RequestLoad:
-    """How busy the requests of a process keep it."""
+class BodyTimeout(DomainError):
+    """The body did not arrive in time (408): its bytes stopped coming, or came too slowly. Send the request again."""
 
-    def __init__(self) -> None:
-        self._under_way = 0
-        self._quiet_since = 0.0
-
-    def begin(self) -> None:
-        self._under_way += 1
-
-    def end(self) -> None:
-        self._under_way -= 1
-        self._quiet_since = stopwatch()
-
-    def is_busy(self) -> bool:
-        """Whether a request is being answered, or was a moment ago: who sends one after the other sends the next."""
-        return self._under_way > 0 or stopwatch() - self._quiet_since < QUIET
+    kind, code = ErrorKind.TIMEOUT, "BODY_TIMEOUT"
+    says = Text("ข้อมูลที่ส่งมาไม่ครบภายในเวลาที่กำหนด", "What was sent did not arrive in time.")
+    recovery = (Text("ตรวจสอบการเชื่อมต่อแล้วส่งใหม่", "Check the connection, then send it again."),)
 
 
 class RequestMiddleware:
-    """Wraps the application; `upload_limit` is the largest file that the upload addresses take."""
+    """
+    Wraps the application.
 
-    def __init__(self, app: ASGIApp, *, upload_limit: int, load: RequestLoad | None = None) -> None:
+    :param upload_limit: bytes of the largest file that the upload addresses take
+    :param body_timeout: seconds between two parts of a body
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, upload_limit: int, admission: Admission | None = None, body_timeout: float = 20.0
+    ) -> None:
         self.app = app
-        self.upload_limit = upload_limit
-        self.load = load or RequestLoad()
+        self.upload_limit, self.body_timeout = upload_limit, body_timeout
+        self.admission = admission or Admission(128)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -99,11 +98,11 @@ class RequestMiddleware:
         is_api = scope["path"].startswith("/api/")
         exchange = ResponseRecorder(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
         started = stopwatch()
-        self.load.begin()
         try:
             await self._answer(scope, headers, receive, exchange)
         finally:
-            self.load.end()
+            if exchange.slot is not None:
+                exchange.slot.leave()
             _report(scope, exchange.status, stopwatch() - started)
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "ResponseRecorder") -> None:
@@ -113,8 +112,11 @@ class RequestMiddleware:
             refusal = RequestTooLarge(values={"limit": limit})
             await problem(request, refusal, 413)(scope, receive, exchange.send)
             return
-        client = ClientConnection(receive, limit, has_body=_has_body(headers))
+        client = ClientConnection(receive, limit, has_body=_has_body(headers), timeout=self.body_timeout)
         try:
+            if not scope["path"].startswith(UNCOUNTED):
+                await client.await_body()
+                exchange.slot = await self.admission.enter()
             if not scope["path"].startswith(BEFORE_SETUP):
                 await scope["app"].state.first_run.require_over()
             await self.app(scope, client.receive, exchange.send)
@@ -152,12 +154,15 @@ class ResponseRecorder:
         self._scope = state
         self.keeps = keeps
         self.status = 0
+        self.slot: Slot | None = None
         self._send = send
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             await record_access(self._scope, message)
             self.status = message["status"]
+            if self.slot is not None:
+                self.slot.leave()
             message["headers"] = [*message["headers"], *self._further(message["headers"])]
         await self._send(message)
 
@@ -191,11 +196,14 @@ class ClientConnection:
     What a client sends: its body, counted while it comes in, as its length need not be declared; then whether it is still there.
 
     :param has_body: without one there is nothing to be read before it can be listened to
+    :param timeout: seconds between two parts of the body
     """
 
-    def __init__(self, receive: Receive, limit: int, *, has_body: bool) -> None:
-        self._receive, self._limit = receive, limit
+    def __init__(self, receive: Receive, limit: int, *, has_body: bool, timeout: float) -> None:
+        self._receive, self._limit, self._timeout = receive, limit, timeout
         self._seen = 0
+        self._began, self._has_body = stopwatch(), has_body
+        self._first: Message | None = None
         self._presence = begin_presence()
         self._begins: asyncio.TimerHandle | None = None
         self._listening: asyncio.Task[Message] | None = None
@@ -203,16 +211,42 @@ class ClientConnection:
         if not has_body:
             self._listen_soon()
 
+    async def await_body(self) -> None:
+        """
+        Wait for the first part of the body: a client that sends none takes no slot.
+
+        :raises BodyTimeout: when it does not come
+        """
+        if self._has_body:
+            self._first = await self._next_part()
+            if self._first["type"] == "http.disconnect":
+                raise ClientGone
+
+    async def _next_part(self) -> Message:
+        if self._is_whole or not self._has_body:
+            return await self._receive()
+        now = stopwatch()
+        longest = self._began + self._timeout + self._seen / LEAST_RATE - now
+        try:
+            async with asyncio.timeout(min(self._timeout, longest)):
+                return await self._receive()
+        except TimeoutError:
+            raise BodyTimeout from None
+
     async def receive(self) -> Message:
         """
         :raises RequestTooLarge: when more came than may
+        :raises BodyTimeout: when the next part does not come in time, or all came too slowly
         """
         if self._listening is not None:  # two must not ask the server at once
             if not self._is_whole:
                 self._is_whole = True
                 return {"type": "http.request", "body": b"", "more_body": False}
             return await asyncio.shield(self._listening)
-        message = await self._receive()
+        message, self._first = self._first, None
+        if message is None:
+            with slot_released():
+                message = await self._next_part()
         self._seen += len(message.get("body", b""))
         if self._seen > self._limit:
             raise RequestTooLarge(values={"limit": self._limit})

@@ -20,6 +20,7 @@ from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import begin_trace
+from saraban.worker.processor_share import NO_LIMIT, ProcessorShare
 
 log = structlog.get_logger(__name__)
 
@@ -45,8 +46,15 @@ class LaneDispatcher(ABC):
 
     outside: ClassVar[bool]
 
-    def __init__(self, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta = events.LEASE) -> None:
-        self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        handlers: events.Handlers,
+        lease: timedelta = events.LEASE,
+        share: ProcessorShare = NO_LIMIT,
+    ) -> None:
+        self._db, self._clock, self._handlers, self._lease, self._share = db, clock, handlers, lease, share
         self._lane = handlers.lane(outside=self.outside)
         self.due = events.due_in(self._lane)
 
@@ -120,7 +128,7 @@ class Dispatcher(LaneDispatcher):
         # SQLite has one writer, who is quickest with everything at once.
         share = CONCURRENCY * SHARE if self._db.is_sqlite else SHARE
         parts = [claims[at : at + share] for at in range(0, len(claims), share)]
-        await asyncio.gather(*(self._deliver_all(part) for part in parts))
+        await asyncio.gather(*(self._share.measure(self._deliver_all(part)) for part in parts))
         return len(claims)
 
     async def _deliver_all(self, claims: Sequence[events.EventClaim]) -> None:
@@ -162,9 +170,16 @@ class OutboundDispatcher(LaneDispatcher):
     outside = True
 
     def __init__(
-        self, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, *, on_free: Callable[[], None]
+        self,
+        db: Database,
+        clock: Clock,
+        handlers: events.Handlers,
+        lease: timedelta,
+        share: ProcessorShare,
+        *,
+        on_free: Callable[[], None],
     ) -> None:
-        super().__init__(db, clock, handlers, lease)
+        super().__init__(db, clock, handlers, lease, share)
         self._on_free = on_free
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -175,7 +190,7 @@ class OutboundDispatcher(LaneDispatcher):
             return 0
         claims = await self._claim(free)
         for claim in claims:
-            task = asyncio.create_task(self._deliver(claim), name="saraban-sending")
+            task = asyncio.create_task(self._share.measure(self._deliver(claim)), name="saraban-sending")
             self._under_way.add(task)
             task.add_done_callback(self._ended)
         return len(claims)

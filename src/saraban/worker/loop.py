@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 import sqlalchemy as sa
 import structlog
@@ -16,9 +17,11 @@ from saraban.kit.db import Database
 from saraban.kit.ids import begin_trace
 from saraban.kit.redis import WorkerNotifier
 from saraban.worker.dispatch import Dispatcher, OutboundDispatcher
+from saraban.worker.processor_share import ProcessorShare
 from saraban.worker.timers import Job, Timer
 
 log = structlog.get_logger(__name__)
+T = TypeVar("T")
 _GATHER = 1.0  # seconds that events wait at most for those who are being answered
 _AGAIN = 0.05  # seconds
 TIMER_RUNS = Counter("saraban_timer_runs_total", "Runs of the worker's timers.", ["timer", "outcome"])
@@ -65,8 +68,9 @@ class Worker:
         pace: Pace = Pace(),
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._dispatcher = Dispatcher(db, clock, handlers, pace.lease)
-        self._sending = OutboundDispatcher(db, clock, handlers, pace.lease, on_free=self._outward.set)
+        self._share = ProcessorShare(pace.busy)
+        self._dispatcher = Dispatcher(db, clock, handlers, pace.lease, self._share)
+        self._sending = OutboundDispatcher(db, clock, handlers, pace.lease, self._share, on_free=self._outward.set)
         self._db, self._clock, self._timers, self._pace, self._notifier = db, clock, tuple(timers), pace, notifier
         self._jobs = [(job, asyncio.Event()) for job in jobs]
         self._task: asyncio.Task[None] | None = None
@@ -175,7 +179,7 @@ class Worker:
 
     async def _round(self, begin: Callable[[], Awaitable[int]]) -> int:
         try:
-            return await begin()
+            return await self._run_unit(begin())
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
             log.warning("worker_round_failed", reason=events.failure_text(error))
             return 0
@@ -206,10 +210,16 @@ class Worker:
             if not work.cancelled() and work.result():
                 waits.set()
 
+    async def _run_unit(self, work: Awaitable[T]) -> T:
+        """Run a unit of work when the worker has its share of the processor left."""
+        while self._share.must_rest and not self._stopping.is_set():
+            await _pause(self._stopping, _AGAIN)
+        return await self._share.measure(work)
+
     async def _run_job(self, job: Job) -> bool:
         begin_trace()
         try:
-            return await job.run()
+            return await self._run_unit(job.run())
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
             log.warning("job_failed", job=job.name, reason=events.failure_text(error))
             return False
@@ -217,7 +227,7 @@ class Worker:
     async def _run_timer(self, timer: Timer) -> None:
         begin_trace()
         try:
-            await timer.run(self._clock.now())
+            await self._run_unit(timer.run(self._clock.now()))
         except Exception as error:  # noqa: BLE001  the door: one timer must not stop the others
             log.warning("timer_failed", timer=timer.name, reason=events.failure_text(error))
             TIMER_RUNS.labels(timer.name, "failed").inc()

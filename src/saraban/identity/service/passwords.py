@@ -18,6 +18,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from saraban.identity.domain.account import NO_PASSWORD, canonical_password, password_weakness
+from saraban.kit.admission import slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.ids import new_secret
@@ -97,7 +98,8 @@ async def _in_turn(work: Callable[..., T], *arguments: object, within: float = L
     future: asyncio.Future[T] = asyncio.get_running_loop().run_in_executor(_threads(), _measured, work, *arguments)
     _under_way.add(future)
     try:
-        return await future
+        with slot_released():
+            return await future
     finally:
         _under_way.discard(future)
 

@@ -22,6 +22,7 @@ from saraban.identity.domain.account import canonical_username
 from saraban.identity.models import RefreshToken, User
 from saraban.identity.service import passwords
 from saraban.identity.service.throttle import LogInThrottle
+from saraban.kit.admission import slot_released
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -171,7 +172,8 @@ async def log_in(
 
     outcome = await db.transact(partial(_settle, user=user, issuer=issuer, device=device, right=right, waits=waits_now))
     if isinstance(outcome, DomainError):
-        await asyncio.sleep(max(0.0, answered - stopwatch()))
+        with slot_released():
+            await asyncio.sleep(max(0.0, answered - stopwatch()))
         raise outcome
     return replace(outcome, device_cookie=throttle.cookies.issue(name, now=issuer.clock.now()))
 

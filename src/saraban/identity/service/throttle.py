@@ -29,6 +29,7 @@ from saraban.identity.domain.throttle import (
     password_check_timeout,
 )
 from saraban.identity.service.passwords import PasswordsBusy
+from saraban.kit.admission import slot_released
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_secret
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
@@ -152,9 +153,13 @@ class LogInThrottle:
         queue.waiting += 1
         try:
             async with asyncio.timeout(_LONGEST):
-                await asyncio.sleep(delay(await self._allowed(attempt), self.rules))
-                async with queue.turn:
+                with slot_released():
+                    await asyncio.sleep(delay(await self._allowed(attempt), self.rules))
+                    await queue.turn.acquire()
+                try:
                     yield password_check_timeout(await self._allowed(attempt))  # those before may have failed meanwhile
+                finally:
+                    queue.turn.release()
         except PasswordsBusy:
             LOG_INS.labels("busy").inc()
             raise

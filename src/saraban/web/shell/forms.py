@@ -16,6 +16,7 @@ from starlette.datastructures import FormData, ImmutableMultiDict, UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.admission import slot_released
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db
@@ -233,7 +234,8 @@ async def await_first_answer(work: Callable[[], Awaitable[T]]) -> T:
         try:
             return await work()
         except KeyInUse:
-            await asyncio.sleep(0.25)
+            with slot_released():
+                await asyncio.sleep(0.25)
     return await work()
 
 

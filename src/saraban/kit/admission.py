@@ -1,0 +1,156 @@
+"""
+How many requests a process works on at the same time. It knows no HTTP.
+
+A request that waits for a lock or for another attempt releases its slot. The number of slots falls while answers take longer
+than `TARGET_SECONDS`: more requests at once would only wait for each other.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Final
+
+from saraban.kit.clock import stopwatch
+from saraban.kit.errors import DomainError, ErrorKind, Text
+
+SLOT_WAIT_SECONDS: Final = 1.0
+LOCK_WAIT_SECONDS: Final = 1.0  # a wait that may be for this process's own work keeps its slot for so long
+TARGET_SECONDS: Final = 0.7  # from a slot to the answer
+QUIET_SECONDS: Final = 0.05  # a client that sends one request after the other sends the next within this time
+RETRY_SECONDS: Final = 3
+_FEWEST, _DECREASE, _INCREASE = 8, 0.7, 0.25
+
+
+class ServerOverloaded(DomainError):
+    """
+    The server has more requests than it can answer, and no slot became free within a second. Nothing was carried out. Repeat the
+    request after `Retry-After` seconds.
+    """
+
+    kind, code = ErrorKind.BUSY, "SERVER_OVERLOADED"
+    says = Text(
+        "ขณะนี้มีผู้ใช้งานพร้อมกันมากเกินไป ระบบจึงยังไม่ได้ดำเนินการตามคำขอนี้",
+        "The server has too many requests at the moment. This request was not carried out.",
+    )
+    recovery = (
+        Text("รอ {seconds} วินาทีแล้วลองใหม่", "Wait {seconds} seconds, then try again."),
+        Text(
+            "ข้อมูลที่กรอกไว้ยังอยู่ในแบบฟอร์ม หากไม่เห็นแบบฟอร์ม ให้ย้อนกลับไปหน้าก่อน",
+            "What you typed is still in the form. If you do not see the form, go back to the previous page.",
+        ),
+    )
+
+
+class Admission:
+    """
+    The slots of one process. Under overload the newest request gets the next slot: the oldest has waited too long already.
+
+    :param most: slots at most
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most, self.limit = most, float(most)
+        self.in_progress = 0
+        self._waiting: list[asyncio.Future[None]] = []
+        self._lowered_at = self._quiet_since = 0.0
+
+    async def enter(self) -> "Slot":
+        """
+        :raises ServerOverloaded: when no slot became free in time
+        """
+        if self.in_progress < int(self.limit):
+            self.in_progress += 1
+            return Slot(self)
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await asyncio.wait([turn], timeout=SLOT_WAIT_SECONDS)
+        except asyncio.CancelledError:
+            if turn.done():
+                self.free()
+            else:
+                self._waiting.remove(turn)
+            raise
+        if not turn.done():
+            self._waiting.remove(turn)
+            raise ServerOverloaded(values={"seconds": RETRY_SECONDS}, retry_after=RETRY_SECONDS)
+        return Slot(self)
+
+    def free(self) -> None:
+        self.in_progress -= 1
+        self._quiet_since = stopwatch()
+        while self._waiting and self.in_progress < int(self.limit):
+            self.in_progress += 1
+            self._waiting.pop().set_result(None)
+
+    def adapt(self, seconds: float) -> None:
+        """Learn from an answer that took so long; at most one decrease for the answers of one stretch of load."""
+        if seconds <= TARGET_SECONDS:
+            if self._waiting:
+                self.limit = min(self.limit + _INCREASE, self.most)
+        elif stopwatch() - self._lowered_at > TARGET_SECONDS:
+            self.limit, self._lowered_at = max(self.limit * _DECREASE, min(_FEWEST, self.most)), stopwatch()
+
+    def is_busy(self) -> bool:
+        """Whether a request is in progress or waits, or was in progress a moment ago."""
+        return self.in_progress > 0 or bool(self._waiting) or stopwatch() - self._quiet_since < QUIET_SECONDS
+
+
+class Slot:
+    """The slot of one request. Tasks that the request starts may work for other requests, and do not release it."""
+
+    __slots__ = ("_admission", "_has_left", "_is_held", "_since", "paused", "task")
+
+    def __init__(self, admission: Admission) -> None:
+        self._admission, self.task = admission, asyncio.current_task()
+        self._since, self.paused = stopwatch(), 0.0
+        self._is_held, self._has_left = True, False
+        _slot.set(self)
+
+    def release(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._admission.free()
+
+    def take(self) -> None:
+        """Continue at once, beyond the limit if need be: the request has been accepted."""
+        if not self._is_held and not self._has_left:
+            self._is_held = True
+            self._admission.in_progress += 1
+
+    def leave(self) -> None:
+        """End with the beginning of the answer: how fast the client reads it costs no slot."""
+        if not self._has_left:
+            self._has_left = True
+            self._admission.adapt(stopwatch() - self._since - self.paused)
+            self.release()
+
+
+_slot: ContextVar[Slot | None] = ContextVar("slot", default=None)
+
+
+@contextmanager
+def slot_released(*, after: float = 0.0) -> Iterator[None]:
+    """
+    Release the slot of the current request during a wait.
+
+    :param after: seconds of the wait that still hold the slot
+    """
+    slot = _slot.get()
+    if slot is None or slot.task is not asyncio.current_task():
+        yield
+        return
+    began, timer = stopwatch(), None
+    if after:
+        timer = asyncio.get_running_loop().call_later(after, slot.release)
+    else:
+        slot.release()
+    try:
+        yield
+    finally:
+        if timer is None:
+            slot.paused += stopwatch() - began
+        else:
+            timer.cancel()
+        slot.take()
