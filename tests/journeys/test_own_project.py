@@ -34,6 +34,7 @@ pytestmark = [
 ]
 
 SECRET = "Piles-and-piers-2569"
+FIRST = "Handed-over-at-the-gate"  # set by the administrator, so that its person changes it first
 NUMBER = "BRIDGE-RFA-PIE-SDW-0001-A"
 TEMPLATE = "thai-public-works"
 OWNER, CONSULTANT, CONTRACTOR = "ทช.", "ทปษ.", "ผรม."
@@ -133,8 +134,8 @@ class Api:
         self.client = client
         self.tokens: dict[str, str] = {}
 
-    async def sign_in(self, username: str) -> None:
-        answer = await self.post("", "/auth/login", username=username, password=SECRET)
+    async def sign_in(self, username: str, password: str = SECRET) -> None:
+        answer = await self.post("", "/auth/login", username=username, password=password)
         self.tokens[username] = answer["accessToken"]
 
     async def post(self, who: str, path: str, **body: Any) -> Any:
@@ -246,10 +247,12 @@ class TestProjectOfOnesOwn:
         name = person["username"]
         named = {key: person[key] for key in ("username", "firstName", "lastName")}
         organization = places[person["organization"]]
-        account = named | {"email": f"{name}@example.org", "organizationPublicId": organization, "password": SECRET}
+        account = named | {"email": f"{name}@example.org", "organizationPublicId": organization, "password": FIRST}
         user = (await api.post("root", "/users", **account))["publicId"]
         role, level, place = ROLES[name]
         await api.post("root", f"/users/{user}/roles", role=role, level=level, placePublicId=places[place])
+        await api.sign_in(name, FIRST)
+        await api.post(name, "/auth/password", currentPassword=FIRST, newPassword=SECRET)
         await api.sign_in(name)
 
     async def first_rfa(self, api: Api) -> None:

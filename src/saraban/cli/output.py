@@ -167,19 +167,20 @@ def progress_bar(th: str, en: str, *, total: int | None = None) -> Iterator[Call
         yield partial(progress.update, progress.add_task("", total=total))
 
 
-def print_invitations(invitations: "Sequence[Invitation]") -> None:
+def print_invitations(invitations: "Sequence[Invitation]", *, handed_over: bool = False) -> None:
     """Print each link with whom it is for; what the worker mails has a link of its own."""
     settings = config.load()
     if not invitations:
         return
-    if settings.mails_invitations:
+    if settings.mails_invitations and not handed_over:
         names = ", ".join(one.username for one in invitations)
         tell(f"ส่งคำเชิญทางอีเมลถึง {names}", f"Invitations go by e-mail to {names}.")
         return
     home = settings.public_url.rstrip("/")
     for one in invitations:
         typer.echo(f"{one.username}: {home}{one.path}")
-    tell("ส่งลิงก์ให้เจ้าตัวเท่านั้น ใช้ได้ครั้งเดียวภายใน 7 วัน", "Give each link to that person alone; it works once, for 7 days.")
+    th, en = ("24 ชั่วโมง", "24 hours") if handed_over else ("7 วัน", "7 days")
+    tell(f"ส่งลิงก์ให้เจ้าตัวเท่านั้น ใช้ได้ครั้งเดียวภายใน {th}", f"Give each link to that person alone; it works once, for {en}.")
     if not home:
         tell(
             "ตั้ง SARABAN_PUBLIC_URL ไว้ จะได้ลิงก์เต็ม ตอนนี้ให้เติมที่อยู่ของเซิร์ฟเวอร์ไว้ข้างหน้า",

@@ -225,7 +225,7 @@ def _asked_password(username: str) -> str:
             say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("ยืนยันรหัสผ่าน", "Repeat password")
         )
         try:
-            require_strong(password, username.strip())
+            require_strong(password, [username.strip()])
         except Invalid as fault:
             for one in fault.fields:
                 typer.echo(one.text.say(language(), one.values), err=True)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from saraban.identity.service.access import Explanation
 
 Name = Annotated[str, typer.Argument(metavar="USERNAME", help="User name of the account.")]
-Password = Annotated[
-    str | None, typer.Option(help="`-` reads it from standard input; left out, you are asked.", show_default=False)
+PasswordStdin = Annotated[
+    bool, typer.Option("--password-stdin", help="Read the password from standard input instead of asking.")
 ]
 
 Role = Annotated[str, typer.Argument(help="Role, such as “Document Control”.")]
@@ -42,13 +42,13 @@ def create(
     first_name: Annotated[str, typer.Option()] = "",
     last_name: Annotated[str, typer.Option()] = "",
     organization: Annotated[str | None, typer.Option(help="Code of the organization it belongs to.")] = None,
-    password: Password = None,
     *,
+    password_stdin: PasswordStdin = False,
     service: Annotated[
         bool, typer.Option("--service", help="An account for a program; its password is made and told once.")
     ] = False,
 ) -> None:
-    """Open an account; it has no roles before `saraban user grant`.
+    """Open an account; it has no roles before `saraban user grant`, and its person has to change the password.
 
     Examples:
 
@@ -58,9 +58,10 @@ def create(
     from saraban.identity import service as identity
     from saraban.identity.service.passwords import make_password
 
-    made = make_password() if service and password is None else None
-    secret = made or _password(password)
-    account = identity.NewAccount(username, email, first_name, last_name, organization, is_service=service)
+    made = make_password() if service and not password_stdin else None
+    secret = made or _password(password_stdin)
+    names = (username, email, first_name, last_name, organization)
+    account = identity.NewAccount(*names, is_service=service, must_change_password=not service)
     as_system(lambda ctx, session: identity.create_user(ctx, session, account, password=secret))
     tell(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open.")
     if made is not None:
@@ -78,6 +79,9 @@ def invite(
     again: Annotated[
         bool, typer.Option("--again", help="A new link for an account that is there; the old link ends.")
     ] = False,
+    hand_over: Annotated[
+        bool, typer.Option("--hand-over", help="With --again: print the link in any case; it works for 24 hours.")
+    ] = False,
 ) -> None:
     """Open an account whose person chooses the password by a link that works once, for 7 days.
 
@@ -88,17 +92,20 @@ def invite(
 
         saraban user invite somchai --email somchai@example.org --first-name สมชาย --organization คคง.
         saraban user invite somchai --again
+        saraban user invite somchai --again --hand-over
     """
     from saraban.identity import service as identity
 
     if again:
-        invitation = as_system(lambda ctx, session: identity.invite_again(ctx, session, username=username))
+        invitation = as_system(
+            lambda ctx, session: identity.invite_again(ctx, session, username=username, handed_over=hand_over)
+        )
     elif email is None:
         raise stop("ระบุ --email หรือ --again", "Say --email, or --again for an account that is there.", code=2)
     else:
         account = identity.NewAccount(username, email, first_name, last_name, organization)
         invitation = as_system(lambda ctx, session: identity.invite_user(ctx, session, account))
-    print_invitations([invitation])
+    print_invitations([invitation], handed_over=again and hand_over)
 
 
 @group.command("list")
@@ -191,17 +198,17 @@ def unlock(username: Name) -> None:
 
 
 @group.command()
-def password(username: Name, password: Password = None) -> None:
-    """Set a new password, which unlocks the account and ends its sessions.
+def password(username: Name, *, password_stdin: PasswordStdin = False) -> None:
+    """Set a new password, which unlocks the account and ends its sessions; its person has to change it at the next sign-in.
 
     Examples:
 
         saraban user password somchai
-        pass show saraban/somchai | saraban user password somchai --password -
+        pass show saraban/somchai | saraban user password somchai --password-stdin
     """
     from saraban.identity import service as identity
 
-    secret = _password(password)
+    secret = _password(password_stdin)
     as_system(lambda ctx, session: identity.set_password(ctx, session, username=username, password=secret))
     tell(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password.")
 
@@ -298,10 +305,10 @@ def _switch(username: str, *, active: bool) -> None:
     tell(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}.")
 
 
-def _password(given: str | None) -> str:
-    if given == "-":
-        return sys.stdin.readline().rstrip("\n")
-    return given or typer.prompt(
+def _password(from_stdin: bool) -> str:
+    if from_stdin:
+        return sys.stdin.readline().rstrip("\r\n")
+    return typer.prompt(  # type: ignore[no-any-return]
         say("รหัสผ่าน", "Password"), hide_input=True, confirmation_prompt=say("ยืนยันรหัสผ่าน", "Repeat password")
     )
 

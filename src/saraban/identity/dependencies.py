@@ -32,6 +32,7 @@ PUBLIC_PATHS = frozenset(
         "/metrics",
         "/openapi.json",
         "/docs/errors",
+        "/forgot-password",
         "/invitations/{token}",
         "/login",
         "/logout",
@@ -41,6 +42,8 @@ PUBLIC_PATHS = frozenset(
     }
 )
 
+PASSWORD_PAGE = "/account/password"  # noqa: S105
+_PASSWORD_PATHS = frozenset({PASSWORD_PAGE, "/api/v1/auth/password"})
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -50,6 +53,14 @@ class CrossSiteRequest(DomainError):
     kind, code = ErrorKind.FORBIDDEN, "CROSS_SITE_REQUEST"
     says = Text("คำขอมาจากเว็บไซต์อื่นจึงไม่ถูกดำเนินการ", "The request came from another site and was not carried out.")
     recovery = (Text("เปิดหน้าสารบรรณแล้วลองใหม่", "Open the page in Saraban itself and try again."),)
+
+
+class PasswordChangeRequired(DomainError):
+    """An administrator set the password of this account. Its person has to choose another one before anything else."""
+
+    kind, code = ErrorKind.FORBIDDEN, "PASSWORD_CHANGE_REQUIRED"
+    says = Text("ต้องเปลี่ยนรหัสผ่านที่ผู้ดูแลระบบตั้งให้ก่อน", "Change the password that an administrator set, first.")
+    recovery = (Text("เปลี่ยนรหัสผ่านแล้วลองใหม่", "Change your password, then try again."),)
 
 
 def token_issuer(request: Request) -> TokenIssuer:
@@ -64,10 +75,11 @@ def log_in_throttle(request: Request) -> LogInThrottle:
     return request.app.state.throttle  # type: ignore[no-any-return]
 
 
-def invitation_base(request: Request) -> str | None:
-    """Return what stands before the path of a link that is shown; None where links are mailed."""
+def invitation_base(request: Request, *, handed_over: bool = False) -> str | None:
+    """Return what stands before the path of a link that is shown; None where links are mailed, not `handed_over`."""
     settings = request.app.state.settings
-    return None if settings.mails_invitations else str(settings.public_url or request.base_url).rstrip("/")
+    mailed = settings.mails_invitations and not handed_over
+    return None if mailed else str(settings.public_url or request.base_url).rstrip("/")
 
 
 Tokens = Annotated[TokenIssuer, Depends(async_dependency(token_issuer))]
@@ -82,15 +94,17 @@ async def current_caller(request: Request) -> Caller:
     Like the contexts below it takes nothing but the request: each dependency of a dependency costs as much as reading a body.
 
     :raises NotSignedIn: without a usable token, or when the account has been closed since
+    :raises PasswordChangeRequired: unless the request changes the password
     """
-    known: Caller | None = getattr(request.state, "caller", None)
-    if known is not None:
-        return known
-    callers: CallerLoader = request.app.state.callers
-    subject = token_issuer(request).subject(_presented(request))
-    request.state.has_token = True  # known even where the database cannot say whose it is
-    caller = await callers.load(subject)
-    request.state.caller = caller  # the access log names who asked
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None:
+        callers: CallerLoader = request.app.state.callers
+        subject = token_issuer(request).subject(_presented(request))
+        request.state.has_token = True  # known even where the database cannot say whose it is
+        caller = await callers.load(subject)
+        request.state.caller = caller  # the access log names who asked
+    if caller.must_change_password and request.url.path not in _PASSWORD_PATHS:
+        raise PasswordChangeRequired
     return caller
 
 

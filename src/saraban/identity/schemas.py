@@ -53,7 +53,7 @@ class PasswordChange(Schema):
     new_password: str = Field(
         min_length=1,
         max_length=128,
-        description="8 to 128 characters, upper and lower case and a digit, without the user name.",
+        description="12 to 128 characters; not common, no sequence or repetition, not the person's or project's name.",
     )
     refresh_token: str = Field("", max_length=200, description="Of the session that goes on; the others end.")
 
@@ -85,7 +85,11 @@ class UserIn(Schema):
     organization_public_id: UUID | None = Field(None, description="Whom the person works for.")
     # Taken as it is typed, like the password of a log-in.
     password: str | None = Field(
-        None, min_length=1, max_length=128, description="It works at once. Either this or `invite`.", repr=False
+        None,
+        min_length=1,
+        max_length=128,
+        description="The person has to change it first. Either this or `invite`.",
+        repr=False,
     )
     invite: Annotated[bool, Field(strict=True)] = Field(
         default=False, description="The person chooses the password, by a link that works once within 7 days."
@@ -140,7 +144,7 @@ class UserSecretOut(UserOut):
     """What is told once, in the first answer only."""
 
     invitation_url: str | None = Field(
-        None, description="The one-time link, where no e-mail is set up; otherwise it goes to the person alone."
+        None, description="The one-time link, where it is not mailed to the person alone."
     )
     password: str | None = Field(None, description="The password that was made for a service account.")
 

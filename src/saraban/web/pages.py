@@ -10,7 +10,7 @@ from fastapi import FastAPI, Request
 from pydantic_core import ErrorDetails
 from starlette.responses import RedirectResponse, Response
 
-from saraban.identity.dependencies import request_context
+from saraban.identity.dependencies import PASSWORD_PAGE, PasswordChangeRequired, request_context
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
 from saraban.kit.ids import trace_id
@@ -154,6 +154,8 @@ async def _rendered(request: Request, error: DomainError, status: int) -> Respon
         response.headers["HX-Retarget"] = "#notices"
         response.headers["HX-Reswap"] = "innerHTML"
         return response
+    if isinstance(error, PasswordChangeRequired):
+        return RedirectResponse(PASSWORD_PAGE, status_code=303)
     if isinstance(error, NotSetUp):
         return render(request, NotSetUpPage(), status=status)
     known = await _page_of_caller(request, error)

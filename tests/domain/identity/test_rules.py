@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 
 from saraban.identity.domain import catalogue, throttle, token
-from saraban.identity.domain.account import password_weakness
 from saraban.identity.domain.catalogue import DEMO_ACCOUNTS, party_role
 from saraban.identity.domain.context import EVERYTHING
 from saraban.identity.domain.throttle import ThrottleRules
@@ -139,22 +138,6 @@ class TestThrottle:
     )
     def test_takes_a_network_of_ipv6_for_one_address(self, address: str, network: str) -> None:
         assert throttle.network_of(address) == network
-
-
-class TestPassword:
-    @pytest.mark.parametrize("password", ["Abcdefg1", "รหัสลับAa1", "ก" * 5 + "Zz9"])
-    def test_takes_a_good_one(self, password: str) -> None:
-        assert password_weakness(password, username="somchai") is None
-
-    @pytest.mark.parametrize(
-        "password", ["", "Ab1", "abcdefg1", "ABCDEFG1", "Abcdefgh", "A1" + "a" * 127, "Somchai1x", "xSOMCHAIy1"]
-    )
-    def test_refuses_a_weak_one_in_both_languages(self, password: str) -> None:
-        why = password_weakness(password, username="somchai")
-
-        assert why is not None
-        assert why.th
-        assert why.en
 
 
 class TestClaims:

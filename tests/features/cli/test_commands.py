@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import socket
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -122,11 +123,31 @@ class TestNumberPreview:
 class TestUser:
     def test_opens_an_account_and_gives_it_a_role(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sys, "stdin", io.StringIO("Correct-horse-7-battery\n"))
-        assert command("user", "create", "somchai", "--email", "s@example.org", "--password", "-")[0] == 0
+        assert command("user", "create", "somchai", "--email", "s@example.org", "--password-stdin")[0] == 0
         assert command("user", "grant", "somchai", "Document Control", "--organization", "คคง.")[0] == 0
 
         listed = command("user", "list")[1]
         assert re.search(r"somchai.*Document Control", listed)
+
+    @pytest.mark.parametrize("words", [("password", "viewer"), ("create", "somchai", "--email", "s@example.org")])
+    def test_takes_no_password_as_an_argument(self, command: Command, words: tuple[str, ...]) -> None:
+        code, out, err = command("user", *words, "--password", "Correct-horse-7-battery")
+
+        assert code == 2
+        assert "--password-stdin" in err
+        assert "battery" not in out + err
+
+    def test_has_the_person_change_what_was_set_for_them(
+        self, command: Command, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for words in (("password", "viewer"), ("create", "somchai", "--email", "s@example.org")):
+            monkeypatch.setattr(sys, "stdin", io.StringIO("Correct-horse-7-battery\n"))
+            assert command("user", *words, "--password-stdin")[0] == 0
+
+        with sqlite3.connect(settings.data_dir / "saraban.db") as database:
+            rows = database.execute("SELECT username FROM users WHERE must_change_password ORDER BY username")
+            assert rows.fetchall() == [("somchai",), ("viewer",)]
+        database.close()
 
     def test_makes_the_password_of_a_program_and_asks_for_none(self, command: Command) -> None:
         code, told, _ = command("user", "create", "importer", "--email", "i@example.org", "--service")
@@ -183,6 +204,9 @@ class TestUserInvite:
         out = command("user", "invite", *self.SOMCHAI)[1]
 
         assert out == "Invitations go by e-mail to somchai.\n"
+        handed = command("user", "invite", "somchai", "--again", "--hand-over")[1]
+        assert handed.startswith("somchai: https://saraban.example.org/invitations/")
+        assert "24 hours" in handed
 
     def test_asks_for_an_address_or_for_again(self, command: Command) -> None:
         assert command("user", "invite", "somchai")[0] == 2

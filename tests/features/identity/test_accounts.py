@@ -47,7 +47,7 @@ class TestCreateUser:
             ("/firstName", {"first_name": "ก" * 51}),
             ("/lastName", {"last_name": "ก\x00"}),
             ("/password", {"password": "short"}),
-            ("/password", {"password": "alllowercase"}),
+            ("/password", {"password": "password1234"}),
             ("/organizationCode", {"organization_code": "คคง"}),
         ],
     )

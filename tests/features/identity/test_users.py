@@ -33,6 +33,12 @@ async def as_system(db: Database, verb: Any, **given: Any) -> Any:
     return await db.transact(lambda session: verb(ctx, session, **given))
 
 
+async def open_account(db: Database, username: str, organization: str) -> None:
+    """Open the account of a person who chose the password."""
+    new = identity.NewAccount(username, f"{username}@example.org", organization_code=organization)
+    await as_system(db, identity.create_user, new=new, password=STRONG)
+
+
 async def grant(db: Database, username: str, role: str, *place: str, **where: Any) -> None:
     await as_system(db, identity.grant_role, username=username, grant=identity.RoleGrant(role, *place, **where))
 
@@ -64,7 +70,7 @@ class Office:
 @pytest.fixture
 async def office(signed_in: SignIn, demo_db: Database) -> Office:
     made = Office(signed_in, demo_db)
-    await made.somchai(username="orgadmin", email="orgadmin@example.org", invite=False, password=STRONG)
+    await open_account(demo_db, "orgadmin", "คคง.")
     await grant(demo_db, "orgadmin", "Org Admin", "คคง.")
     return made
 
@@ -237,6 +243,7 @@ class TestPower:
             ("PATCH", "", {"email": "mine@example.org"}),
             ("POST", "/password", {"password": STRONG}),
             ("POST", "/invite", None),
+            ("POST", "/invite?handOver=true", None),
             ("POST", "/close", None),
             ("POST", "/unlock", None),
         ],
@@ -416,7 +423,7 @@ CALLERS = [
 async def test_who_may_what(
     office: Office, client: httpx.AsyncClient, who: str | None, answers: tuple[int, ...]
 ) -> None:
-    await office.somchai(username="otheradmin", email="other@example.org", code="ผรม.2", invite=False, password=STRONG)
+    await open_account(office.db, "otheradmin", "ผรม.2")
     await grant(office.db, "otheradmin", "Org Admin", "ผรม.2")
     person = (await office.somchai())["publicId"]
     role = {"role": "Editor", "level": "Organization", "placePublicId": await office.organization("คคง.")}

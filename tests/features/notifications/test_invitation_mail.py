@@ -13,10 +13,16 @@ from saraban.identity import service as identity
 from saraban.identity.service import Invitation, InvitationEnded
 from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications.models import MailLine
+from saraban.notifications.schemas import PreferencesOrder
+from saraban.notifications.service import save_preferences
+from tests.factories.contexts import context
 from tests.mail_delivery import NOW, deliver, later, server, system
+from tests.notices import person
 from tests.smtp import SmtpServer
 
 __all__ = ["server", "system"]
+
+READER = "reviewer.consultant"
 
 
 async def invite(system: System, **more: str) -> Invitation:
@@ -27,15 +33,20 @@ async def invite(system: System, **more: str) -> Invitation:
         return await identity.invite_user(ctx, session, identity.NewAccount("somchai", **more))
 
     invitation: Invitation = await system.db.transact(work)
+    await hear(system, identity.USER_INVITED)
+    return invitation
+
+
+async def hear(system: System, name: str) -> None:
+    """Hand the newest event of a name to its handlers, twice, as a worker may do."""
     async with system.db.reading() as session:
-        newest = sa.select(OutboxEvent).where(OutboxEvent.name == identity.USER_INVITED)
+        newest = sa.select(OutboxEvent).where(OutboxEvent.name == name)
         row = await session.scalar(newest.order_by(OutboxEvent.id.desc()))
     assert row is not None
     event = events.Event(row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, row.created_at)
     for handler in system.handlers.of(event.name):
         for _ in range(2):
             await system.db.transact(lambda session, handler=handler: handler(session, [event]))
-    return invitation
 
 
 def link_in(letter: EmailMessage) -> str:
@@ -106,3 +117,44 @@ class TestLetter:
 
         assert server.messages == []
         assert not await opens(system, printed.token)
+
+
+class TestResetLetter:
+    async def ask(self, system: System) -> None:
+        await identity.request_reset(
+            system.db,
+            limiter=RateLimiter(),
+            identifier=READER,
+            address="10.0.0.9",
+            now=system.clock.now(),
+            least_seconds=0,
+        )
+        await hear(system, identity.RESET_REQUESTED)
+
+    async def test_brings_a_link_in_both_languages(self, system: System, server: SmtpServer) -> None:
+        await self.ask(system)
+        assert await deliver(system) == 1
+
+        (letter,) = server.messages
+        body = letter.get_body(("plain",))
+        assert letter["To"] == f"{READER}@saraban.invalid"
+        assert body is not None
+        assert "30 นาที" in body.get_content()
+        assert "for 30 minutes" in body.get_content()
+        assert await opens(system, link_in(letter))
+
+    async def test_does_not_wait_for_the_end_of_quiet_hours(self, system: System, server: SmtpServer) -> None:
+        ctx = context(caller=await person(system, READER), now=NOW)
+        order = PreferencesOrder(email=True, digest=False, quiet_from=9, quiet_until=13)
+        await system.db.transact(lambda session: save_preferences(ctx, session, order=order))
+        await self.ask(system)
+
+        assert await deliver(system) == 1
+        assert len(server.messages) == 1
+
+    async def test_is_not_sent_when_the_thirty_minutes_are_over(self, system: System, server: SmtpServer) -> None:
+        await self.ask(system)
+        later(system, minutes=30)
+        await deliver(system)
+
+        assert server.messages == []

@@ -31,7 +31,7 @@ def typed(password: str = CHOSEN, repeat: str | None = None, **more: str) -> dic
 
 
 class TestInvitationPage:
-    @pytest.mark.parametrize(("language", "words"), [("th", "8 ถึง 128 ตัวอักษร"), ("en", "8 to 128 characters")])
+    @pytest.mark.parametrize(("language", "words"), [("th", "12 ถึง 128 ตัวอักษร"), ("en", "12 to 128 characters")])
     async def test_says_whose_it_is_and_the_rules(
         self, app: FastAPI, visitor: httpx.AsyncClient, language: str, words: str
     ) -> None:
@@ -61,8 +61,8 @@ class TestInvitationPage:
         ("data", "words"),
         [
             (typed(repeat="Another-7"), "รหัสผ่านสองช่องไม่ตรงกัน"),
-            (typed("short"), "รหัสผ่านต้องมี 8 ถึง 128 ตัวอักษร"),
-            (typed("somchaiA1"), "รหัสผ่านต้องไม่มีชื่อผู้ใช้อยู่ในนั้น"),
+            (typed("short"), "รหัสผ่านต้องมี 12 ถึง 128 ตัวอักษร"),
+            (typed("somchai-2026"), "รหัสผ่านนี้มีแต่ชื่อคน องค์กร หรือโครงการ"),
         ],
     )
     async def test_names_what_is_wrong_and_stays_open(
@@ -87,7 +87,7 @@ class TestInvitationPage:
         for path in (used.path, expired.path, "/invitations/never-was-one", f"/invitations/{'x' * 200}"):
             for page in (await visitor.get(path), await visitor.post(path, data=typed())):
                 assert page.status_code == 410, path
-                assert "ขอคำเชิญใหม่จากผู้ดูแลระบบ" in html_of(page)
+                assert "ขอลิงก์ใหม่จากผู้ดูแลระบบ" in html_of(page)
                 assert 'name="password"' not in html_of(page)
 
     async def test_is_slow_with_somebody_who_guesses(self, visitor: httpx.AsyncClient) -> None:
@@ -122,7 +122,8 @@ class TestOwnPassword:
         [
             (typed(current="wrong"), "รหัสผ่านปัจจุบันไม่ถูกต้อง"),
             (typed(repeat="Another-7", current=PASSWORD), "รหัสผ่านสองช่องไม่ตรงกัน"),
-            (typed("viewer-A1", current=PASSWORD), "รหัสผ่านต้องไม่มีชื่อผู้ใช้อยู่ในนั้น"),
+            (typed("viewer-20261", current=PASSWORD), "รหัสผ่านนี้มีแต่ชื่อคน องค์กร หรือโครงการ"),
+            (typed(PASSWORD, current=PASSWORD), "รหัสผ่านนี้มีแต่ชื่อคน องค์กร หรือโครงการ"),
         ],
     )
     async def test_stays_when_something_is_wrong(self, sit: Sit, data: dict[str, str], words: str) -> None:
@@ -144,6 +145,94 @@ class TestOwnPassword:
 
         assert 'href="/account/password"' in html_of(await browser.get("/inbox"))
         assert (await browser.get(OWN)).status_code == 200
+
+
+class TestForgottenPassword:
+    @pytest.fixture
+    def mailing(self, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+        changes = {"mail": "console", "public_url": "https://dms.example.org"}
+        monkeypatch.setattr(app.state, "settings", app.state.settings.model_copy(update=changes))
+
+    @pytest.mark.usefixtures("mailing")
+    @pytest.mark.parametrize(("language", "words"), [("th", "หากมีบัญชีนี้"), ("en", "If there is such an account")])
+    async def test_is_answered_alike_whether_there_is_an_account(
+        self, visitor: httpx.AsyncClient, language: str, words: str
+    ) -> None:
+        visitor.cookies.set("lang", language)
+        pages = [
+            await visitor.post("/forgot-password", data={"identifier": name})
+            for name in ("viewer", "nobody", "viewer@saraban.invalid", "nobody@example.org", "")
+        ]
+
+        assert [one.status_code for one in pages] == [200] * 5
+        assert len({html_of(one) for one in pages}) == 1
+        assert words in html_of(pages[0])
+
+    @pytest.mark.usefixtures("mailing")
+    async def test_has_a_form_on_the_page_to_sign_in(self, visitor: httpx.AsyncClient) -> None:
+        assert 'action="/forgot-password"' in html_of(await visitor.get("/login"))
+
+    async def test_asks_the_administrator_where_nothing_is_mailed(self, visitor: httpx.AsyncClient) -> None:
+        visitor.cookies.set("lang", "en")
+        for page in (
+            await visitor.get("/login"),
+            await visitor.post("/forgot-password", data={"identifier": "viewer"}),
+        ):
+            assert 'action="/forgot-password"' not in html_of(page)
+            assert "Ask your administrator for a link" in html_of(page)
+            assert "on its way" not in html_of(page)
+
+    async def test_is_not_for_another_sites_forms(self, visitor: httpx.AsyncClient) -> None:
+        answer = await visitor.post(
+            "/forgot-password", data={"identifier": "viewer"}, headers={"Sec-Fetch-Site": "cross-site"}
+        )
+
+        assert answer.status_code == 403
+
+
+class TestForcedChange:
+    SET = "Handed-Over-By-Admin"
+
+    async def hand(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        async with app.state.db.writing() as session:
+            by = context(await identity.system_caller(session), now=app.state.clock.now())
+            await identity.set_password(by, session, username="viewer", password=self.SET)
+        await visitor.post("/login", data={"username": "viewer", "password": self.SET})
+
+    @pytest.mark.parametrize(
+        ("language", "words"), [("th", "ผู้ดูแลระบบตั้งรหัสผ่านให้คุณไว้"), ("en", "An administrator set your password")]
+    )
+    async def test_leads_every_page_to_the_change(
+        self, app: FastAPI, visitor: httpx.AsyncClient, language: str, words: str
+    ) -> None:
+        await self.hand(app, visitor)
+        visitor.cookies.set("lang", language)
+        for path in ("/", "/inbox", "/rfas", "/people"):
+            answer = await visitor.get(path)
+            assert (answer.status_code, answer.headers["location"]) == (303, OWN), path
+        assert (await visitor.post("/people", data={})).status_code == 303
+
+        assert words in html_of(await visitor.get(OWN))
+
+    async def test_ends_with_the_change(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        await self.hand(app, visitor)
+        refused = await visitor.post(OWN, data=typed(self.SET, current=self.SET))
+        changed = await visitor.post(OWN, data=typed(current=self.SET))
+
+        assert (refused.status_code, changed.headers["location"]) == (422, f"{OWN}?done=changed")
+        assert (await visitor.get("/inbox")).status_code == 200
+
+    async def test_lets_the_person_sign_out(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        await self.hand(app, visitor)
+        answer = await visitor.post("/logout")
+
+        assert (answer.status_code, answer.headers["location"]) == (303, "/login")
+
+    async def test_shows_a_fragment_why_it_is_refused(self, app: FastAPI, visitor: httpx.AsyncClient) -> None:
+        await self.hand(app, visitor)
+        answer = await visitor.get("/inbox", headers={"HX-Request": "true"})
+
+        assert (answer.status_code, answer.headers["hx-retarget"]) == (403, "#notices")
 
 
 class TestApi:

@@ -119,7 +119,9 @@ class TestPerson:
         assert "2 Jan 2030" in page
         assert "No roles yet" in html_of(await browser.get(here))
 
-    @pytest.mark.parametrize("action", ["", "/close", "/invite", "/password", "/roles", "/take-role", "/sign-out"])
+    @pytest.mark.parametrize(
+        "action", ["", "/close", "/invite", "/reset-link", "/password", "/roles", "/take-role", "/sign-out"]
+    )
     async def test_of_others_is_not_there(self, sit: Sit, action: str) -> None:
         here = await person(await sit("admin"), "viewer")
         answer = await (await sit("dc.contractor")).post(here + action, data={"role": "Viewer", "password": "Aa345678"})

@@ -1,16 +1,14 @@
-"""How user names, addresses, people's names and passwords are spelled, which are acceptable, and how somebody wants to be told."""
+"""How user names, addresses and people's names are spelled, which are acceptable, and how somebody wants to be told."""
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from saraban.kit.errors import Text, invalid
+from saraban.kit.errors import invalid
 from saraban.kit.json import JsonObject
 from saraban.kit.text import control_character, fold
 
 NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
-SHORTEST_PASSWORD, LONGEST_PASSWORD = 8, 128
 
 
 class UserState(StrEnum):
@@ -97,26 +95,3 @@ def acceptable_name(pointer: str, name: str) -> str:
             "First and last name have at most 50 characters each, and no control characters.",
         )
     return folded
-
-
-def canonical_password(password: str) -> str:
-    """Return one spelling for what looks the same, whichever keyboard typed it."""
-    return unicodedata.normalize("NFC", password)
-
-
-def password_weakness(password: str, username: str) -> Text | None:
-    """Return why a new password is not acceptable, or None."""
-    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        return Text(
-            f"รหัสผ่านต้องมี {SHORTEST_PASSWORD} ถึง {LONGEST_PASSWORD} ตัวอักษร",
-            f"A password has {SHORTEST_PASSWORD} to {LONGEST_PASSWORD} characters.",
-        )
-    if username and username.casefold() in password.casefold():
-        return Text("รหัสผ่านต้องไม่มีชื่อผู้ใช้อยู่ในนั้น", "A password must not contain the user name.")
-    kinds = (any(map(str.isupper, password)), any(map(str.islower, password)), any(map(str.isdigit, password)))
-    if not all(kinds):
-        return Text(
-            "รหัสผ่านต้องมีตัวพิมพ์ใหญ่ ตัวพิมพ์เล็ก และตัวเลข",
-            "A password needs an upper case letter, a lower case letter and a digit.",
-        )
-    return None

@@ -88,6 +88,7 @@ class Caller:
     :param organization_public_id: of the same one
     :param organization_ids: that one and each in which the user has a role: what the caller may act for
     :param draws_per_minute: its own limit of numbers; None for everybody's, 0 for none at all
+    :param must_change_password: an administrator set the password, so that its person has to choose another one first
     """
 
     user_id: int
@@ -101,6 +102,7 @@ class Caller:
     language: str = "th"
     draws_per_minute: int | None = None
     organization_public_id: UUID | None = None
+    must_change_password: bool = False
 
     def may(self, permission: str, scope: Scope) -> bool:
         return allows(self.grants, permission, scope)

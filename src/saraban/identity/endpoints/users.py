@@ -26,7 +26,7 @@ from saraban.identity.schemas import (
     UserSearch,
     UserSecretOut,
 )
-from saraban.identity.service import accounts, assignments, invitations, passwords, people, people_import
+from saraban.identity.service import accounts, assignments, invitations, people, people_import
 from saraban.kit.db import Database
 from saraban.kit.http import (
     Db,
@@ -51,6 +51,9 @@ RoleId = Annotated[UUID, Path(alias="rolePublicId", description="The `publicId` 
 Work = Callable[[RequestContext, AsyncSession], Awaitable[Any]]
 
 
+HandOver = Annotated[
+    bool, Query(alias="handOver", description="Tell the link here in any case; it works for 24 hours.")
+]
 InvitationBase = Annotated[str | None, Depends(async_dependency(invitation_base))]
 
 
@@ -71,13 +74,12 @@ async def create_user(
     body: UserIn, ctx: KeyedContext, db: Db, idempotency: Idempotent, base: InvitationBase
 ) -> Response:
     """
-    With a password that works at once, or with an invitation: then the person chooses it, by a link that is mailed or, where no
-    e-mail is set up, told in this answer. An account for a program may have neither: its password is made and told in this
-    answer. What is told once is not told again to a repetition with the same `Idempotency-Key`.
+    With a password that its person has to change first, or with an invitation: then the person chooses it, by a link that is
+    mailed or, where no e-mail is set up, told in this answer. An account for a program may have neither: its password is made
+    and told in this answer. What is told once is not told again to a repetition with the same `Idempotency-Key`.
     """
     new = people.new_account(body)
-    password, told = people.first_password(body)
-    password_hash = None if password is None else await passwords.hash_new(password, body.username)
+    password_hash, told = await people.first_password(db, body)
     # The password is no part of what a key is remembered by: a digest of it would be there to be guessed at.
     asked = body.model_dump(mode="json", by_alias=True, exclude={"password"}) | {"hasPassword": bool(body.password)}
 
@@ -158,14 +160,15 @@ async def unlock_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency:
 
 @router.post("/{publicId}/invite", response_model=UserSecretOut, summary="Invite a person again")
 async def invite_user(
-    public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, base: InvitationBase
+    public_id: PathId, request: Request, ctx: KeyedContext, db: Db, idempotency: Idempotent, hand_over: HandOver = False
 ) -> Response:
     """A new link; the one of before ends. A password that is there stays good until the person chooses another."""
 
     async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, str | None]]:
-        return public_id, _link(base, await invitations.invite_again(ctx, session, username=public_id))
+        link = await invitations.invite_again(ctx, session, username=public_id, handed_over=hand_over)
+        return public_id, _link(invitation_base(request, handed_over=hand_over), link)
 
-    operation = Operation.of(ctx, f"POST /users/{public_id}/invite", {})
+    operation = Operation.of(ctx, f"POST /users/{public_id}/invite", {"handOver": True} if hand_over else {})
     return await _done(ctx, db, idempotency, operation, work, UserSecretOut)
 
 
@@ -173,7 +176,7 @@ async def invite_user(
 async def set_password(
     public_id: PathId, body: UserPasswordIn, ctx: KeyedContext, db: Db, idempotency: Idempotent
 ) -> Response:
-    """Ends the sessions of the account. For a program without one in the request, a password is made and told once."""
+    """Ends its sessions; a person has to change it at the next sign-in. For a program without one, it is made and told once."""
     password_hash, made = await accounts.reset_password(ctx, db, person=public_id, password=body.password)
 
     async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, str | None]]:

@@ -329,6 +329,7 @@ class UserGrant(NamedTuple):
     primary_organization_id: int | None
     is_service: bool
     draws_per_minute: int | None
+    must_change_password: bool
     organization_public_id: UUID | None
     language: str | None
     organization_id: int | None
@@ -348,6 +349,7 @@ _USERS_WITH_GRANTS = (
         User.primary_organization_id,
         User.is_service,
         User.draws_per_minute,
+        User.must_change_password,
         Organization.public_id.label("organization_public_id"),
         UserPreference.language,
         UserAssignment.organization_id,

@@ -21,7 +21,7 @@ from saraban.identity.models import (
     UserPreference,
     in_force,
 )
-from saraban.identity.repository import CONTRACTS, PROJECTS
+from saraban.identity.repository import CONTRACTS, PROJECTS, acts
 from saraban.identity.schemas import UserSearch
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
@@ -179,6 +179,24 @@ async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> 
         .order_by(token.last_active_at.desc())
     )
     return (await session.execute(statement)).all()
+
+
+async def place_names(session: AsyncSession) -> list[str]:
+    """Return the codes and names of all organizations, projects and contracts."""
+    statement = sa.union_all(
+        sa.select(Organization.organization_code, Organization.organization_name),
+        sa.select(Organization.organization_code, Organization.organization_name_en),
+        sa.select(PROJECTS.c.project_code, PROJECTS.c.project_name),
+        sa.select(CONTRACTS.c.contract_code, CONTRACTS.c.contract_name),
+    )
+    return [name for row in await session.execute(statement) for name in row if name]
+
+
+async def resettable_user(session: AsyncSession, identifier: str) -> User | None:
+    """Return the person with this user name or else this address, if they have a password and an open account."""
+    named = sa.or_(User.username == identifier, User.email == identifier)
+    people = sa.select(User).where(named, User.password_hash != NO_PASSWORD, *acts())
+    return await session.scalar(people.order_by((User.username == identifier).desc()).limit(1))
 
 
 async def chosen_project(session: AsyncSession, *, user_id: int) -> UUID | None:

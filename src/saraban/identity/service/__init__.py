@@ -56,6 +56,7 @@ from saraban.identity.service.delivery_preferences import (
 )
 from saraban.identity.service.first_run import AlreadySetUp, FirstAdministrator, FirstRun, NotSetUp, set_up
 from saraban.identity.service.invitations import (
+    RESET_REQUESTED,
     USER_INVITED,
     Invitation,
     InvitationEnded,
@@ -67,6 +68,7 @@ from saraban.identity.service.invitations import (
     invite_users,
     read_invitation,
     renew_invitation,
+    request_reset,
 )
 from saraban.identity.service.passwords import PasswordsBusy
 from saraban.identity.service.people_import import (
@@ -101,6 +103,7 @@ __all__ = [
     "ACCOUNT_CHANGED",
     "DEMO_ACCOUNTS",
     "DEVICE_COOKIE_LIFE",
+    "RESET_REQUESTED",
     "SETUP_PATH",
     "UNCHANGED",
     "USER_INVITED",
@@ -172,6 +175,7 @@ __all__ = [
     "read_people_sheet",
     "refresh",
     "renew_invitation",
+    "request_reset",
     "require_setup_token",
     "revoke_role",
     "save_delivery_preferences",

@@ -21,6 +21,7 @@ from saraban.identity.domain.account import (
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.models import User
 from saraban.identity.repository import account_rows
+from saraban.identity.schemas import UserIn
 from saraban.identity.service import passwords
 from saraban.identity.service.assignments import (
     Person,
@@ -94,6 +95,7 @@ class NewAccount:
     organization_code: str | None = None
     is_service: bool = False
     organization_public_id: UUID | None = None
+    must_change_password: bool = False  # an administrator set the password, not its person
 
     @property
     def home(self) -> tuple[str, str | UUID | None]:
@@ -110,9 +112,16 @@ async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccoun
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    return await create_account(
-        ctx, session, new, password_hash=await passwords.hash_new(password, acceptable_username(new.username))
-    )
+    await check_new_password(session, new, password)
+    return await create_account(ctx, session, new, password_hash=await passwords.hash_password(password))
+
+
+async def check_new_password(
+    session: AsyncSession, account: NewAccount | UserIn | User, password: str, *, pointer: str = "/password"
+) -> None:
+    """:raises Invalid: when the password is too weak for this person, in this installation"""
+    own = [account.username, account.email.partition("@")[0], account.first_name or "", account.last_name or ""]
+    passwords.require_strong(password, [*own, *await account_rows.place_names(session)], pointer=pointer)
 
 
 async def create_account(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password_hash: str) -> UUID:
@@ -168,6 +177,7 @@ def _new_user(
         last_name=last or None,
         primary_organization_id=home,
         is_service=new.is_service,
+        must_change_password=new.must_change_password and not new.is_service,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
@@ -249,12 +259,13 @@ async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person
 
 async def set_password(ctx: RequestContext, session: AsyncSession, *, username: Person, password: str) -> None:
     """
-    Replace a password, unlock the account and end its sessions.
+    Replace a password, unlock the account and end its sessions; its person has to choose another one.
 
     :raises Invalid: when the password is too weak
     """
     user = await load_manageable(ctx, session, username, "user.edit")
-    await _reset(ctx, session, user, await passwords.hash_new(password, user.username))
+    await check_new_password(session, user, password)
+    await _reset(ctx, session, user, await passwords.hash_password(password))
 
 
 async def reset_password(
@@ -267,10 +278,12 @@ async def reset_password(
     """
     async with db.reading() as session:
         user = await load_manageable(ctx, session, person, "user.edit")
-    if password is None and not user.is_service:
-        raise required("/password")
-    made = passwords.make_password() if password is None else None
-    return await passwords.hash_new(password or made or "", user.username), made
+        if password is None and not user.is_service:
+            raise required("/password")
+        made = passwords.make_password() if password is None else None
+        chosen = password or made or ""
+        await check_new_password(session, user, chosen)
+    return await passwords.hash_password(chosen), made
 
 
 async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: UUID, password_hash: str) -> None:
@@ -279,6 +292,7 @@ async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: U
 
 async def _reset(ctx: RequestContext, session: AsyncSession, user: User, password_hash: str) -> None:
     await replace_password(session, user, password_hash, now=ctx.now)
+    user.must_change_password = not user.is_service and user.user_id != ctx.caller.user_id
     await record(ctx, session, "user.reset_password", user)
 
 
@@ -401,6 +415,7 @@ async def replace_password(
     """
     user.password_hash, user.updated_at = password_hash, now
     user.failed_attempts, user.locked_until = 0, now
+    user.must_change_password = False
     await repository.delete_invitation(session, user_id=user.user_id)
     await repository.revoke_tokens(session, user_id=user.user_id, but=but, now=now)
 

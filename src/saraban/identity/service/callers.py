@@ -220,6 +220,7 @@ def _caller(rows: Sequence[repository.UserGrant]) -> Caller:
         language=head.language or "th",
         draws_per_minute=head.draws_per_minute,
         organization_public_id=head.organization_public_id,
+        must_change_password=bool(head.must_change_password),
     )
 
 

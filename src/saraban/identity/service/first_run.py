@@ -204,12 +204,14 @@ class FirstAdministrator:
         :raises Invalid: with every fault at once
         """
         faults: list[FieldProblem] = [*_organization_faults(self)]
+        own = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
+        names = [*own, self.organization_code, self.organization_name, self.organization_name_en]
         for rule in (
             lambda: acceptable_username(self.username),
             lambda: acceptable_address(self.email),
             lambda: acceptable_name("/firstName", self.first_name),
             lambda: acceptable_name("/lastName", self.last_name),
-            lambda: passwords.require_strong(self.password, self.username.strip()),
+            lambda: passwords.require_strong(self.password, names),
         ):
             try:
                 rule()

@@ -1,10 +1,11 @@
 """
-How people set their own password: by the link of an invitation, which works once, or knowing the present password.
+How people set their own password: by a link that works once (of an invitation or a reset), or knowing the present password.
 
 Tries are counted: a session that was left open is no key. The token of a link leaves this module once: printed by a command, or
 in a letter, which makes a token of its own when it is written (`renew_invitation`), so that no queue keeps one.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -19,15 +20,23 @@ from saraban.audit import service as audit
 from saraban.audit.service import AuditOrigin
 from saraban.events import service as events
 from saraban.identity import repository
-from saraban.identity.domain.account import NO_PASSWORD
+from saraban.identity.domain.account import NO_PASSWORD, canonical_username
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.throttle import network_of
 from saraban.identity.models import User, UserInvitation
+from saraban.identity.repository import account_rows
 from saraban.identity.service import passwords
-from saraban.identity.service.accounts import NewAccount, load_manageable, open_accounts, replace_password
+from saraban.identity.service.accounts import (
+    NewAccount,
+    check_new_password,
+    load_manageable,
+    open_accounts,
+    replace_password,
+)
 from saraban.identity.service.assignments import Person, Placed, anywhere, entry, record
 from saraban.identity.service.callers import display_name
 from saraban.identity.service.sessions import NotSignedIn, digest
-from saraban.kit.clock import Clock
+from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.ids import new_secret
@@ -36,6 +45,7 @@ from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 OF_ACCOUNT: Final = 10
 MINUTES: Final = 15
 OF_ADDRESS: Final = 60  # an office whose people all open their invitations this morning comes from one
+RESETS_OF_ADDRESS, RESETS_OF_ACCOUNT, RESET_MINUTES = 20, 3, 60
 
 
 class TooManyPasswords(DomainError):
@@ -64,12 +74,16 @@ async def change_password(
     :raises TooManyPasswords: after too many tries
     """
     await count_attempt(limiter, "password", str(ctx.caller.public_id), OF_ACCOUNT, minutes=MINUTES)
-    passwords.require_strong(new, ctx.caller.username, pointer="/newPassword")
     async with db.reading() as session:
         user = await repository.user_named(session, username=ctx.caller.username, with_password=True)
-    if not await passwords.matches(current, user.password_hash if user is not None else None):
+        if user is None:
+            raise NotSignedIn
+        await check_new_password(session, user, new, pointer="/newPassword")
+    if not await passwords.matches(current, user.password_hash):
         await db.transact(partial(_note_failure, ctx=replace(ctx, now=clock.now())))
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
+    if new == current:
+        raise invalid("/newPassword", "same", "รหัสผ่านใหม่ต้องไม่ซ้ำกับรหัสเดิม", "The new password is the present one.")
     password_hash = await passwords.hash_password(new)
 
     await db.transact(partial(_change, ctx=ctx, clock=clock, password_hash=password_hash, but=digest(refresh_token)))
@@ -98,17 +112,20 @@ async def count_attempt(limiter: RateLimiter, policy: str, whom: str, most: int,
 
 
 USER_INVITED: Final = "user.invited"
+RESET_REQUESTED: Final = "user.reset_requested"
 LIFE: Final = timedelta(days=7)
+HANDED_OVER_LIFE: Final = timedelta(hours=24)
+RESET_LIFE: Final = timedelta(minutes=30)
 
 
 class InvitationEnded(DomainError):
-    """The link was used, replaced by another invitation, has expired, or its account is closed."""
+    """The link was used, replaced by another one, has expired, or its account is closed."""
 
     kind, code = ErrorKind.GONE, "INVITATION_ENDED"
-    says = Text("ลิงก์คำเชิญนี้ใช้ไม่ได้แล้ว", "This invitation link no longer works.")
+    says = Text("ลิงก์นี้ใช้ไม่ได้แล้ว", "This link no longer works.")
     recovery = (
         Text("หากตั้งรหัสผ่านแล้ว ให้เข้าสู่ระบบได้เลย", "If you have set your password already, sign in."),
-        Text("หากยังไม่ได้ตั้ง ให้ขอคำเชิญใหม่จากผู้ดูแลระบบ", "If not, ask your administrator for a new invitation."),
+        Text("หากยังไม่ได้ตั้ง ให้ขอลิงก์ใหม่จากผู้ดูแลระบบ", "If not, ask your administrator for a new link."),
     )
 
 
@@ -156,10 +173,13 @@ async def invite_users(
     return made
 
 
-async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: Person) -> Invitation:
+async def invite_again(
+    ctx: RequestContext, session: AsyncSession, *, username: Person, handed_over: bool = False
+) -> Invitation:
     """
     Replace the link of an account; a password that is there stays good until the person sets another.
 
+    :param handed_over: by the administrator, whether e-mail is set up or not; it works for 24 hours
     :raises Invalid: for a closed account and for an account of a program
     """
     user = await load_manageable(ctx, session, username, "user.edit")
@@ -171,7 +191,41 @@ async def invite_again(ctx: RequestContext, session: AsyncSession, *, username: 
             "“{value}” is closed or belongs to a program, so nobody can be invited to it.",
             value=user.username,
         )
-    return await _invite(ctx, session, user)
+    invitation = await _open_link(session, user, now=ctx.now, life=HANDED_OVER_LIFE if handed_over else LIFE)
+    if handed_over:
+        await record(ctx, session, "user.make_reset_link", user)
+    else:
+        await _tell_invited(ctx, session, [user])
+    return invitation
+
+
+async def request_reset(
+    db: Database, *, limiter: RateLimiter, identifier: str, address: str, now: datetime, least_seconds: float
+) -> None:
+    """
+    Have a link mailed to the person of a user name or e-mail address, if there is one. It takes `least_seconds` in any case.
+
+    :raises TooManyPasswords: after too many requests from one address
+    """
+    ends = stopwatch() + least_seconds
+    await count_attempt(limiter, "reset", network_of(address), RESETS_OF_ADDRESS, minutes=RESET_MINUTES)
+    async with db.reading() as session:
+        user = await account_rows.resettable_user(session, canonical_username(identifier))
+    counted = str(user.public_id) if user is not None else digest(identifier)
+    result = await limiter.take([RateLimitRule("reset_account", counted, RESETS_OF_ACCOUNT, RESET_MINUTES)])
+    if user is not None and result.refused is None:
+        await db.transact(partial(_request_reset, user_id=user.user_id, address=address, now=now))
+    await asyncio.sleep(max(0.0, ends - stopwatch()))
+
+
+async def _request_reset(session: AsyncSession, *, user_id: int, address: str, now: datetime) -> None:
+    user = await repository.lock_user(session, user_id=user_id)
+    if user is None or not user.is_active:
+        return
+    await _open_link(session, user, now=now, life=RESET_LIFE)
+    await record(AuditOrigin(user, now, address), session, "user.request_reset", user)
+    key = str(user.public_id)
+    await events.record_all(session, [events.NewEvent(RESET_REQUESTED, "user", key, {"userPublicId": key}, now)])
 
 
 async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime) -> Invitation | None:
@@ -208,12 +262,14 @@ async def accept_invitation(
     """
     await count_attempt(limiter, "invitation", address, OF_ADDRESS)
     async with db.reading() as session:
-        invited = await read_invitation(session, token, now)
-    passwords.require_strong(password, invited.username)
+        user = await repository.invited_user(session, token_hash=digest(token), now=now)
+        if user is None:
+            raise InvitationEnded
+        await check_new_password(session, user, password)
     password_hash = await passwords.hash_password(password)
 
     await db.transact(partial(_accept, token=token, password_hash=password_hash, now=now, address=address))
-    return invited.username
+    return user.username
 
 
 async def _accept(session: AsyncSession, *, token: str, password_hash: str, now: datetime, address: str) -> None:
@@ -224,21 +280,20 @@ async def _accept(session: AsyncSession, *, token: str, password_hash: str, now:
     await record(AuditOrigin(user, now, address), session, "user.accept_invitation", user)
 
 
-async def _invite(ctx: RequestContext, session: AsyncSession, user: User) -> Invitation:
+async def _open_link(session: AsyncSession, user: User, *, now: datetime, life: timedelta) -> Invitation:
     token = new_secret()
     row = await repository.lock_invitation(session, user_id=user.user_id)
     if row is None:
-        row = UserInvitation(user_id=user.user_id, created_at=ctx.now)
+        row = UserInvitation(user_id=user.user_id, created_at=now)
         session.add(row)
-    for name, value in _opened(token, ctx.now).items():
+    for name, value in _opened(token, now, life).items():
         setattr(row, name, value)
     await session.flush()
-    await _tell_invited(ctx, session, [user])
     return Invitation(user.public_id, user.username, display_name(user), token)
 
 
-def _opened(token: str, now: datetime) -> dict[str, object]:
-    return {"token_hash": digest(token), "expires_at": now + LIFE, "updated_at": now}
+def _opened(token: str, now: datetime, life: timedelta = LIFE) -> dict[str, object]:
+    return {"token_hash": digest(token), "expires_at": now + life, "updated_at": now}
 
 
 async def _tell_invited(ctx: RequestContext, session: AsyncSession, users: Sequence[User]) -> None:

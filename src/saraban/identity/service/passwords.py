@@ -6,18 +6,21 @@ is, is measured: what would wait for more than some three seconds is refused at 
 """
 
 import asyncio
+import gzip
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from saraban.identity.domain.account import NO_PASSWORD, canonical_password, password_weakness
+from saraban.identity.domain.account import NO_PASSWORD
+from saraban.identity.domain.password import canonical_password, password_weakness
 from saraban.kit.admission import slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, Invalid, Text
@@ -26,6 +29,7 @@ from saraban.kit.ids import new_secret
 T = TypeVar("T")
 
 LONGEST_WAIT: Final = 3.0  # seconds
+_COMMON_PASSWORDS: Final = Path(__file__).parent.parent / "data" / "common-passwords.txt.gz"
 _THREADS: Final = 2
 _WEIGHT: Final = 0.2  # of the latest check in the average
 
@@ -68,17 +72,7 @@ async def hash_password(password: str) -> str:
 
 def make_password() -> str:
     """Return a password for a program, which no person types."""
-    return new_secret(24) + "aA1"
-
-
-async def hash_new(password: str, username: str) -> str:
-    """
-    Hash what somebody chose.
-
-    :raises Invalid: when it is too weak
-    """
-    require_strong(password, username)
-    return await hash_password(password)
+    return new_secret(24)
 
 
 async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:
@@ -112,11 +106,16 @@ def _measured(work: Callable[..., T], *arguments: object) -> T:
         _pace.seconds += _WEIGHT * (stopwatch() - began - _pace.seconds)
 
 
-def require_strong(password: str, username: str, *, pointer: str = "/password") -> None:
+def require_strong(password: str, names: Iterable[str], *, pointer: str = "/password") -> None:
     """:raises Invalid: when a new password is too weak"""
-    why = password_weakness(password, username)
+    why = password_weakness(password, names=names, common=_common_passwords())
     if why is not None:
         raise Invalid("The password is too weak.", fields=[FieldProblem(pointer, "weak", why)])
+
+
+@lru_cache(maxsize=1)
+def _common_passwords() -> frozenset[str]:
+    return frozenset(gzip.decompress(_COMMON_PASSWORDS.read_bytes()).decode().splitlines())
 
 
 def _verify(password: str, password_hash: str | None) -> bool:

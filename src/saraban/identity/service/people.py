@@ -31,7 +31,7 @@ from saraban.identity.schemas import (
     UserPage,
     UserSearch,
 )
-from saraban.identity.service import passwords
+from saraban.identity.service import accounts, passwords
 from saraban.identity.service.accounts import UNCHANGED, AccountChange, NewAccount, change_user, load_manageable
 from saraban.identity.service.assignments import (
     RoleGrant,
@@ -41,7 +41,7 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.callers import lock_rights
 from saraban.kit import etags
-from saraban.kit.db import AnyRow
+from saraban.kit.db import AnyRow, Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.pagination import page_of
 
@@ -64,14 +64,15 @@ def new_account(order: UserIn) -> NewAccount:
         order.last_name,
         is_service=order.is_service,
         organization_public_id=order.organization_public_id,
+        must_change_password=order.password is not None,
     )
 
 
-def first_password(order: UserIn) -> tuple[str | None, str | None]:
+async def first_password(db: Database, order: UserIn) -> tuple[str | None, str | None]:
     """
-    Return the password of a new account, None for one that is invited, and the one that was made for a program.
+    Return the hash of the password of a new account, None for one that is invited, and the password that was made for a program.
 
-    :raises Invalid: for a person with neither a password nor an invitation, or with both
+    :raises Invalid: for a weak password, and for a person with neither a password nor an invitation, or with both
     """
     if order.invite and (order.is_service or order.password is not None):
         th, en = (
@@ -79,12 +80,15 @@ def first_password(order: UserIn) -> tuple[str | None, str | None]:
             "Either a password or an invitation; a program is not invited.",
         )
         raise invalid("/invite", "either", th, en)
-    if order.password is None and order.is_service:
-        made = passwords.make_password()
-        return made, made
-    if order.password is None and not order.invite:
+    made = passwords.make_password() if order.is_service and order.password is None else None
+    password = order.password or made
+    if password is None and not order.invite:
         raise required("/password")
-    return order.password, None
+    if password is None:
+        return None, None
+    async with db.reading() as session:
+        await accounts.check_new_password(session, order, password)
+    return await passwords.hash_password(password), made
 
 
 async def list_people(

@@ -1,6 +1,6 @@
 """What an e-mail says: the same words as in the application, as text and as plain HTML, in the reader's language."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -132,7 +132,7 @@ def _html_line(line: MailItem, language: str) -> str:
     return f"<p><strong>{escape(line.title)}</strong><br>{escape(line.message)}{link}</p>\n"
 
 
-INVITATION: Final = "invited"
+INVITATION, PASSWORD_RESET = "invited", "password_reset"
 _INVITED: Final = "[สารบรรณ / Saraban] คำเชิญเข้าใช้งาน / Your invitation"
 _INVITATION: Final = Text(
     "เรียน {name}\nคุณได้รับเชิญให้ใช้ระบบสารบรรณ ชื่อผู้ใช้ของคุณคือ {username} "
@@ -140,21 +140,27 @@ _INVITATION: Final = Text(
     "Dear {name},\nYou are invited to Saraban. Your user name is {username}. Open this link to set your password. It works once, for 7 days from the invitation; after that, ask your administrator for a new one.",
 )
 
+_RESET: Final = Text(
+    "เรียน {name}\nมีผู้ขอตั้งรหัสผ่านใหม่ของบัญชี {username} เปิดลิงก์นี้เพื่อตั้งรหัสผ่าน ใช้ได้ครั้งเดียวภายใน 30 นาที หากคุณไม่ได้ขอ ไม่ต้องทำสิ่งใด",
+    "Dear {name},\nA new password was requested for the account {username}. Open this link to choose it. It works once, for 30 minutes. If you did not ask for it, do nothing: your password stays as it is.",
+)
+# What brings a link to set a password, by its template.
+_RESETTING: Final = "[สารบรรณ / Saraban] ตั้งรหัสผ่านใหม่ / Reset your password"
+LINK_MAILS: Final = {INVITATION: (_INVITED, _INVITATION), PASSWORD_RESET: (_RESETTING, _RESET)}
 
-def invitation_message(*, key: UUID, to: str, name: str, username: str, link: str, at: datetime) -> MailMessage:
-    """
-    Write the mail to somebody who is invited, in both languages: nobody knows yet in which of them that person reads.
 
-    The link stands in it once for each.
-    """
-    values = {"name": name, "username": username}
-    parts = [_INVITATION.say(language, values) for language in ("th", "en")]
+def link_message(
+    template: str, *, key: UUID, to: str, link: str, at: datetime, values: Mapping[str, str]
+) -> MailMessage:
+    """Write the mail that brings a link to set a password, in both languages: an invited person has not chosen one yet."""
+    subject, words_of_both = LINK_MAILS[template]
+    parts = [words_of_both.say(language, values) for language in ("th", "en")]
     shown = escape(link)
     return MailMessage(
         key=key,
         to=to,
         language="th",
-        subject=_INVITED,
+        subject=subject,
         text="\n\n".join(f"{words}\n{link}" for words in parts) + "\n",
         html='<!doctype html>\n<html lang="th"><head><meta charset="utf-8"><title></title></head><body>\n'
         + "".join(

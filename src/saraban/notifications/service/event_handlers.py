@@ -15,6 +15,7 @@ from saraban.kit.ids import derived_id, new_id
 from saraban.kit.json import as_text
 from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import channels_of, kind_of
+from saraban.notifications.domain.mail_message import INVITATION, PASSWORD_RESET
 from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, notices, render_notice
 from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service import mail_queue
@@ -129,7 +130,8 @@ def subscribe(handlers: Handlers, *, subjects: Subjects, mail_settings: MailSett
     """Let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, partial(react_all, subjects=subjects, mail_settings=mail_settings))
-    handlers.add(identity.USER_INVITED, partial(mail_queue.mail_invitation, mail_settings=mail_settings))
+    for name, template in ((identity.USER_INVITED, INVITATION), (identity.RESET_REQUESTED, PASSWORD_RESET)):
+        handlers.add(name, partial(mail_queue.mail_link, mail_settings=mail_settings, template=template))
     handlers.add(mail_queue.GIVEN_UP, mail_queue.retry_dead_mail)
 
 

@@ -30,12 +30,13 @@ from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import after_quiet, send_time
 from saraban.notifications.domain.mail_message import (
     INVITATION,
+    LINK_MAILS,
     Mailer,
     MailItem,
     MailMessage,
     MailRefused,
     compose,
-    invitation_message,
+    link_message,
 )
 from saraban.notifications.domain.notices import Notice, render_notice
 from saraban.notifications.models import MailLine
@@ -105,8 +106,10 @@ async def _invited(session: AsyncSession, event: Event) -> int | None:
     return (await repository.user_keys(session, [public_id])).get(public_id)
 
 
-async def mail_invitation(session: AsyncSession, event: Event, *, mail_settings: MailSettings | None) -> None:
-    """Have an invited person written to at once; the mail makes the link, so that nothing that waits holds one."""
+async def mail_link(
+    session: AsyncSession, event: Event, *, mail_settings: MailSettings | None, template: str = INVITATION
+) -> None:
+    """Write to a person who is to set a password, at once; the mail makes the link, so that nothing that waits holds one."""
     user = await _invited(session, event)
     if mail_settings is None or not mail_settings.home or user is None:
         return
@@ -115,7 +118,7 @@ async def mail_invitation(session: AsyncSession, event: Event, *, mail_settings:
     row = {
         "user_id": user,
         "event_uuid": event.public_id,
-        "template": INVITATION,
+        "template": template,
         "template_values": {},
         "entity_type": None,
         "entity_id": None,
@@ -184,7 +187,8 @@ async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int
     else:
         batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
     # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
-    goes_at = after_quiet(reader.preferences, now, mail_settings.zone)
+    is_link = first.template in LINK_MAILS
+    goes_at = now if is_link else after_quiet(reader.preferences, now, mail_settings.zone)
     goes = reader.is_open and goes_at == now
     for line in lines:
         if not reader.is_open:
@@ -206,21 +210,21 @@ async def _written(
     lines: Sequence[MailLine],
     now: datetime,
 ) -> MailMessage | None:
-    """The mail, or None for an invitation that was taken up or has run out meanwhile."""
-    if lines[0].template != INVITATION:
+    """The mail, or None for a link that was used or has expired meanwhile."""
+    if lines[0].template not in LINK_MAILS:
         return _message(mail_settings, reader, batch, lines)
     invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
     if invited is None:
         for line in lines:
             line.given_up_at, line.last_error = now, "the invitation is no longer open"
         return None
-    return invitation_message(
+    return link_message(
+        lines[0].template,
         key=batch,
         to=reader.email,
-        name=invited.display_name,
-        username=invited.username,
         link=f"{mail_settings.home}{invited.path}",
         at=lines[0].created_at,
+        values={"name": invited.display_name, "username": invited.username},
     )
 
 

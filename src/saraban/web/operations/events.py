@@ -43,6 +43,7 @@ EVENT_NAMES: Final[Mapping[str, Text]] = {
     "notification.created": Text("แจ้งเตือนผู้ใช้", "Notice to a user"),
     "account.changed": Text("สิทธิ์หรือบัญชีของผู้ใช้เปลี่ยน", "Account or roles changed"),
     "user.invited": Text("ส่งคำเชิญผู้ใช้", "User invited"),
+    "user.reset_requested": Text("ผู้ใช้ขอตั้งรหัสผ่านใหม่", "Password reset requested"),
     "review_team.changed": Text("ทีมพิจารณาเปลี่ยน", "Review team changed"),
     "webhook.requested": Text("ส่งข้อความถึงเว็บฮุก", "Message to a webhook"),
     "webhook.switched_off": Text("ปิดเว็บฮุกที่ส่งไม่สำเร็จ", "Failing webhook switched off"),

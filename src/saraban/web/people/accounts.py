@@ -16,7 +16,7 @@ from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import GLOBAL, ORGANIZATION, role_words
 from saraban.identity.domain.period import PeriodState
 from saraban.identity.schemas import HeldRoleOut, RoleGrantIn, UserChangeIn, UserIn, UserOut, UserSearch
-from saraban.identity.service import accounts, assignments, invitations, passwords, people
+from saraban.identity.service import accounts, assignments, invitations, people
 from saraban.identity.service.people import OfferedRoles
 from saraban.kit.errors import DomainError, NotFound, Text, required
 from saraban.kit.http import PageCursor, ReadSession
@@ -184,8 +184,7 @@ async def create(form: CurrentForm) -> Response:
     """The account, and in the same form a first role; what is told once stands on the page that this answers with."""
     try:
         order = form.order(UserIn, _order(form))
-        password, told = people.first_password(order)
-        password_hash = None if password is None else await passwords.hash_new(password, order.username)
+        password_hash, told = await people.first_password(form.db, order)
         person, link = await form.db.transact(partial(_create, form, order, password_hash))
     except DomainError as error:
         return await show_again(form, error, _new)
@@ -239,8 +238,8 @@ async def _grant(form: SentForm, session: AsyncSession, home: UUID | None) -> Ro
     )
 
 
-def _tell(request: Request, path: str | None, password: str | None = None) -> TellOnce:
-    base = invitation_base(request)
+def _tell(request: Request, path: str | None, password: str | None = None, *, handed_over: bool = False) -> TellOnce:
+    base = invitation_base(request, handed_over=handed_over)
     link = "" if path is None or base is None else base + path
     return TellOnce(link, password or "", mailed=path is not None and base is None)
 
@@ -288,8 +287,8 @@ async def act(public_id: PersonId, action: str, form: CurrentForm) -> Response:
     """What is done with one button or one small form."""
     if action in ACTIONS:
         return await submit(form, partial(_act, public_id, action), partial(_show_again, public_id))
-    if action == "invite":
-        return await _invite(public_id, form)
+    if action in {"invite", "reset-link"}:
+        return await _invite(public_id, form, handed_over=action == "reset-link")
     if action == "password":
         return await _password(public_id, form)
     if action == "roles":
@@ -318,16 +317,16 @@ async def _take(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     return f"{HOME}/{public_id}?done=taken#roles"
 
 
-async def _invite(public_id: UUID, form: SentForm) -> Response:
+async def _invite(public_id: UUID, form: SentForm, *, handed_over: bool) -> Response:
+    invite = partial(invitations.invite_again, form.context, username=public_id, handed_over=handed_over)
     try:
-        invited = await form.db.transact(
-            lambda session: invitations.invite_again(form.context, session, username=public_id)
-        )
+        invited = await form.db.transact(invite)
     except DomainError as error:
         return await show_again(form, error, partial(_show_again, public_id))
     async with form.db.reading() as session:
-        told = _tell(form.page.request, invited.path)
-        return await _show(form.page, session, public_id, PersonState(FormState(done="invited"), told))
+        told = _tell(form.page.request, invited.path, handed_over=handed_over)
+        done = "reset-link" if handed_over else "invited"
+        return await _show(form.page, session, public_id, PersonState(FormState(done=done), told))
 
 
 async def _password(public_id: UUID, form: SentForm) -> Response:

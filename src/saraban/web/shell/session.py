@@ -162,6 +162,8 @@ class LogInPage(PageModel):
     problem: Mapping[str, object] | None
     locked_for: int
     shows_demo: bool
+    mails_links: bool
+    is_reset: bool
 
 
 def inside(address: str) -> str:
@@ -222,6 +224,23 @@ async def log_in(
     else:
         response.delete_cookie(PROJECT_COOKIE, path="/")
     return response
+
+
+@router.post("/forgot-password")
+async def forgot_password(
+    request: Request,
+    db: Db,
+    attempts: Attempts,
+    throttle: Throttle,
+    clock: Now,
+    identifier: Annotated[str, Form(max_length=100)] = "",
+) -> Response:
+    """Mail a link, if there is such a person; the answer does not say whether there is."""
+    refuse_cross_site(request)
+    if request.app.state.settings.mails_invitations:
+        origin = {"address": client_address(request), "now": clock.now(), "least_seconds": throttle.rules.least}
+        await identity.request_reset(db, limiter=attempts, identifier=identifier, **origin)
+    return _form(request, next=HOME, is_reset=True)
 
 
 @router.post("/logout")
@@ -297,7 +316,9 @@ async def home(_caller: CurrentCaller) -> Response:
     return RedirectResponse(HOME, status_code=303)
 
 
-def _form(request: Request, *, next: str, username: str = "", error: DomainError | None = None) -> HTMLResponse:
+def _form(
+    request: Request, *, next: str, username: str = "", error: DomainError | None = None, is_reset: bool = False
+) -> HTMLResponse:
     problem = to_problem(error, language=language_of(request), trace_id=trace_id()) if error else None
     settings = request.app.state.settings
     response = render(
@@ -308,6 +329,8 @@ def _form(request: Request, *, next: str, username: str = "", error: DomainError
             problem=problem,
             locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
             shows_demo=settings.env != "production",
+            mails_links=settings.mails_invitations,
+            is_reset=is_reset,
         ),
         status=status_of(error) if error else 200,
     )

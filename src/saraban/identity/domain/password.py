@@ -1,0 +1,91 @@
+"""Decides whether a new password is acceptable, after NIST SP 800-63B: by length and blocklists, without rules of composition."""
+
+import unicodedata
+from collections.abc import Container, Iterable
+from typing import Final
+
+from saraban.kit.errors import Text
+
+SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 128
+_LENGTH: Final = Text("รหัสผ่านต้องมี 12 ถึง 128 ตัวอักษร", "A password has 12 to 128 characters.")
+_COMMON: Final = Text("รหัสผ่านนี้มีผู้ใช้มากและเดาง่าย", "This password is common and easy to guess.")
+_REPEATED: Final = Text("รหัสผ่านนี้ซ้ำคำหรือตัวอักษรเดิม", "This password repeats one word or character.")
+_SEQUENCE: Final = Text("รหัสผ่านนี้เป็นตัวอักษรที่เรียงกัน", "This password is a sequence of letters, digits or keys.")
+_NAMES: Final = Text("รหัสผ่านนี้มีแต่ชื่อคน องค์กร หรือโครงการ", "This password is only a name of you, a company or a project.")
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold()
+
+
+# Alphabets and rows of keys.
+_LINES: Final = _folded(
+    "01234567890 1234567890-= abcdefghijklmnopqrstuvwxyz qwertyuiop[] asdfghjkl;' zxcvbnm,./ ๐๑๒๓๔๕๖๗๘๙๐ กขคฆงจฉชซฌญ "
+    "กขฃคฅฆงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ ๅ/-ภถุึคตขจช ๆไำพะัีรนยบลฃ ฟหกดเ้่าสวง ผปแอิืทมใฝ"
+)
+_SEQUENCES: Final = (_LINES + " " + _LINES[::-1]).split()
+
+
+def password_weakness(password: str, *, names: Iterable[str] = (), common: Container[str] = frozenset()) -> Text | None:
+    """Return why a new password is not acceptable, or None. `common` holds passwords in lower case and form NFKC."""
+    if not SHORTEST_PASSWORD <= len(canonical_password(password)) <= LONGEST_PASSWORD:
+        return _LENGTH
+    text = _folded(password)
+    stem, letters = _without_ends(text), _letters(text)
+    if text in common or stem in common:
+        return _COMMON
+    if len(set(text)) < 5 or any(_repeats(part) for part in (text, stem, letters) if len(part) * 2 >= len(text)):
+        return _REPEATED
+    spellings = sorted(_spellings(("saraban", "สารบรรณ", *names)), key=len, reverse=True)
+    if len(stem) >= 3 and any(stem in spelling for spelling in spellings):
+        spellings.insert(0, stem)
+    unnamed = text
+    for spelling in spellings:
+        unnamed = unnamed.replace(spelling, " ")
+    for rest, why in ((unnamed, _NAMES), (_without_runs(text), _SEQUENCE), (_without_runs(unnamed), _NAMES)):
+        little = len(_letters(rest)) < 4 and len("".join(rest.split())) < SHORTEST_PASSWORD
+        if rest != text and (little or _without_ends(rest) in common):
+            return why
+    return None
+
+
+def canonical_password(password: str) -> str:
+    """Return one spelling for what looks the same, whichever keyboard typed it."""
+    return unicodedata.normalize("NFC", password)
+
+
+def _letters(text: str, categories: str = "LM") -> str:
+    """Return the characters of these categories; vowels and tone marks of Thai are marks (M)."""
+    return "".join(character for character in text if unicodedata.category(character)[0] in categories)
+
+
+def _without_ends(text: str) -> str:
+    """Return a text without the digits, punctuation and blanks at its ends."""
+    return text.strip(_letters(text, "NPSZC"))
+
+
+def _repeats(text: str) -> bool:
+    """Return whether a text is a shorter text again and again; the last time may be cut off."""
+    return any(text.startswith(text[period:]) for period in range(1, len(text) // 2 + 1))
+
+
+def _spellings(names: Iterable[str]) -> set[str]:
+    """Return each name as it is, without what separates its parts, and each part."""
+    spellings: set[str] = set()
+    for name in map(_folded, names):
+        parts = name.translate(dict.fromkeys(map(ord, _letters(name, "PSZC")), " ")).split()
+        spellings.update((name, "".join(parts), *parts))
+    return {spelling for spelling in spellings if len(spelling) >= 3}
+
+
+def _without_runs(text: str) -> str:
+    """Replace 4 or more characters that are the same, or follow one another in a line, by a blank."""
+    kept, start = "", 0
+    while start < len(text):
+        end = start + 1
+        while len(set(text[start : end + 1])) == 1 or any(text[start : end + 1] in line for line in _SEQUENCES):
+            if end == len(text):
+                break
+            end += 1
+        kept, start = (kept + " ", end) if end - start >= 4 else (kept + text[start], start + 1)
+    return kept
