@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.adapters import FolderStorage
 from saraban.attachments.domain import Storage
 from saraban.attachments.service import AccessRules, UploadRules
+from saraban.audit.adapters import send_to_syslog
 from saraban.audit.service import HeadFile, Sealer
 from saraban.config import Settings
 from saraban.documents.circulation import service as circulations
@@ -46,6 +47,7 @@ from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseLocks, RedisLocks
 from saraban.kit.rate_limits import RateLimiter
 from saraban.kit.redis import WorkerNotifier, redis_pool
+from saraban.kit.signatures import Signer
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import MailSettings
@@ -151,7 +153,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         readers=_readers(subjects),
         allocator=allocator,
         rates=rates,
-        sealer=Sealer(db, clock=clock, heads=HeadFile(settings.data_dir / HEADS)),
+        sealer=_sealer(settings, db, clock),
         subjects=subjects,
         transitions=Transitions(db, subjects, idempotency),
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
@@ -173,6 +175,18 @@ def _database(settings: Settings) -> Database:
         pool_timeout=settings.db_pool_timeout,
         read_timeout=settings.db_read_timeout,
     )
+
+
+def _sealer(settings: Settings, db: Database, clock: Clock) -> Sealer:
+    """A server signs with the key of its secret, so that servers that share the secret share the key."""
+    signer = Signer(signing_key(settings), purpose="audit")
+    heads = HeadFile(
+        settings.data_dir / HEADS,
+        own_key=signer.public_key,
+        stated_keys=settings.audit_public_keys.replace(",", " ").lower().split(),
+        send=partial(send_to_syslog, settings.audit_syslog) if settings.audit_syslog else None,
+    )
+    return Sealer(db, clock=clock, heads=heads, signer=signer)
 
 
 @asynccontextmanager

@@ -218,6 +218,17 @@ class Settings(BaseSettings):
         le=100,
         description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7.",
     )
+    audit_public_keys: str = Field(
+        "",
+        pattern=r"^([0-9A-Fa-f]{64}[, ]*)*$",
+        description="Further public keys that may sign the audit trail, with commas between: those of other servers with "
+        "another secret key.",
+    )
+    audit_syslog: str = Field(
+        "",
+        pattern=r"^(\S+:[0-9]{1,5}|/\S+)?$",
+        description="`host:port` (UDP) or a socket such as `/dev/log` that gets the heads of the audit trail too.",
+    )
     public_url: str = Field(
         "", description="Address that people open, for links in e-mail: `https://saraban.example.org`."
     )

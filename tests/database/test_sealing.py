@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -14,21 +17,38 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
 from saraban.audit import service as audit
-from saraban.audit.domain.journals import ACTIONS, JOURNALS, NUMBERS
-from saraban.audit.domain.verification import FindingKind, heads_of
+from saraban.audit.adapters import send_to_syslog
+from saraban.audit.domain.journals import (
+    ACTIONS,
+    JOURNALS,
+    NUMBERS,
+    BlockHeader,
+    BlockKind,
+    rows_digest,
+    with_digest,
+    with_signature,
+)
+from saraban.audit.domain.verification import FindingKind, Trust, heads_of
 from saraban.audit.models import AuditBlock, AuditLog
 from saraban.audit.service import HeadFile, Sealer, verification
 from saraban.identity.service import system_caller
 from saraban.kit.clock import FixedClock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
+from saraban.kit.signatures import Signer, is_signed_by
 from saraban.numbering.series.models import NumberAudit
 from tests.conftest import settings_in
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
+SIGNER = Signer("s" * 32, purpose="audit")
+
 ZONE = settings_in(Path()).zone
 
 pytestmark = pytest.mark.servers
+
+
+def trust() -> Trust:
+    return Trust(SystemClock(ZONE).now(), frozenset({SIGNER.public_key}))
 
 
 @pytest_asyncio.fixture
@@ -49,7 +69,11 @@ def heads(tmp_path: Path) -> HeadFile:
 
 @pytest.fixture
 def sealer(trail: Database, heads: HeadFile) -> Sealer:
-    return Sealer(trail, clock=FixedClock(NOW, ZONE), heads=heads, block_rows=3)
+    return sealer_at(NOW, trail, heads)
+
+
+def sealer_at(moment: datetime, db: Database, heads: HeadFile) -> Sealer:
+    return Sealer(db, clock=FixedClock(moment, ZONE), heads=heads, signer=SIGNER, block_rows=3)
 
 
 def deed(place: int, at: datetime = NOW) -> AuditLog:
@@ -102,7 +126,7 @@ async def keys(db: Database, table: str) -> list[tuple[int, str]]:
 
 
 async def verified(db: Database, heads: HeadFile) -> list[tuple[FindingKind, str, int | None, str | None]]:
-    report = await audit.verify(db, heads=heads)
+    report = await audit.verify(db, heads=heads, trust=trust())
     return [(one.what, one.journal, one.block, one.public_id) for one in report.findings]
 
 
@@ -115,7 +139,7 @@ def found_in(
     lines: list[bytes], heads: HeadFile | None = None
 ) -> list[tuple[FindingKind, str, int | None, str | None]]:
     known = (lambda journal: heads_of(journal, heads.lines())) if heads else None
-    report = verification.verify_file(lines, heads=known)
+    report = verification.verify_file(lines, trust=trust(), heads=known)
     return [(one.what, one.journal, one.block, one.public_id) for one in report.findings]
 
 
@@ -141,8 +165,8 @@ class TestSeal:
         await sealed(sealer)
         await fill(trail, 1, at=NOW + timedelta(minutes=5))
 
-        report = await audit.verify(trail, heads=heads)
-        offline = verification.verify_file(await exported(trail))
+        report = await audit.verify(trail, heads=heads, trust=trust())
+        offline = verification.verify_file(await exported(trail), trust=trust())
 
         for standing in (*report.standings, *offline.standings):
             assert (standing.rows, standing.unsealed, standing.unsealed_from) == (2, 1, NOW + timedelta(minutes=5))
@@ -152,7 +176,9 @@ class TestSeal:
     ) -> None:
         await fill(trail, 20)
         sealers = [
-            Sealer(trail, clock=SystemClock(ZONE), heads=HeadFile(tmp_path / f"{place}.log"), block_rows=2)
+            Sealer(
+                trail, clock=SystemClock(ZONE), heads=HeadFile(tmp_path / f"{place}.log"), signer=SIGNER, block_rows=2
+            )
             for place in range(4)
         ]
 
@@ -207,7 +233,7 @@ class TestSeal:
 class TestOutOfOrder:
     async def test_waits_for_a_lower_key_that_is_still_open(self, mariadb: Database, heads: HeadFile) -> None:
         """The row of the open transaction got its key first and is committed last."""
-        sealer = Sealer(mariadb, clock=SystemClock(ZONE), heads=heads)
+        sealer = Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER)
         await mariadb.transact(lambda session: _add(session, deed(0)))
         async with AsyncSession(mariadb.engine) as slow:
             await _add(slow, deed(1))
@@ -217,18 +243,18 @@ class TestOutOfOrder:
             assert marks["deeds"] == max(key for key, _ in await keys(mariadb, "audit_logs"))
 
             assert await sealer.seal(marks) == 1
-            early = await audit.verify(mariadb, heads=heads)
+            early = await audit.verify(mariadb, heads=heads, trust=trust())
             assert await sealer.seal(marks) == 0
             await slow.commit()
 
         assert await sealer.seal(marks) == 1
-        late = await audit.verify(mariadb, heads=heads)
+        late = await audit.verify(mariadb, heads=heads, trust=trust())
         assert [standing.rows for standing in early.standings] == [0, 1]
         assert [standing.rows for standing in late.standings] == [0, 4]
         assert (early.findings, late.findings) == ([], [])
 
     async def test_passes_over_a_key_that_was_rolled_back(self, mariadb: Database, heads: HeadFile) -> None:
-        sealer = Sealer(mariadb, clock=SystemClock(ZONE), heads=heads)
+        sealer = Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER)
         async with AsyncSession(mariadb.engine) as slow:
             await _add(slow, deed(1))
             await mariadb.transact(lambda session: _add(session, deed(2)))
@@ -241,7 +267,7 @@ class TestOutOfOrder:
 
     async def test_holds_while_many_write_and_two_seal(self, mariadb: Database, heads: HeadFile) -> None:
         """Transactions shorter and longer than the margin, some rolled back, against sealers that never rest."""
-        sealers = [Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, block_rows=7) for _ in range(2)]
+        sealers = [Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER, block_rows=7) for _ in range(2)]
         done = asyncio.Event()
 
         async def writer(place: int) -> None:
@@ -261,7 +287,7 @@ class TestOutOfOrder:
         await asyncio.gather(*keepers)
         await sealers[0].seal_now(settle=0)
 
-        report = await audit.verify(mariadb, heads=heads)
+        report = await audit.verify(mariadb, heads=heads, trust=trust())
         assert report.findings == []
         assert report.standings[1].unsealed == 0
         assert report.standings[1].rows == len(await keys(mariadb, "audit_logs")) > 50
@@ -407,16 +433,16 @@ class TestExport:
     async def test_another_file_is_no_export(self) -> None:
         for lines in ([], [b"{}\n"], [b"\xff\x00"], [b'{"type":"export","form":"other"}\n']):
             with pytest.raises(verification.NotAnExport):
-                verification.verify_file(lines)
+                verification.verify_file(lines, trust=trust())
 
 
 class TestPurge:
     LONG_AGO = NOW.replace(year=2018)
 
     @pytest_asyncio.fixture
-    async def aged(self, trail: Database, sealer: Sealer) -> Database:
+    async def aged(self, trail: Database, sealer: Sealer, heads: HeadFile) -> Database:
         await fill(trail, 7, at=self.LONG_AGO)
-        await sealed(sealer)
+        await sealed(sealer_at(self.LONG_AGO, trail, heads))
         await fill(trail, 4)
         await sealed(sealer)
         return trail
@@ -424,7 +450,8 @@ class TestPurge:
     async def purge(self, db: Database, *, years: int = 7, dry_run: bool = False) -> list[audit.Purged]:
         async with db.reading() as session:
             caller = await system_caller(session)
-        return await audit.purge(db, clock=FixedClock(NOW, ZONE), caller=caller, years=years, dry_run=dry_run)
+        sealer = sealer_at(NOW, db, HeadFile(Path("unused")))
+        return await audit.purge(sealer, caller=caller, years=years, dry_run=dry_run)
 
     async def test_takes_whole_old_blocks_and_leaves_their_headers(
         self, aged: Database, sealer: Sealer, heads: HeadFile
@@ -440,8 +467,10 @@ class TestPurge:
             ("deeds", 1, 3, 7),
         ]
         assert len(await keys(aged, "document_number_audit")) == 4
-        report = await audit.verify(aged, heads=heads)
-        offline = verification.verify_file(await exported(aged), heads=lambda name: heads_of(name, heads.lines()))
+        report = await audit.verify(aged, heads=heads, trust=trust())
+        offline = verification.verify_file(
+            await exported(aged), trust=trust(), heads=lambda name: heads_of(name, heads.lines())
+        )
         assert (report.findings, offline.findings) == ([], [])
         assert [one.purged_blocks for one in (*report.standings, *offline.standings)] == [3, 3, 3, 3]
         async with aged.reading() as session:
@@ -454,9 +483,17 @@ class TestPurge:
         with pytest.raises(ValueError, match="at least 7"):
             await self.purge(aged, years=6)
 
-    async def test_leaves_the_newest_block_whatever_its_age(self, trail: Database, sealer: Sealer) -> None:
-        await fill(trail, 4, at=self.LONG_AGO)
+    async def test_leaves_rows_that_say_they_are_old_and_were_sealed_lately(
+        self, trail: Database, sealer: Sealer
+    ) -> None:
+        await fill(trail, 7, at=self.LONG_AGO)
         await sealed(sealer)
+
+        assert await self.purge(trail) == []
+
+    async def test_leaves_the_newest_block_whatever_its_age(self, trail: Database, heads: HeadFile) -> None:
+        await fill(trail, 4, at=self.LONG_AGO)
+        await sealed(sealer_at(self.LONG_AGO, trail, heads))
 
         assert [(one.first, one.last) for one in await self.purge(trail)] == [(1, 1), (1, 1)]
         assert len(await keys(trail, "document_number_audit")) == 1
@@ -482,6 +519,134 @@ class TestPurge:
         )
 
         assert (await verified(aged, heads))[0][:3] == (FindingKind.INSERTED, "deeds", 1)
+
+
+class TestForgery:
+    """Somebody who can write the database computes digests as the page says, and has no key."""
+
+    @pytest_asyncio.fixture(autouse=True)
+    async def whole(self, trail: Database, heads: HeadFile) -> None:
+        """Block 1 has the 31 rows of today; a block follows."""
+        sealer = Sealer(trail, clock=FixedClock(NOW, ZONE), heads=heads, signer=SIGNER, block_rows=31)
+        for count in (31, 1):
+            await fill(trail, count)
+            await sealed(sealer)
+
+    async def forge(self, db: Database, *, sealed_at: datetime, at: datetime = NOW, key: Signer | None = None) -> None:
+        """Delete the 31 rows, and add a `PURGE` block that covers them."""
+        async with db.reading() as session:
+            first, newest = await repository.blocks(session, "deeds", above=0, limit=100)
+        await run(db, f"DELETE FROM audit_logs WHERE audit_id <= {first.last_id}")
+        await run(db, "UPDATE audit_blocks SET row_list = NULL WHERE journal = 'deeds' AND number = 1")
+        header = BlockHeader(
+            "deeds",
+            3,
+            BlockKind.PURGE,
+            31,
+            rows_digest([]),
+            newest.head,
+            at,
+            at,
+            sealed_at,
+            purged_first=1,
+            purged_last=1,
+        )
+        header = with_signature(header, key) if key else with_digest(header)
+        await db.transact(lambda session: repository.add_block(session, header, last_id=newest.last_id, marks=None))
+
+    async def kinds(self, db: Database, heads: HeadFile) -> set[FindingKind]:
+        online, offline = await verified(db, heads), found_in(await exported(db))
+        assert {found[0] for found in online} == {found[0] for found in offline}
+        return {kind for kind, journal, *_ in online if journal == "deeds"}
+
+    async def test_of_a_purge_dated_2040_is_found(self, trail: Database, heads: HeadFile) -> None:
+        await self.forge(trail, sealed_at=datetime(2040, 1, 1, tzinfo=UTC))
+
+        assert await self.kinds(trail, heads) == {
+            FindingKind.ROWS_GONE,
+            FindingKind.SEALED_IN_FUTURE,
+            FindingKind.PURGED_EARLY,
+            FindingKind.UNSIGNED,
+        }
+
+    async def test_of_a_purge_of_rows_that_are_too_young_is_found(self, trail: Database, heads: HeadFile) -> None:
+        await self.forge(trail, sealed_at=NOW, at=NOW.replace(year=2010))
+
+        assert await self.kinds(trail, heads) == {
+            FindingKind.ROWS_GONE,
+            FindingKind.PURGED_EARLY,
+            FindingKind.UNSIGNED,
+        }
+
+    async def test_with_a_key_of_their_own_is_found(self, trail: Database, sealer: Sealer, heads: HeadFile) -> None:
+        await self.forge(trail, sealed_at=NOW, key=Signer("t" * 32, purpose="audit"))
+        await sealer.seal({})  # the forged head comes to the head file, which makes its key no known one
+
+        assert FindingKind.UNKNOWN_KEY in await self.kinds(trail, heads)
+
+    async def test_of_a_whole_journal_without_signatures_is_found(self, trail: Database, heads: HeadFile) -> None:
+        await run(trail, "UPDATE audit_blocks SET signature = NULL, public_key = NULL")
+
+        assert {found[0] for found in await verified(trail, heads)} == {FindingKind.UNSIGNED}
+        stated = replace(trust(), expects_signatures=True)
+        report = verification.verify_file(await exported(trail), trust=stated)
+        assert {finding.what for finding in report.findings} == {FindingKind.NO_SIGNATURES}
+
+
+async def test_blocks_from_before_signatures_still_verify(trail: Database, sealer: Sealer, heads: HeadFile) -> None:
+    await fill(trail, 4)
+    await sealed(sealer)
+    await run(trail, "UPDATE audit_blocks SET signature = NULL, public_key = NULL")
+    heads.path.write_text("".join(" ".join(line.split()[:4]) + "\n" for line in heads.lines()))
+    await fill(trail, 4)
+    await sealed(sealer)
+    earlier = [line.replace(b'"signature":null,"publicKey":null,', b"") for line in await exported(trail)]
+
+    assert (await verified(trail, heads), found_in(await exported(trail), heads), found_in(earlier)) == ([], [], [])
+    report = await audit.verify(trail, heads=heads, trust=trust())
+    assert [(one.blocks, one.signed_blocks) for one in report.standings] == [(4, 2), (4, 2)]
+
+
+async def test_a_clock_that_goes_back_does_not_take_seal_times_back(
+    trail: Database, sealer: Sealer, heads: HeadFile
+) -> None:
+    await fill(trail, 1)
+    await sealed(sealer)
+    await fill(trail, 1)
+    await sealed(sealer_at(NOW - timedelta(hours=1), trail, heads))
+
+    async with trail.reading() as session:
+        blocks = await repository.blocks(session, "deeds", above=0, limit=9)
+    assert [block.sealed_at for block in blocks] == [NOW, NOW]
+    assert await verified(trail, heads) == []
+
+
+class TestHeadFile:
+    async def test_states_the_own_key_and_sends_every_line_to_syslog(self, trail: Database, tmp_path: Path) -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+            server.bind(("127.0.0.1", 0))
+            server.settimeout(10)
+            target = f"127.0.0.1:{server.getsockname()[1]}"
+            heads = HeadFile(tmp_path / "own.log", own_key=SIGNER.public_key, send=partial(send_to_syslog, target))
+            await fill(trail, 1)
+            await sealed(sealer_at(NOW, trail, heads))
+            packets = [await asyncio.to_thread(server.recv, 2000) for _ in range(3)]
+
+        key_line, *lines = heads.path.read_text().splitlines()
+        assert key_line.split()[1:] == ["key", SIGNER.public_key]
+        assert HeadFile(heads.path).trusted_keys == {SIGNER.public_key}
+        for line in lines:
+            _, _, _, head, signature, public_key = line.split()
+            assert is_signed_by(public_key, signature, head)
+        sent = sorted(packet.decode().rstrip("\0") for packet in packets)
+        assert sent == sorted(f"<38>saraban-audit: {line}" for line in (key_line, *lines))
+
+    async def test_is_written_though_syslog_does_not_answer(self, trail: Database, tmp_path: Path) -> None:
+        heads = HeadFile(tmp_path / "own.log", send=partial(send_to_syslog, str(tmp_path / "none")))
+        await fill(trail, 1)
+        await sealed(sealer_at(NOW, trail, heads))
+
+        assert len(list(heads.lines())) == 2
 
 
 class TestGuards:
@@ -519,8 +684,8 @@ async def test_the_patrol_goes_round(trail: Database, sealer: Sealer) -> None:
     key, public_id = (await keys(trail, "audit_logs"))[6]
     await run(trail, f"UPDATE audit_logs SET action = 'other' WHERE audit_id = {key}")
 
-    first, place = await audit.verify_next_blocks(trail, journal=ACTIONS, above=0, blocks=2)
-    second, end = await audit.verify_next_blocks(trail, journal=ACTIONS, above=place, blocks=2)
+    first, place = await audit.verify_next_blocks(trail, journal=ACTIONS, above=0, blocks=2, trust=trust())
+    second, end = await audit.verify_next_blocks(trail, journal=ACTIONS, above=place, blocks=2, trust=trust())
 
     assert (first, place, end) == ([], 2, 0)
     assert [finding.public_id for finding in second] == [public_id]

@@ -9,7 +9,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.orm import Mapped, ORMExecuteState, Session, declared_attr, mapped_column
 
-from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
 from saraban.kit.json import Json
 
 _NEWEST = ("created_at", "uuid")
@@ -94,6 +94,7 @@ class AuditBlock(HasPublicId, Base):
     `head` is the SHA-256 over the header, `previous_head` among it; all digests in lower-case hex. A block's rows are
     those after the last key of the block before, up to `last_id`. `row_list` has public id and digest of each row, which
     is how a changed row gets its name; it goes when the rows go. A `PURGE` block has no rows: it says whose went.
+    `signature` is that of `head` by `public_key`; blocks from before revision 0076 have neither.
     """
 
     __tablename__ = "audit_blocks"
@@ -117,6 +118,8 @@ class AuditBlock(HasPublicId, Base):
     sealed_at: Mapped[datetime]
     purged_first: Mapped[int | None]
     purged_last: Mapped[int | None]
+    signature: Mapped[str | None] = mapped_column(Code(128))
+    public_key: Mapped[str | None] = mapped_column(Code(64))
     row_list: Mapped[bytes | None] = mapped_column(
         sa.LargeBinary().with_variant(mysql.MEDIUMBLOB(), "mysql", "mariadb"), deferred=True
     )

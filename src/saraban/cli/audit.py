@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import typer
 
@@ -31,6 +32,7 @@ from saraban.cli.run import reading
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
+    from saraban.audit.domain.verification import Trust
     from saraban.audit.service import AuditRecord, Finding, Purged, VerificationReport
     from saraban.audit.service.verification import JournalStatus
     from saraban.bootstrap import System
@@ -40,6 +42,10 @@ if TYPE_CHECKING:
 
 TAMPERED = 1
 _ROWS = ("แถว", "rows")
+Keys = Annotated[
+    list[str] | None,
+    typer.Option("--key", help="A public key that may sign, as its server's head file states it; repeatable."),
+]
 Heads = Annotated[
     Path | None,
     typer.Option(help="A head file to compare with, such as a copy kept elsewhere. Default: the data folder's."),
@@ -156,6 +162,7 @@ def verify(
         Path | None, typer.Option(help="Check this export (.jsonl or .jsonl.gz) instead of the database.")
     ] = None,
     heads: Heads = None,
+    key: Keys = None,
 ) -> None:
     """Check every sealed row: exit code 0 when nothing was changed, 1 when something was, 2 when it cannot tell.
 
@@ -166,38 +173,56 @@ def verify(
         saraban audit verify
         saraban audit verify --file export.jsonl.gz
         saraban audit verify --file export.jsonl --heads heads-of-last-month.log
+        saraban audit verify --file export.jsonl --key 5d1c…
     """
     from saraban.audit.domain.verification import FindingKind
 
     if heads is not None and not heads.is_file():
         raise stop(f"ไม่มีไฟล์ {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
     with verification_failure():
-        report = _verify_file(file, heads) if file is not None else _verify_database(heads)
+        keys = frozenset(text.lower() for text in key or ())
+        report = _verify_file(file, heads, keys) if file is not None else _verify_database(heads, keys)
     for standing in report.standings:
         typer.echo(_sealed_line(standing))
     for finding in report.findings:
         sys.stderr.write(f"saraban: {_finding_line(finding)}\n")
-    if any(finding.what != FindingKind.NO_HEADS for finding in report.findings):
+    for unproven in sorted(report.unproven_keys):
+        tell(
+            f"ตรวจลายเซ็นด้วยกุญแจที่ข้อมูลนี้ระบุเอง ({unproven}) ซึ่งไม่พิสูจน์ว่าใครเป็นผู้ลงนาม ระบุ --key หรือ --heads",
+            f"Signatures were checked with the key that this data itself states ({unproven}), which does not prove who "
+            "signed: state --key or --heads.",
+        )
+    if any(finding.what not in {FindingKind.NO_HEADS, FindingKind.NO_SIGNATURES} for finding in report.findings):
         raise typer.Exit(TAMPERED)
     if report.findings:
         raise typer.Exit(CANNOT_TELL)
     tell("ไม่พบการแก้ไข", "Nothing was changed.")
 
 
-def _verify_database(heads: Path | None) -> "VerificationReport":
+def _verify_database(heads: Path | None, keys: frozenset[str]) -> "VerificationReport":
     from saraban.bootstrap import HEADS
 
     async def work(system: "System") -> "VerificationReport":
         from saraban.audit import service as audit
 
         head_file = audit.HeadFile(heads or system.settings.data_dir / HEADS)
+        trust = _trust(keys, system.sealer.heads.trusted_keys | head_file.trusted_keys)
         with progress_bar(*_ROWS) as advance:
-            return await audit.verify(system.db, heads=head_file, progress=lambda _journal, rows: advance(advance=rows))
+            return await audit.verify(
+                system.db, heads=head_file, trust=trust, progress=lambda _journal, rows: advance(advance=rows)
+            )
 
     return with_system(work)
 
 
-def _verify_file(file: Path, heads: Path | None) -> "VerificationReport":
+def _trust(stated: frozenset[str], others: frozenset[str]) -> "Trust":
+    from saraban.audit.domain.verification import Trust
+    from saraban.kit.clock import SystemClock
+
+    return Trust(SystemClock(ZoneInfo("UTC")).now(), stated | others, expects_signatures=bool(stated))
+
+
+def _verify_file(file: Path, heads: Path | None, keys: frozenset[str]) -> "VerificationReport":
     from saraban.audit import service as audit
     from saraban.audit.domain.verification import heads_of
     from saraban.audit.service.verification import NotAnExport
@@ -206,7 +231,10 @@ def _verify_file(file: Path, heads: Path | None) -> "VerificationReport":
     try:
         with _opened(file) as lines, progress_bar(*_ROWS) as advance:
             known = (lambda journal: heads_of(journal, head_file.lines())) if head_file else None
-            return audit.verify_file(lines, heads=known, progress=lambda _journal, rows: advance(advance=rows))
+            trust = _trust(keys, head_file.trusted_keys if head_file else frozenset())
+            return audit.verify_file(
+                lines, trust=trust, heads=known, progress=lambda _journal, rows: advance(advance=rows)
+            )
     except (OSError, EOFError, NotAnExport) as error:
         raise stop(f"อ่าน {file} ไม่ได้: {error}", f"{file} cannot be read: {error}", code=CANNOT_TELL) from error
 
@@ -260,7 +288,7 @@ def purge(
         async with system.db.reading() as session:
             caller = await system_caller(session)
         years = system.settings.audit_retention_years
-        done = await audit.purge(system.db, clock=system.clock, caller=caller, years=years, dry_run=not yes)
+        done = await audit.purge(system.sealer, caller=caller, years=years, dry_run=not yes)
         if yes and done:
             await system.sealer.seal({})
         return done
@@ -314,6 +342,7 @@ def _sealed_line(standing: "JournalStatus") -> str:
         f"{standing.journal}: {standing.blocks} บล็อก {standing.rows} แถว",
         f"{standing.journal}: {standing.blocks} blocks, {standing.rows} rows",
     )
+    told += say(f" ลงนาม {standing.signed_blocks} บล็อก", f" ({standing.signed_blocks} blocks signed)")
     if standing.purged_blocks:
         told += say(
             f" (ลบโดยชอบตามอายุแล้ว {standing.purged_blocks} บล็อก)",
@@ -339,6 +368,12 @@ _WORDS = {
     "tail_cut": ("บล็อกท้ายถูกตัดออก", "the blocks from here on were cut off"),
     "other_head": ("หัวบล็อกไม่ตรงกับไฟล์หัวบล็อก", "the block is not the one of the head file"),
     "purged_early": ("ลบแถวที่อายุไม่ถึงกำหนด", "rows were deleted that are too young"),
+    "sealed_in_future": ("เวลาปิดผนึกอยู่ในอนาคต", "the block was sealed in the future"),
+    "sealed_backwards": ("เวลาปิดผนึกย้อนหลัง", "the block was sealed before the block in front of it"),
+    "unsigned": ("บล็อกไม่มีลายเซ็น", "the block has no signature, though an earlier one has"),
+    "wrong_signature": ("ลายเซ็นของบล็อกไม่ถูกต้อง", "the signature is not that of the block"),
+    "unknown_key": ("บล็อกลงนามด้วยกุญแจที่ไม่รู้จัก", "the block was signed with an unknown key"),
+    "no_signatures": ("ไม่มีบล็อกใดมีลายเซ็นของกุญแจที่ระบุ", "no block has a signature of a stated key"),
     "no_heads": ("ไม่มีไฟล์หัวบล็อก", "there is no head file, so a cut tail would not show"),
     "file_cut": ("ไฟล์ไม่ครบ", "the file ends early"),
     "file_fault": ("ไฟล์มีบรรทัดที่อ่านไม่ได้", "the file has a line that cannot be read"),

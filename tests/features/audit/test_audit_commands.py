@@ -14,8 +14,9 @@ import pytest
 from prometheus_client import REGISTRY
 from pydantic import ValidationError
 
-from saraban.bootstrap import System
+from saraban.bootstrap import System, closing, wire
 from saraban.config import Settings
+from saraban.kit.clock import FixedClock
 from saraban.worker.timers import seal_timers
 from tests.terminal import Command, commands_of
 
@@ -50,7 +51,8 @@ class TestCommands:
         assert command("verify")[1].count("not sealed yet, from") >= 1
         code, out, _ = command("seal")
         assert (code, "blocks sealed" in out) == (0, True)
-        assert (settings.data_dir / "audit-heads.log").read_text().count("\n") == int(out.split()[0])
+        key_line, *heads = (settings.data_dir / "audit-heads.log").read_text().splitlines()
+        assert (key_line.split()[1], len(heads)) == ("key", int(out.split()[0]))
 
         code, out, err = command("verify")
 
@@ -76,6 +78,22 @@ class TestCommands:
         assert err.startswith("saraban: deeds block ")
         assert "00000000-0000-0000-0000-000000000002 (2018-03-02T00:00:00.000000Z)" in err
 
+    def test_a_key_that_only_the_export_states_is_said(
+        self, command: Command, rows: sqlite3.Connection, tmp_path: Path, settings: Settings
+    ) -> None:
+        command("seal")
+        file, heads = tmp_path / "out.jsonl", settings.data_dir / "audit-heads.log"
+        command("export", file)
+        own = heads.read_text().splitlines()[0].split()[2]
+
+        alone = command("verify", "--file", file)
+        proved = [command("verify", "--file", file, *more) for more in (("--key", own), ("--heads", heads))]
+        foreign = command("verify", "--file", file, "--key", "5d" * 32)
+
+        assert (alone[0], f"the key that this data itself states ({own})" in alone[1]) == (0, True)
+        assert [(code, "itself states" in out) for code, out, _ in proved] == [(0, False), (0, False)]
+        assert (foreign[0], "signed with an unknown key" in foreign[2]) == (1, True)
+
     def test_a_changed_row_is_named(self, command: Command, rows: sqlite3.Connection) -> None:
         command("seal")
         rows.execute(f"UPDATE audit_logs SET action = 'x' WHERE uuid = '{1:032x}'")
@@ -98,8 +116,10 @@ class TestCommands:
         rows.execute("ALTER TABLE audit_blocks RENAME TO elsewhere")
         assert command("verify")[0] == 2
 
-    def test_purge_shows_first_and_deletes_when_told(self, command: Command, rows: sqlite3.Connection) -> None:
-        command("seal")
+    def test_purge_shows_first_and_deletes_when_told(
+        self, command: Command, rows: sqlite3.Connection, settings: Settings
+    ) -> None:
+        asyncio.run(_seal_in_2018(settings))
         rows.execute(
             "INSERT INTO audit_logs (uuid, action, severity, details_json, created_at)"
             f" VALUES ('{3:032x}', 'rfa.young', 'INFO', '{{}}', '2026-11-01 00:00:00')"
@@ -134,6 +154,11 @@ class TestCommands:
         (tmp_path / "out.jsonl").write_text(text.replace("rfa.step1", "rfa.step9"), "utf-8")
         assert checked().returncode != 0
         assert "00000000-0000-0000-0000-000000000001" in checked().stdout
+
+
+async def _seal_in_2018(settings: Settings) -> None:
+    async with closing(wire(settings, clock=FixedClock(datetime(2018, 3, 5, tzinfo=UTC), settings.zone))) as system:
+        await system.sealer.seal_now()
 
 
 def test_less_than_seven_years_is_no_setting(tmp_path: Path) -> None:

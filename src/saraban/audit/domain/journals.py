@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 from saraban.kit.json import Json
+from saraban.kit.signatures import Signer
 
 FieldKind = Literal["plain", "uuid", "moment", "user", "project"]
 
@@ -156,6 +157,7 @@ class BlockHeader:
 
     :param row_count: rows of the block, or rows that were deleted
     :param first_at: of those rows, as `last_at`
+    :param signature: of the head, by `public_key`; None for blocks from before heads were signed
     """
 
     journal: str
@@ -170,11 +172,19 @@ class BlockHeader:
     purged_first: int | None = None
     purged_last: int | None = None
     head: str = ""
+    signature: str | None = None
+    public_key: str | None = None
 
 
 def with_digest(header: BlockHeader) -> BlockHeader:
     """Return the header with its head."""
     return replace(header, head=head_digest(header))
+
+
+def with_signature(header: BlockHeader, signer: Signer) -> BlockHeader:
+    """Return the header with its head and the signature of it."""
+    head = head_digest(header)
+    return replace(header, head=head, signature=signer.sign(head), public_key=signer.public_key)
 
 
 def head_digest(header: BlockHeader) -> str:
@@ -212,6 +222,8 @@ def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[s
         "purgedFirst": header.purged_first,
         "purgedLast": header.purged_last,
         "head": header.head,
+        "signature": header.signature,
+        "publicKey": header.public_key,
         "rows": None if listed is None else [[mark.public_id, mark.digest] for mark in listed],
     }
 
@@ -235,6 +247,8 @@ def from_export(line: dict[str, Any]) -> tuple[BlockHeader, list[RowDigest] | No
         purged_first=line["purgedFirst"],
         purged_last=line["purgedLast"],
         head=str(line["head"]),
+        signature=line.get("signature"),
+        public_key=line.get("publicKey"),
     )
     listed = line["rows"]
     return header, None if listed is None else [RowDigest(str(one[0]), str(one[1])) for one in listed]

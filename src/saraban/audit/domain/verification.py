@@ -4,9 +4,10 @@ Is a journal what was sealed? Fed block by block, from the database or from an e
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import zip_longest
+from typing import NamedTuple
 
 from saraban.audit.domain.journals import (
     MINIMUM_YEARS,
@@ -19,8 +20,13 @@ from saraban.audit.domain.journals import (
     utc_text,
     years_before,
 )
+from saraban.kit.signatures import is_signed_by
 
 MOST_FINDINGS = 20
+KEY_LINE = "key"
+CLOCK_TOLERANCE = timedelta(minutes=5)  # between two machines, and of blocks from before seal times were monotonic
+
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
 class FindingKind(StrEnum):
@@ -36,6 +42,12 @@ class FindingKind(StrEnum):
     TAIL_CUT = "tail_cut"
     OTHER_HEAD = "other_head"
     PURGED_EARLY = "purged_early"
+    SEALED_IN_FUTURE = "sealed_in_future"
+    SEALED_BACKWARDS = "sealed_backwards"
+    UNSIGNED = "unsigned"  # behind a block that is signed
+    WRONG_SIGNATURE = "wrong_signature"
+    UNKNOWN_KEY = "unknown_key"
+    NO_SIGNATURES = "no_signatures"
     NO_HEADS = "no_heads"
     FILE_CUT = "file_cut"
     FILE_FAULT = "file_fault"
@@ -57,25 +69,52 @@ class Finding:
     at: str | None = None
 
 
+class HeadLine(NamedTuple):
+    """The head of one block in a head file."""
+
+    number: int
+    head: str
+    is_signed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """
+    What a verification believes besides the blocks.
+
+    :param now: no block can be sealed later
+    :param keys: public keys that may sign; without any, a signature is compared with the key that its block states
+    :param expects_signatures: a journal without any signed block is a finding
+    """
+
+    now: datetime
+    keys: frozenset[str] = frozenset()
+    expects_signatures: bool = False
+
+
 @dataclass
 class JournalVerification:
     """
     One journal, whose blocks are handed in by ascending number.
 
-    :param heads: (number, head) as the head file tells them, or None when there is none to compare with
+    :param heads: lines of the head file, or None when there is none to compare with
     """
 
     journal: str
-    heads: Iterator[tuple[int, str]] | None = None
+    trust: Trust
+    heads: Iterator[HeadLine] | None = None
     findings: list[Finding] = field(default_factory=list)
     blocks: int = 0
     rows: int = 0
     purged: int = 0
     number: int = 0
     head: str = START
-    last_at: datetime | None = None
-    _gone: list[tuple[int, datetime]] = field(default_factory=list)
-    _next_head: tuple[int, str] | None = None
+    sealed_at: datetime = _BEFORE_ALL
+    signed: int = 0
+    unproven_keys: set[str] = field(default_factory=set)
+    _must_be_signed: bool = False
+    _gone: list[tuple[int, datetime]] = field(default_factory=list)  # with the time after which no row was added
+    _next_head: HeadLine | None = None
 
     def block(self, header: BlockHeader, *, listed: Sequence[RowDigest] | None, rows: Sequence[RowDigest]) -> None:
         """
@@ -94,10 +133,15 @@ class JournalVerification:
         elif listed is not None:
             self._compare(header, listed, rows)
         elif rows_digest(rows) != header.rows_digest:
-            self._gone.append((header.number, header.last_at))
+            self._gone.append((header.number, max(header.last_at, header.sealed_at)))
             self._strangers(header, rows)
         self.rows += len(rows)
-        self.last_at = header.last_at
+
+    def continue_after(self, header: BlockHeader) -> None:
+        """Go on behind a block."""
+        self.number, self.head = header.number, header.head
+        self.sealed_at = max(self.sealed_at, header.sealed_at)
+        self._must_be_signed = self._must_be_signed or header.signature is not None
 
     def finish(self) -> None:
         """Add the findings that only the end shows: rows that nobody deleted lawfully, and a tail that was cut."""
@@ -105,7 +149,9 @@ class JournalVerification:
             self._add(Finding(FindingKind.ROWS_GONE, self.journal, number))
         line = self._head_after(self.number)
         if line is not None:
-            self._add(Finding(FindingKind.TAIL_CUT, self.journal, line[0]))
+            self._add(Finding(FindingKind.TAIL_CUT, self.journal, line.number))
+        if self.trust.expects_signatures and self.blocks and not self.signed:
+            self._add(Finding(FindingKind.NO_SIGNATURES, self.journal))
         self.findings.sort(key=lambda finding: finding.block or 0)
 
     def stray(self, header: BlockHeader | None, mark: RowDigest) -> None:
@@ -119,20 +165,42 @@ class JournalVerification:
         elif header.previous_head != self.head or head_digest(header) != header.head:
             self._found(FindingKind.BLOCK_CHANGED, header)
         line = self._head_after(header.number - 1)
-        while line is not None and line[0] == header.number:
-            if line[1] != header.head:
+        while line is not None and line.number == header.number:
+            if line.head != header.head:
                 self._found(FindingKind.OTHER_HEAD, header)
+            self._must_be_signed = self._must_be_signed or line.is_signed
             line = self._advance()
-        self.number, self.head = header.number, header.head
+        self._check_time(header)
+        self._check_signature(header)
+        self.continue_after(header)
 
-    def _head_after(self, number: int) -> tuple[int, str] | None:
+    def _check_time(self, header: BlockHeader) -> None:
+        if header.sealed_at - self.trust.now > CLOCK_TOLERANCE:
+            self._found(FindingKind.SEALED_IN_FUTURE, header)
+        if self.sealed_at - header.sealed_at > (CLOCK_TOLERANCE if header.signature is None else timedelta()):
+            self._found(FindingKind.SEALED_BACKWARDS, header)
+
+    def _check_signature(self, header: BlockHeader) -> None:
+        key = header.public_key or ""
+        if header.signature is None:
+            if self._must_be_signed:
+                self._found(FindingKind.UNSIGNED, header)
+        elif not is_signed_by(key, header.signature, header.head):
+            self._found(FindingKind.WRONG_SIGNATURE, header)
+        elif self.trust.keys and key not in self.trust.keys:
+            self._found(FindingKind.UNKNOWN_KEY, header)
+        else:
+            self.signed += 1
+            self.unproven_keys |= {key} - self.trust.keys
+
+    def _head_after(self, number: int) -> HeadLine | None:
         """A line for a number that was passed already repeats an earlier one: two processes kept the file at once."""
         line = self._next_head or self._advance()
-        while line is not None and line[0] <= number:
+        while line is not None and line.number <= number:
             line = self._advance()
         return line
 
-    def _advance(self) -> tuple[int, str] | None:
+    def _advance(self) -> HeadLine | None:
         self._next_head = next(self.heads, None) if self.heads is not None else None
         return self._next_head
 
@@ -161,13 +229,15 @@ class JournalVerification:
             self._row(FindingKind.INSERTED, header, rows[0])
 
     def _purge(self, header: BlockHeader) -> None:
-        if header.last_at > years_before(header.sealed_at, MINIMUM_YEARS):
-            self._found(FindingKind.PURGED_EARLY, header)
-            return
+        """Accept the deletion of rows that were sealed long enough before; the block's own dates can be invented."""
+        limit = years_before(min(self.sealed_at, self.trust.now), MINIMUM_YEARS)
         first, last = header.purged_first or 0, header.purged_last or -1
-        before = len(self._gone)
-        self._gone = [gone for gone in self._gone if not (first <= gone[0] <= last and gone[1] <= header.last_at)]
-        self.purged += before - len(self._gone)
+        covered = [gone for gone in self._gone if first <= gone[0] <= last]
+        lawful = {number for number, youngest in covered if youngest <= limit}
+        if header.last_at > limit or len(lawful) < len(covered):
+            self._found(FindingKind.PURGED_EARLY, header)
+        self._gone = [gone for gone in self._gone if gone[0] not in lawful]
+        self.purged += len(lawful)
 
     def _row(self, what: FindingKind, header: BlockHeader, mark: RowDigest) -> None:
         at = mark.at or utc_text(header.first_at)
@@ -181,10 +251,18 @@ class JournalVerification:
             self.findings.append(finding)
 
 
-def heads_of(journal: str, lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Return (number, head) of one journal from the lines `sealedAt journal number head` of a head file."""
+def heads_of(journal: str, lines: Iterable[str]) -> Iterator[HeadLine]:
+    """Return the heads of one journal from the lines `sealedAt journal number head [signature publicKey]` of a head file."""
     for line in lines:
         words = line.split()
         # A head that was cut short is a line that was never finished: it is written again behind it.
-        if len(words) == 4 and words[1] == journal and words[2].isdigit() and len(words[3]) == len(START):
-            yield int(words[2]), words[3]
+        if len(words) in {4, 6} and words[1] == journal and words[2].isdigit() and len(words[3]) == len(START):
+            yield HeadLine(int(words[2]), words[3], len(words) == 6)
+
+
+def keys_of(lines: Iterable[str]) -> Iterator[str]:
+    """Return the public keys from the lines `time key publicKey` of a head file, which its server wrote about itself."""
+    for line in lines:
+        words = line.split()
+        if len(words) == 3 and words[1] == KEY_LINE:
+            yield words[2]

@@ -15,14 +15,14 @@ from saraban.audit.domain.journals import (
     BlockKind,
     Journal,
     rows_digest,
-    with_digest,
+    with_signature,
     years_before,
 )
 from saraban.audit.domain.verification import Finding, JournalVerification
 from saraban.audit.models import AuditBlock, Severity
+from saraban.audit.service.sealer import Sealer
 from saraban.audit.service.trail import Actor, AuditEntry, AuditOrigin, record
-from saraban.kit.clock import Clock
-from saraban.kit.db import Database
+from saraban.kit.signatures import Signer
 
 _AT_ONCE = 10  # blocks a transaction
 _TRIES = 5  # against a sealer that takes the next number first
@@ -44,9 +44,9 @@ class Purged:
     finding: Finding | None = None
 
 
-async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
+async def purge(sealer: Sealer, *, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
     """
-    Delete the rows of blocks whose youngest row is older than `years`; headers stay, and so does a journal's
+    Delete the rows of blocks that were sealed more than `years` ago; headers stay, and so does a journal's
     newest block with rows, so that a key is never given out again.
     """
     if years < MINIMUM_YEARS:
@@ -54,9 +54,7 @@ async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_ru
     done: list[Purged] = []
     for journal in JOURNALS:
         above = 0
-        while (
-            step := await _step(db, journal, clock=clock, caller=caller, years=years, above=above, dry=dry_run)
-        ) is not None:
+        while (step := await _step(sealer, journal, caller=caller, years=years, above=above, dry=dry_run)) is not None:
             done.append(step)
             above = step.last
             if step.finding:
@@ -64,24 +62,22 @@ async def purge(db: Database, *, clock: Clock, caller: Actor, years: int, dry_ru
     return done
 
 
-async def _step(
-    db: Database, journal: Journal, *, clock: Clock, caller: Actor, years: int, above: int, dry: bool
-) -> Purged | None:
+async def _step(sealer: Sealer, journal: Journal, *, caller: Actor, years: int, above: int, dry: bool) -> Purged | None:
     async def work(session: AsyncSession) -> Purged | None:
-        now = clock.now()
+        now = sealer.clock.now()
         chosen = await _candidates(session, journal, before=years_before(now, years), above=above)
         if not chosen:
             return None
         lower = await repository.block_below(session, journal.name, chosen[0].number)
         after = lower.last_id if lower else None
-        finding = await _finding(session, journal, chosen, lower)
+        finding = await _finding(session, JournalVerification(journal.name, sealer.trust()), journal, chosen, lower)
         if finding or dry:
             return _said(journal, chosen, finding)
-        return await _delete(session, journal, chosen, after, caller=caller, now=now)
+        return await _delete(session, journal, chosen, after, caller=caller, now=now, signer=sealer.signer)
 
     for attempt in range(1, _TRIES + 1):
         try:
-            return await db.transact(work)
+            return await sealer.db.transact(work)
         except IntegrityError:
             if attempt == _TRIES:
                 raise
@@ -95,18 +91,21 @@ async def _candidates(session: AsyncSession, journal: Journal, *, before: dateti
     )
     chosen: list[AuditBlock] = []
     for block in found[:-1] if len(found) <= _AT_ONCE else found[:_AT_ONCE]:
-        if block.last_at >= before or (chosen and block.number != chosen[-1].number + 1):
+        if max(block.last_at, block.sealed_at) >= before or (chosen and block.number != chosen[-1].number + 1):
             break
         chosen.append(block)
     return chosen
 
 
 async def _finding(
-    session: AsyncSession, journal: Journal, chosen: Sequence[AuditBlock], lower: AuditBlock | None
+    session: AsyncSession,
+    examination: JournalVerification,
+    journal: Journal,
+    chosen: Sequence[AuditBlock],
+    lower: AuditBlock | None,
 ) -> Finding | None:
-    examination = JournalVerification(journal.name)
     if lower is not None:
-        examination.number, examination.head = lower.number, lower.head
+        examination.continue_after(repository.header_of(lower))
     after = lower.last_id if lower else None
     for block in chosen:
         rows = [row.mark for row in await repository.rows_of_block(session, journal, block, after=after)]
@@ -129,6 +128,7 @@ async def _delete(
     *,
     caller: Actor,
     now: datetime,
+    signer: Signer,
 ) -> Purged:
     said = _said(journal, chosen, None)
     deleted = await repository.delete_rows(session, journal, after, upto=chosen[-1].last_id)
@@ -137,7 +137,7 @@ async def _delete(
     await repository.clear_row_lists(session, journal.name, first=said.first, last=said.last)
     newest = await repository.last_block(session, journal)
     assert newest is not None, "the chosen blocks are there"
-    header = with_digest(
+    header = with_signature(
         BlockHeader(
             journal=journal.name,
             number=newest.number + 1,
@@ -147,10 +147,11 @@ async def _delete(
             previous_head=newest.head,
             first_at=min(block.first_at for block in chosen),
             last_at=max(block.last_at for block in chosen),
-            sealed_at=now,
+            sealed_at=max(now, newest.sealed_at),
             purged_first=said.first,
             purged_last=said.last,
-        )
+        ),
+        signer,
     )
     await repository.add_block(session, header, last_id=newest.last_id, marks=None)
     details = {"journal": journal.name, "firstBlock": said.first, "lastBlock": said.last, "rows": said.rows}

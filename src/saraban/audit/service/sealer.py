@@ -7,8 +7,9 @@ given out and is not in the table yet is the reason for the mark: only keys up t
 
 import asyncio
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 import structlog
@@ -23,11 +24,12 @@ from saraban.audit.domain.journals import (
     Journal,
     rows_digest,
     utc_text,
-    with_digest,
+    with_signature,
 )
-from saraban.audit.domain.verification import heads_of
+from saraban.audit.domain.verification import KEY_LINE, HeadLine, Trust, heads_of, keys_of
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
+from saraban.kit.signatures import Signer
 
 log = structlog.get_logger(__name__)
 
@@ -37,14 +39,35 @@ _TAIL_BYTES = 64 * 1024
 
 class HeadFile:
     """
-    Lines `sealedAt journal number head`, appended and flushed to the disk after the blocks were committed.
+    Lines `sealedAt journal number head signature publicKey`, appended and flushed to the disk after the blocks were committed.
 
     Each server has its own; whichever process sealed a block, every file gets its head within a minute.
+
+    :param own_key: this server's public key, which gets a line of its own: those of heads come from the database
+    :param stated_keys: further public keys that may sign
+    :param send: gets the lines after they were written
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        own_key: str | None = None,
+        stated_keys: Iterable[str] = (),
+        send: Callable[[Sequence[str]], None] | None = None,
+    ) -> None:
         self.path = path
         self.cut: set[str] = set()  # journals whose last blocks are not those that the file knows
+        self._own_key, self._stated_keys, self._send = own_key, stated_keys, send
+
+    @cached_property
+    def _written_keys(self) -> set[str]:
+        return set(keys_of(self.lines())) if self.exists() else set()
+
+    @property
+    def trusted_keys(self) -> frozenset[str]:
+        """Return the public keys that do not come from the database."""
+        return frozenset(filter(None, (*self._written_keys, *self._stated_keys, self._own_key)))
 
     def exists(self) -> bool:
         return self.path.exists()
@@ -53,7 +76,7 @@ class HeadFile:
         with self.path.open(encoding="utf-8", errors="replace") as file:
             yield from file
 
-    def newest(self, journal: str) -> tuple[int, str] | None:
+    def newest(self, journal: str) -> HeadLine | None:
         """Return the last number and head that the file knows of a journal."""
         if not self.exists():
             return None
@@ -67,7 +90,7 @@ class HeadFile:
         for journal in JOURNALS:
             known = await asyncio.to_thread(self.newest, journal.name)
             await self._compare(db, journal, known)
-            above = known[0] if known else 0
+            above = known.number if known else 0
             while headers := await _above(db, journal.name, above):
                 await asyncio.to_thread(self._append, headers)
                 for header in headers:
@@ -76,14 +99,14 @@ class HeadFile:
                 added += len(headers)
         return added
 
-    async def _compare(self, db: Database, journal: Journal, known: tuple[int, str] | None) -> None:
+    async def _compare(self, db: Database, journal: Journal, known: HeadLine | None) -> None:
         if known is None:
             return
         async with db.reading() as session:
             last = await repository.last_block(session, journal)
-        if last is None or last.number < known[0] or (last.number == known[0] and last.head != known[1]):
+        if last is None or last.number < known.number or (last.number == known.number and last.head != known.head):
             self.cut.add(journal.name)
-            log.error("audit_tail_cut", journal=journal.name, block=known[0], head=known[1])
+            log.error("audit_tail_cut", journal=journal.name, block=known.number, head=known.head)
 
     def _last_lines(self) -> list[str]:
         with self.path.open("rb") as file:
@@ -93,15 +116,26 @@ class HeadFile:
 
     def _append(self, headers: list[BlockHeader]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        text = "".join(f"{utc_text(one.sealed_at)} {one.journal} {one.number} {one.head}\n" for one in headers)
+        lines = [_head_line(header) for header in headers]
         with self.path.open("ab+", buffering=0) as file:  # one write: processes of one server share the file
             end = file.seek(0, os.SEEK_END)
+            if self._own_key and (not end or self._own_key not in self._written_keys):
+                lines.insert(0, f"{utc_text(headers[0].sealed_at)} {KEY_LINE} {self._own_key}")
+                self._written_keys.add(self._own_key)
+            text = "".join(f"{line}\n" for line in lines)
             if end:
                 file.seek(end - 1)
                 if file.read(1) != b"\n":  # the machine stopped in the middle of a line
                     text = "\n" + text
             file.write(text.encode())
             os.fsync(file.fileno())
+        if self._send is not None:
+            self._send(lines)
+
+
+def _head_line(header: BlockHeader) -> str:
+    signature = f" {header.signature} {header.public_key}" if header.signature else ""
+    return f"{utc_text(header.sealed_at)} {header.journal} {header.number} {header.head}{signature}"
 
 
 async def _above(db: Database, journal: str, number: int) -> list[BlockHeader]:
@@ -118,10 +152,16 @@ SETTLE = 5.0  # seconds between a key's being given out and its row's being in t
 class Sealer:
     """Any number of processes may seal one database: a number is given to one block, and the others try again later."""
 
-    def __init__(self, db: Database, *, clock: Clock, heads: HeadFile, block_rows: int = BLOCK_ROWS) -> None:
-        self._db, self._clock, self._block_rows = db, clock, block_rows
-        self.heads = heads
+    def __init__(
+        self, db: Database, *, clock: Clock, heads: HeadFile, signer: Signer, block_rows: int = BLOCK_ROWS
+    ) -> None:
+        self.db, self.clock, self.heads, self.signer = db, clock, heads, signer
+        self._block_rows = block_rows
         self._earlier: Mapping[str, int] = {}
+
+    def trust(self) -> Trust:
+        """Return what this server believes of the blocks in the database."""
+        return Trust(self.clock.now(), self.heads.trusted_keys)
 
     async def tick(self, _now: datetime) -> int:
         """
@@ -130,19 +170,19 @@ class Sealer:
         What many rows at once leave is sealed over the next calls.
         """
         marks = await self.marks()
-        ripe, self._earlier = (marks if self._db.is_sqlite else self._earlier), marks
+        ripe, self._earlier = (marks if self.db.is_sqlite else self._earlier), marks
         return await self.seal(ripe, most=BLOCKS_AT_ONCE)
 
     async def seal_now(self, *, settle: float = SETTLE) -> int:
         """Seal what is there now, and return the number of blocks."""
         marks = await self.marks()
-        if not self._db.is_sqlite:
+        if not self.db.is_sqlite:
             await asyncio.sleep(settle)
         return await self.seal(marks)
 
     async def marks(self) -> Mapping[str, int]:
         """Return the highest committed key of each journal."""
-        async with self._db.reading() as session:
+        async with self.db.reading() as session:
             return {journal.name: await repository.highest_key(session, journal) for journal in JOURNALS}
 
     async def seal(self, marks: Mapping[str, int], *, most: int | None = None) -> int:
@@ -157,43 +197,43 @@ class Sealer:
             while (most is None or sealed < most) and await self._block(journal, mark):
                 sealed += 1
             count += sealed
-        await self.heads.catch_up(self._db)
+        await self.heads.catch_up(self.db)
         return count
 
     async def _block(self, journal: Journal, mark: int) -> bool:
-        async with self._db.reading() as session:
+        async with self.db.reading() as session:
             last = await repository.last_block(session, journal)
         after = last.last_id if last else None
-        anyone = await repository.keys_with_uncommitted(self._db, journal, after, upto=mark, limit=self._block_rows)
-        async with self._db.reading() as session:
+        anyone = await repository.keys_with_uncommitted(self.db, journal, after, upto=mark, limit=self._block_rows)
+        async with self.db.reading() as session:
             rows = await repository.rows(session, journal, after, upto=mark, limit=self._block_rows)
         committed = {row.key for row in rows}
         stop = next((key for key in anyone if key not in committed), None)
         closed = [row for row in rows if stop is None or row.key < stop]
         if not closed:
             return False
-        previous = (last.number, last.head) if last else (0, START)
-        return await self._write(journal, closed, previous)
+        return await self._write(journal, closed, repository.header_of(last) if last else None)
 
-    async def _write(self, journal: Journal, rows: list[repository.JournalRow], previous: tuple[int, str]) -> bool:
+    async def _write(self, journal: Journal, rows: list[repository.JournalRow], previous: BlockHeader | None) -> bool:
         marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
         moments = [when for mark in marks if (when := _time(mark.at)) is not None]
-        now = self._clock.now()
-        header = with_digest(
+        now = self.clock.now()
+        header = with_signature(
             BlockHeader(
                 journal=journal.name,
-                number=previous[0] + 1,
+                number=previous.number + 1 if previous else 1,
                 kind=BlockKind.SEAL,
                 row_count=len(marks),
                 rows_digest=rows_digest(marks),
-                previous_head=previous[1],
+                previous_head=previous.head if previous else START,
                 first_at=min(moments, default=now),
                 last_at=max(moments, default=now),
-                sealed_at=now,
-            )
+                sealed_at=max(now, previous.sealed_at) if previous else now,
+            ),
+            self.signer,
         )
         try:
-            await self._db.transact(
+            await self.db.transact(
                 lambda session: repository.add_block(session, header, last_id=rows[-1].key, marks=marks)
             )
         except IntegrityError:

@@ -24,7 +24,7 @@ from saraban.audit.domain.journals import (
     to_export,
     utc_text,
 )
-from saraban.audit.domain.verification import Finding, FindingKind, JournalVerification, heads_of
+from saraban.audit.domain.verification import Finding, FindingKind, HeadLine, JournalVerification, Trust, heads_of
 from saraban.audit.models import AuditBlock
 from saraban.audit.service.sealer import HeadFile
 from saraban.kit.db import Database
@@ -40,6 +40,7 @@ class JournalStatus:
     journal: str
     blocks: int
     rows: int
+    signed_blocks: int
     purged_blocks: int
     unsealed: int
     unsealed_from: datetime | None
@@ -47,10 +48,15 @@ class JournalStatus:
 
 @dataclass
 class VerificationReport:
-    """Nothing was tampered with, as far as blocks can tell, when there are no findings; the first come first."""
+    """
+    Nothing was tampered with, as far as blocks can tell, when there are no findings; the first come first.
+
+    `unproven_keys` signed blocks, and nothing but those blocks states them.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     standings: list[JournalStatus] = field(default_factory=list)
+    unproven_keys: set[str] = field(default_factory=set)
 
 
 class NotAnExport(ValueError):
@@ -58,33 +64,36 @@ class NotAnExport(ValueError):
 
 
 async def verify(
-    db: Database, *, heads: HeadFile | None, progress: Progress = lambda _journal, _rows: None
+    db: Database, *, heads: HeadFile | None, trust: Trust, progress: Progress = lambda _journal, _rows: None
 ) -> VerificationReport:
     """Examine every sealed row, and count those that are not sealed yet."""
     report = VerificationReport()
     for journal in JOURNALS:
         known = heads is not None and heads.exists()
         examination = JournalVerification(
-            journal.name, heads_of(journal.name, heads.lines()) if heads and known else None
+            journal.name, trust, heads_of(journal.name, heads.lines()) if heads and known else None
         )
         key = await _walk(db, journal, examination, progress)
         examination.finish()
         if heads is not None and not known and examination.blocks:
             report.findings.append(Finding(FindingKind.NO_HEADS, journal.name))
         report.findings += examination.findings
+        report.unproven_keys |= examination.unproven_keys
         async with db.reading() as session:
             unsealed, since = await repository.tail(session, journal, after=key)
         report.standings.append(_standing(examination, unsealed, since))
     return report
 
 
-async def verify_next_blocks(db: Database, *, journal: Journal, above: int, blocks: int) -> tuple[list[Finding], int]:
+async def verify_next_blocks(
+    db: Database, *, journal: Journal, above: int, blocks: int, trust: Trust
+) -> tuple[list[Finding], int]:
     """Examine the few blocks behind number `above`, and say where to go on: at 0 after the last."""
     async with db.reading() as session:
         before = await repository.block_below(session, journal.name, above + 1)
-    examination = JournalVerification(journal.name)
+    examination = JournalVerification(journal.name, trust)
     if before is not None:
-        examination.number, examination.head = before.number, before.head
+        examination.continue_after(repository.header_of(before))
     key = before.last_id if before else None
     for _ in range(blocks):
         step = await _step(db, journal, examination, key)
@@ -131,19 +140,21 @@ async def _step(db: Database, journal: Journal, examination: JournalVerification
 
 
 def _standing(examination: JournalVerification, unsealed: int, since: datetime | None) -> JournalStatus:
-    return JournalStatus(examination.journal, examination.blocks, examination.rows, examination.purged, unsealed, since)
+    counts = (examination.blocks, examination.rows, examination.signed, examination.purged)
+    return JournalStatus(examination.journal, *counts, unsealed, since)
 
 
 def verify_file(
     lines: Iterable[bytes],
     *,
-    heads: Callable[[str], Iterator[tuple[int, str]]] | None = None,
+    trust: Trust,
+    heads: Callable[[str], Iterator[HeadLine]] | None = None,
     progress: Progress = lambda _journal, _rows: None,
 ) -> VerificationReport:
     """
     Examine an export, without any database.
 
-    :param heads: gives (number, head) of a journal, from a head file that somebody kept
+    :param heads: gives the heads of a journal, from a head file that somebody kept
     :raises NotAnExport: when the first line does not say that it is one
     """
     source = _parsed(lines)
@@ -151,7 +162,7 @@ def verify_file(
     if first.get("type") != "export" or first.get("form") != FORM:
         raise NotAnExport("the first line is not that of an export")
     reading = _ExportVerification(
-        {name: JournalVerification(name, heads(name) if heads else None) for name in _NAMES}, progress
+        {name: JournalVerification(name, trust, heads(name) if heads else None) for name in _NAMES}, progress
     )
     try:
         for told, line in source:
@@ -206,11 +217,12 @@ class _ExportVerification:
     def close(self) -> VerificationReport:
         try:
             self._examine()
-        except KeyError:
+        except (KeyError, TypeError):
             self.report.findings.append(Finding(FindingKind.FILE_FAULT, self.journal, self.number))
         for name, examination in self._examinations.items():
             examination.finish()
             self.report.findings += examination.findings
+            self.report.unproven_keys |= examination.unproven_keys
             end = (self._end or {}).get(name)
             if not isinstance(end, dict) or (end.get("blocks"), end.get("head")) != _reached(examination):
                 self.report.findings.append(Finding(FindingKind.FILE_CUT, name, examination.number + 1))
