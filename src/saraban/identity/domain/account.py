@@ -1,13 +1,13 @@
 """How user names, addresses, people's names and passwords are spelled, which are acceptable, and how somebody wants to be told."""
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
 from saraban.kit.errors import Text, invalid
 from saraban.kit.json import JsonObject
-from saraban.kit.text import control_character, fold
+from saraban.kit.text import compose, control_character, fold
 
 NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 8, 128
@@ -44,7 +44,7 @@ class DeliveryPreferences:
 
 def canonical_username(username: str) -> str:
     """Return the one spelling under which a user name is kept."""
-    return fold(username.strip()).casefold()
+    return fold(username.strip(), "/username").casefold()
 
 
 def acceptable_username(username: str) -> str:
@@ -70,15 +70,9 @@ def acceptable_address(email: str) -> str:
 
     :raises Invalid: when it is not acceptable
     """
-    mail = fold(email.strip()).casefold()
-    local, at, host = mail.rpartition("@")
-    if (
-        not (at and local and host)
-        or len(mail) > 100
-        or any(map(str.isspace, mail))
-        or control_character(mail) is not None
-    ):
-        raise invalid("/email", "malformed", "อีเมลไม่ถูกต้อง", "The e-mail address is not valid.")
+    mail = fold(email.strip(), "/email").casefold()
+    if len(mail) > 100 or not is_mailbox(mail):
+        raise invalid("/email", "malformed", NOT_MAILBOX.th, NOT_MAILBOX.en)
     return mail
 
 
@@ -88,7 +82,7 @@ def acceptable_name(pointer: str, name: str) -> str:
 
     :raises Invalid: when it is not acceptable
     """
-    folded = fold(name.strip())
+    folded = fold(name.strip(), pointer)
     if len(folded) > 50 or control_character(folded) is not None:
         raise invalid(
             pointer,
@@ -101,7 +95,7 @@ def acceptable_name(pointer: str, name: str) -> str:
 
 def canonical_password(password: str) -> str:
     """Return one spelling for what looks the same, whichever keyboard typed it."""
-    return unicodedata.normalize("NFC", password)
+    return compose(password, "/password")
 
 
 def password_weakness(password: str, username: str) -> Text | None:
