@@ -9,12 +9,13 @@ import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from saraban.kit.addresses import split_url
 
 
 def _refused(th: str, en: str) -> PydanticCustomError:
@@ -44,13 +45,9 @@ def _database_url(text: str) -> str:
 
 def _redis_urls(text: str) -> str:
     for one in filter(None, (part.strip() for part in text.split(","))):
-        try:
-            url = urlsplit(one)
-            good = bool(url.hostname) and (url.port or 1) > 0 and (url.path.strip("/") or "0").isdecimal()
-            good = url.scheme == "unix" or (url.scheme in {"redis", "rediss"} and good)
-        except ValueError:
-            good = False
-        if not good:
+        url = split_url(one)
+        has_host = bool(url and url.hostname and url.port != 0 and (url.path.strip("/") or "0").isdecimal())
+        if url is None or not (url.scheme == "unix" or (url.scheme in {"redis", "rediss"} and has_host)):
             raise _refused("ต้องเป็น redis://host:port/0 หรือเว้นว่าง", "This must be redis://host:port/0, or empty.")
     return text
 

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
-from saraban.kit.text import control_character, fold
+from saraban.kit.text import control_character, fold, fold_stored
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ def acceptable_file_name(sent: str) -> str:
 
     :raises Invalid: when it cannot be kept
     """
-    name = fold(re.split(r"[/\\]", sent)[-1]).strip().rstrip(".")
+    name = fold(re.split(r"[/\\]", sent)[-1], FILE_FIELD).strip().rstrip(".")
     if not name.strip("."):
         raise invalid(FILE_FIELD, "required", "ต้องมีชื่อไฟล์", "The file needs a name.")
     if control_character(name) is not None:
@@ -328,4 +328,4 @@ def searchable_text(found: str) -> str:
     """Return what is kept of a file's text: visible letters in the one spelling of `kit.text`, one space between words."""
     visible = _INVISIBLE.sub("", found.translate(_THAI_GLYPHS))
     joined = _TORN_OFF.sub("", " ".join(visible.split()))
-    return fold(_TONE_INSIDE_SARA_AM.sub("\\1\u0e33", joined))
+    return fold_stored(_TONE_INSIDE_SARA_AM.sub("\\1\u0e33", joined))

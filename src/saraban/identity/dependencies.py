@@ -6,12 +6,12 @@ none (REQ-LCK-02).
 """
 
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
+from saraban.kit.addresses import split_url
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import async_dependency, client_address, idempotency_key
@@ -176,6 +176,7 @@ def refuse_cross_site(request: Request) -> None:
         return
     site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    parts = split_url(origin or "")
+    foreign = origin is not None and (parts is None or parts.netloc != request.headers.get("host"))
     if (site is not None and site not in {"same-origin", "none"}) or (site is None and foreign):
         raise CrossSiteRequest("A cookie is accepted only from this server's own pages.")

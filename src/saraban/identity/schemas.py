@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.period import PeriodState
-from saraban.kit.schema import Day, Schema, SingleLine
+from saraban.kit.schema import Day, Mailbox, Schema, SingleLine
 
 RoleLevel = Literal["Global", "Organization", "Project", "Contract"]
 _TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105
@@ -79,7 +79,7 @@ class UserIn(Schema):
     username: Annotated[str, SingleLine(50)] = Field(
         description="2 to 50 characters without blanks; kept in lower case."
     )
-    email: Annotated[str, SingleLine(100)] = Field(description="Each account has its own.")
+    email: Mailbox = Field(description="Each account has its own.")
     first_name: Annotated[str, SingleLine(50, 0)] = ""
     last_name: Annotated[str, SingleLine(50, 0)] = ""
     organization_public_id: UUID | None = Field(None, description="Whom the person works for.")
@@ -102,7 +102,7 @@ class UserIn(Schema):
 class UserChangeIn(Schema):
     model_config = _example(firstName="สมชาย", email="somchai@example.org")
 
-    email: Annotated[str, SingleLine(100)] | None = Field(None, description="Left out, it stays.")
+    email: Mailbox | None = Field(None, description="Left out, it stays.")
     first_name: Annotated[str, SingleLine(50, 0)] | None = None
     last_name: Annotated[str, SingleLine(50, 0)] | None = None
     organization_public_id: UUID | None = Field(

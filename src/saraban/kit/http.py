@@ -19,6 +19,7 @@ import structlog
 from fastapi import Depends, Header, Path, Query, Request
 from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.datastructures import FormData
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from saraban.kit.clock import Clock
@@ -31,6 +32,7 @@ from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.problem import MEDIA_TYPE, status_of, to_problem
+from saraban.kit.text import check_marks
 
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -96,6 +98,28 @@ def _wish(part: str) -> tuple[float, str]:
 def client_address(request: Request) -> str:
     """Return the caller's address; the server resolves trusted proxies before the application sees it."""
     return request.client.host if request.client else ""
+
+
+_MOST_PARAMETER: Final = 4_000  # characters; a field may allow fewer
+
+
+async def check_texts(request: Request) -> None:
+    """:raises Invalid: for a parameter of the address that is too long, and for a run of combining marks, also in a form"""
+    given = [(f"path:{name}", str(value)) for name, value in request.path_params.items()]
+    given += [(f"query:{name[:50]}", value) for name, value in request.query_params.multi_items()]
+    for pointer, text in given:
+        if len(text) > _MOST_PARAMETER:
+            th, en = "ยาวเกินไป (สูงสุด {most} ตัวอักษร)", "This is too long (at most {most} characters)."
+            raise invalid(pointer, "too_long", th, en, most=_MOST_PARAMETER)
+        check_marks(text, pointer)
+    check_form(getattr(request, "_form", None) or FormData())
+
+
+def check_form(form: FormData) -> FormData:
+    """:raises Invalid: for a field or a file name with a run of combining marks"""
+    for name, value in form.multi_items():
+        check_marks(value if isinstance(value, str) else value.filename or "", f"/{name[:50]}")
+    return form
 
 
 _KEY_LENGTH: Final = 128

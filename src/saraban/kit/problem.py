@@ -149,17 +149,21 @@ _WORDS: dict[str, tuple[str, Text]] = {
     "value_error": ("malformed", _MALFORMED),
     "assertion_error": ("malformed", _MALFORMED),
 }
+_MORE = Text("และอีก {count} ข้อที่ไม่ได้แสดง", "{count} further problems are not listed.")
+MOST_PROBLEMS = 20
 _LIMITS = {"le": "limit", "lt": "limit", "ge": "limit", "gt": "limit"}
 _BLANKABLE = {"string_too_short", "too_short", "bytes_too_short"}
 
 
 def field_problems(errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
-    """Return one problem for every entry of pydantic's `errors()`, each pointer and code once."""
-    found: dict[tuple[str, str], FieldProblem] = {}
-    for error in errors:
+    """Return the first `MOST_PROBLEMS` entries of pydantic's `errors()`, each pointer and code once, and how many are left out."""
+    problems: dict[tuple[str, str], FieldProblem] = {}
+    for position, error in enumerate(errors):
+        if len(problems) == MOST_PROBLEMS:
+            return [*problems.values(), FieldProblem("", "more_problems", _MORE, {"count": len(errors) - position})]
         problem = _problem(error)
-        found.setdefault((problem.pointer, problem.code), problem)
-    return list(found.values())
+        problems.setdefault((problem.pointer, problem.code), problem)
+    return list(problems.values())
 
 
 def _problem(error: ErrorDetails) -> FieldProblem:
@@ -185,13 +189,14 @@ def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
     """Return the JSON pointer (RFC 6901) of a place in the body, or `query:limit`, `header:If-Match`, …"""
     origin, *path = location or ("body",)
     if origin == "body":
-        return "".join(f"/{_escaped(part)}" for part in path) if is_json else ""
+        return "".join(f"/{escape_pointer(part)}" for part in path) if is_json else ""
     name = ".".join(str(part) for part in path)
     return f"{origin}:{header_name(name) if origin == 'header' else name}"
 
 
-def _escaped(part: int | str) -> str:
-    return str(part).replace("~", "~0").replace("/", "~1")
+def escape_pointer(part: int | str) -> str:
+    """Return one part of a JSON pointer; a client's own key is cut to 100 characters."""
+    return str(part)[:100].replace("~", "~0").replace("/", "~1")
 
 
 def header_name(name: str) -> str:

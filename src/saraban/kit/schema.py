@@ -13,11 +13,12 @@ from typing import Annotated, Any, ClassVar, Final
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
+from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import Text
-from saraban.kit.text import DANGEROUS, control_character, fold
+from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_stored, has_mark_run
 
 CODE_LIKE_FORMULA: Final = Text(
     "รหัสขึ้นต้นด้วย = + - @ ไม่ได้ เพราะโปรแกรมตารางจะถือเป็นสูตร",
@@ -33,8 +34,18 @@ class Schema(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
 
 
-def _folded(value: object) -> object:
-    return fold(value) if isinstance(value, str) else value
+def _fold_within(most: int) -> Callable[[object], object]:
+    def fold_text(value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        if len(value) > 4 * most + 100:  # NFC makes one character of four at most; outer blanks do not count
+            raise PydanticKnownError("string_too_long", {"max_length": most})
+        if has_mark_run(value):
+            th = TOO_MANY_MARKS.say("th", {"most": MOST_MARKS})
+            raise _refuse(th, TOO_MANY_MARKS.en, "combining_marks", most=MOST_MARKS)
+        return fold_stored(value)
+
+    return fold_text
 
 
 def _refuse(th: str, en: str, code: str, **values: object) -> PydanticCustomError:
@@ -68,7 +79,7 @@ class SingleLine:
     def __get_pydantic_core_schema__(self, _source: object, _handler: GetCoreSchemaHandler) -> CoreSchema:
         text = core_schema.str_schema(strip_whitespace=True, min_length=self.shortest, max_length=self.length)
         printable = core_schema.no_info_after_validator_function(_check(multiline=self.multiline), text)
-        return core_schema.no_info_before_validator_function(_folded, printable)
+        return core_schema.no_info_before_validator_function(_fold_within(self.length), printable)
 
 
 # What the schema of a file is told of data that was stored before: a rule for what is new does not count.
@@ -108,6 +119,13 @@ class MultiLine(SingleLine):
     multiline: ClassVar[bool] = True
 
 
+def _single_mailbox(value: str) -> str:
+    if not is_mailbox(value):
+        raise _refuse(NOT_MAILBOX.th, NOT_MAILBOX.en, "malformed")
+    return value.casefold()
+
+
+Mailbox = Annotated[str, SingleLine(100), AfterValidator(_single_mailbox)]
 _DAYS = (date(1900, 1, 1), date(2200, 12, 31))
 
 

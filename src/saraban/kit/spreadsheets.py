@@ -20,7 +20,7 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.text import DANGEROUS, FORMULA
+from saraban.kit.text import DANGEROUS, FORMULA, check_marks
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take 300 MB
 SECONDS = 60  # of processor time; the same rows take 6
@@ -36,18 +36,22 @@ def read_rows(path: Path, *, columns: int, rows: int, formulas: bool = False) ->
     Yield the rows of a CSV, or of the first sheet of an XLSX, from the headings on.
 
     :param formulas: mark cells that have one: what was worked out of it comes as text after `FORMULA`
-    :raises Invalid: at `/file`, for what is no spreadsheet, has something in a cell beyond `columns` and `rows`, or needs
-        more memory or time than a spreadsheet of that size may
+    :raises Invalid: at `/7/B` for a run of combining marks in that cell; at `/file`, for what is no spreadsheet, has something
+        in a cell beyond `columns` and `rows`, or needs more memory or time than a spreadsheet of that size may
     """
     command = [sys.executable, "-I", "-m", __name__, str(path.resolve()), str(columns), str(rows), str(int(formulas))]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, **pipes, env={}) as child:  # noqa: S603  this very module
         said: Any = child.stdout
         try:
+            count = 0
             while (line := said.readline(_LONGEST_ROW)).endswith(b"\n"):
+                count += 1
                 row = json.loads(line, object_hook=_value)
                 if isinstance(row, str):
                     raise _outside(row, columns, rows)
+                for place, cell in enumerate(row):
+                    check_marks(str(cell), f"/{count}/{_letters(place)}")
                 yield row
             if line:
                 raise _too_much()

@@ -7,6 +7,7 @@ The standard library speaks SMTP in a thread; each step has a time limit.
 import asyncio
 import smtplib
 import ssl
+from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, formataddr, parseaddr
@@ -14,6 +15,7 @@ from typing import Literal
 
 import structlog
 
+from saraban.kit.addresses import is_mailbox
 from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 
 log = structlog.get_logger(__name__)
@@ -53,6 +55,8 @@ class SmtpMailer:
         await asyncio.to_thread(self._send, mail)
 
     def _send(self, mail: MailMessage) -> None:
+        if not is_mailbox(mail.to):  # stored before accounts were checked for it
+            raise MailRefused("the address is not a single mailbox", for_good=True)
         try:
             message = self._message(mail)
             with self._connected() as server:
@@ -87,7 +91,8 @@ class SmtpMailer:
     def _message(self, mail: MailMessage) -> EmailMessage:
         message = EmailMessage(policy=SMTP)
         message["From"] = self._sender
-        message["To"] = mail.to
+        name, _, domain = mail.to.rpartition("@")
+        message["To"] = Address(username=name, domain=domain)
         message["Subject"] = mail.subject
         message["Date"] = format_datetime(mail.at)
         message["Message-ID"] = f"<{mail.key.hex}@{self._domain}>"

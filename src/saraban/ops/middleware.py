@@ -23,6 +23,7 @@ from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
+from saraban.ops.body_limits import body_limit
 from saraban.ops.problems import RequestTooLarge, problem
 from saraban.ops.security_log import record_access
 
@@ -30,23 +31,10 @@ log = structlog.get_logger("saraban.access")
 _access = logging.getLogger("saraban.access")
 proxy_log = structlog.get_logger("saraban.proxies")
 
-BODY_LIMIT: Final = 2 * 1024 * 1024
-UPLOAD_PATHS: Final = (
-    "/api/v1/attachments",
-    "/attachments",
-    "/api/v1/document-numbering/imports",
-    "/numbers/imports",
-    *(
-        f"{path}/{kind}/imports"
-        for path in ("/api/v1/drawings", "/drawings")
-        for kind in ("contract", "shop", "asbuilt")
-    ),
-)
 BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/", "/setup", "/language")
 UNCOUNTED: Final = ("/health/", "/metrics", "/static/")  # they take no slot
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
-MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
 LEAST_RATE: Final = 1024  # bytes of a body in a second
 LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
@@ -106,7 +94,7 @@ class RequestMiddleware:
             _report(scope, exchange.status, stopwatch() - started)
 
     async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "ResponseRecorder") -> None:
-        limit = self._limit(scope)
+        limit = body_limit(scope["method"], scope["path"], upload_limit=self.upload_limit).size
         request = Request(scope, receive)
         if _declared(headers) > limit:
             refusal = RequestTooLarge(values={"limit": limit})
@@ -131,10 +119,6 @@ class RequestMiddleware:
             await response(scope, receive, exchange.send)
         finally:
             client.end()
-
-    def _limit(self, scope: Scope) -> int:
-        is_upload = scope["method"] == "POST" and scope["path"].startswith(UPLOAD_PATHS)
-        return self.upload_limit + MULTIPART_ROOM if is_upload else BODY_LIMIT
 
 
 def _quoted(byte: re.Match[bytes]) -> bytes:

@@ -38,6 +38,7 @@ from saraban.kit.errors import (
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import MEDIA_TYPE, field_problems, status_of, to_problem
 from saraban.kit.schema import TOO_DEEP
+from saraban.ops.body_limits import DEEPEST, body_limit, check_json
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +56,7 @@ class MethodNotAllowed(DomainError):
 
 
 class RequestTooLarge(DomainError):
-    """The body is larger than the server reads: 2 MB, or the upload limit for files. Send less, or in parts."""
+    """The body is larger than the address takes: 4 KB without a token, 256 KB, 2 MB for large lists, the upload limit for files."""
 
     kind, code = ErrorKind.TOO_LARGE, "REQUEST_TOO_LARGE"
     says = Text("ข้อมูลที่ส่งมีขนาดใหญ่เกินไป (สูงสุด {limit} ไบต์)", "What was sent is too large (at most {limit} bytes).")
@@ -200,8 +201,6 @@ def _exc_info(error: BaseException) -> tuple[type[BaseException], BaseException,
     return (type(error), error, error.__traceback__)
 
 
-# Half of what the reader follows. Nothing that any field takes is nested a tenth of it.
-DEEPEST: Final = 500
 # Whoever hides the depth behind more than this is told of the body as a whole: counting must stay cheap.
 _MOST_MARKS: Final = 100_000
 _MARK: Final = re.compile(rb'\\.|["{}\[\]]', re.DOTALL)
@@ -217,11 +216,13 @@ async def check_request(request: Request) -> None:
     """
     Check what an operation does not look at itself.
 
-    :raises Invalid: for parameters of the address
+    :raises Invalid: for parameters of the address, and for JSON with too many values or text that must not be normalized
     :raises BodyNotJson: for the content type of the body
     """
     _check_query(request)
+    await http.check_texts(request)
     _check_content_type(request)
+    check_json(getattr(request, "_json", None), body_limit(request.method, request.scope["path"]).values)
 
 
 def _check_query(request: Request) -> None:

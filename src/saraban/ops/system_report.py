@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, SecretStr
@@ -20,6 +19,7 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity.dependencies import Context
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.addresses import split_url
 from saraban.kit.db import Database
 from saraban.kit.errors import Text
 from saraban.kit.schema import Schema
@@ -266,7 +266,9 @@ def _shown(name: str, value: object) -> str:
 
 def without_password(address: str) -> str:
     """Return an address as far as others may read it: scheme, host, port, and the name of a database."""
-    parts = urlsplit(address.strip())
+    parts = split_url(address.strip())
+    if parts is None:
+        return "…"
     if not parts.scheme:
         return address.strip()
     host = parts.netloc.rpartition("@")[2]

@@ -34,7 +34,7 @@ class SearchAsked(Schema):
         default=True,
         description="Whether matches are counted by what they are: the first page is there sooner without.",
     )
-    cursor: Annotated[str, Field(pattern=r"^\d{1,4}$")] | None = None
+    cursor: Annotated[str, Field(pattern=r"^\d{1,4}$", max_length=4)] | None = None
 
 
 class SuggestedDocument(Schema):

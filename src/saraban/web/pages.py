@@ -6,13 +6,14 @@ from typing import ClassVar, Final
 from urllib.parse import quote
 
 import structlog
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from pydantic_core import ErrorDetails
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import PASSWORD_PAGE, PasswordChangeRequired, request_context
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
+from saraban.kit.http import check_texts
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.web.documents import (
@@ -112,7 +113,7 @@ def install(app: FastAPI, explain: Explain) -> PageAnswer:
     app.state.explain = explain
     app.mount(assets.MOUNT, assets.StaticAssets(), name="static")
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(check_texts)])
     return answer_failure
 
 

@@ -16,8 +16,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final, Literal, Protocol, get_args
-from urllib.parse import urlsplit
 
+from saraban.kit.addresses import split_url
 from saraban.kit.json import Json, JsonObject, as_object
 
 PORTS = frozenset({443, 8443})
@@ -68,15 +68,17 @@ def target_of(
     :param ports: None for any
     :raises BadAddress: when a webhook may not lead there, as far as the text alone tells
     """
+    parts = split_url(url)
+    if parts is None or not url.isascii():
+        raise InvalidWebhookAddress("malformed")
+    port = parts.port or 443
     try:
-        parts = urlsplit(url)
-        port = parts.port or 443
         host = (parts.hostname or "").encode("idna").decode() if ":" not in (parts.hostname or "") else parts.hostname
     except (ValueError, UnicodeError):
         raise InvalidWebhookAddress("malformed") from None
     if parts.scheme not in schemes:
         raise InvalidWebhookAddress("not_https")
-    if not host or parts.username is not None or parts.password is not None or parts.fragment or not url.isascii():
+    if not host or parts.username is not None or parts.password is not None or parts.fragment:
         raise InvalidWebhookAddress("malformed")
     if any(letter.isspace() or letter == "\\" for letter in url):
         raise InvalidWebhookAddress("malformed")

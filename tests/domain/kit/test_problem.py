@@ -71,6 +71,34 @@ class TestFieldProblems:
         assert "a-secret" not in problem.text.say("en", problem.values) + problem.text.say("th", problem.values)
         assert problem.text.say("th", problem.values) == "ยาวเกินไป (สูงสุด 10 ตัวอักษร)"
 
+    def test_names_20_and_counts_the_rest(self) -> None:
+        with pytest.raises(ValidationError) as caught:
+            Form.model_validate(
+                GOOD | {f"{'k' * 500}{key}": 1 for key in range(1_000)} | {f"k{key}": 1 for key in range(100)}
+            )
+        problems = field_problems([{**error, "loc": ("body", *error["loc"])} for error in caught.value.errors()])
+
+        assert len(problems) == 21
+        assert all(len(problem.pointer) <= 101 for problem in problems)
+        assert (problems[-1].pointer, problems[-1].code) == ("", "more_problems")
+        assert problems[-1].text.say("en", problems[-1].values) == "81 further problems are not listed."
+
+
+class TestSingleLine:
+    @pytest.mark.parametrize(
+        ("subject", "code"),
+        [
+            pytest.param("a" + "\u0301" * 20_000 + "\u0316" * 20_000, "too_long", id="long"),
+            pytest.param("a" + "\u0301" * 31, "combining_marks", id="marks"),
+            pytest.param("e" * 11, "too_long", id="exactly"),
+        ],
+    )
+    def test_checks_a_text_before_it_normalizes_it(self, subject: str, code: str) -> None:
+        assert problems(subject=subject) == {"/subject": code}
+
+    def test_counts_the_normalized_text(self) -> None:
+        assert Form.model_validate(GOOD | {"subject": "e\u0301" * 10 + " " * 20}).subject == "é" * 10
+
 
 class TestPointerOf:
     @pytest.mark.parametrize(

@@ -239,7 +239,7 @@ class TestUserImport:
         assert command("user", "import", str(file)) == (
             3,
             "",
-            "saraban: row 2, E-mail: The e-mail address is not valid.\n",
+            "saraban: row 2, E-mail: The e-mail address is not valid. Enter a single address such as name@example.org.\n",
         )
         assert command("user", "import", str(tmp_path / "none.xlsx"))[0] == 3
 

@@ -123,6 +123,8 @@ class TestCreate:
             ({"invite": False, "password": "short"}, "/password"),
             ({"username": "two words"}, "/username"),
             ({"email": "nowhere"}, "/email"),
+            ({"email": "a@x,b@y"}, "/email"),
+            ({"password": "Aa1" + "\u0301\u0316" * 20}, "/password"),
             ({"organizationPublicId": NOBODY}, "/organizationPublicId"),
         ],
     )

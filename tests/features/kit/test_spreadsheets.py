@@ -46,6 +46,18 @@ def refusal(path: Path, columns: int = 3, rows: int = 5) -> str:
 
 
 class TestReadRows:
+    @pytest.mark.parametrize("suffix", ["xlsx", "csv"])
+    def test_refuses_a_cell_with_a_run_of_combining_marks(self, tmp_path: Path, suffix: str) -> None:
+        path, text = tmp_path / f"rows.{suffix}", "a" + "\u0301\u0316" * 10_000
+        if suffix == "csv":
+            path.write_text(f"one,two\n1,{text}\n", encoding="utf-8")
+        else:
+            written(path, {"A1": "one", "B1": "two", "A2": 1, "B2": text})
+
+        with pytest.raises(Invalid) as caught:
+            list(read_rows(path, columns=3, rows=5))
+        assert [(one.pointer, one.code) for one in caught.value.fields] == [("/2/B", "combining_marks")]
+
     def test_gives_texts_numbers_and_dates(self, tmp_path: Path) -> None:
         moment, day = dt.datetime(2024, 5, 31, 13, 30), dt.date(2024, 5, 31)
         file = written(tmp_path / "a.xlsx", {"A1": "เลขที่", "B1": "b", "A2": moment, "B2": day, "C2": 2.5, "A3": True})

@@ -48,6 +48,17 @@ async def choose(system: System, **changes: Any) -> None:
 
 
 class TestLetter:
+    async def test_never_goes_to_two_people_at_an_address_stored_before(
+        self, system: System, server: SmtpServer
+    ) -> None:
+        async with system.db.writing() as session:
+            await session.execute(sa.update(User).where(User.username == READER).values(email="a@x,b@y"))
+        await happens(system)
+        later(system, minutes=4)
+        await deliver(system)
+
+        assert server.messages == []
+
     async def test_says_what_the_application_says_with_a_link(self, system: System, server: SmtpServer) -> None:
         event = await happens(system)
         later(system, minutes=4)

@@ -41,7 +41,7 @@ class TestProblems:
 
         assert assert_problem(answer, 422, "VALIDATION_ERROR")["errors"][0]["code"] == "malformed"
 
-    @pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 100_000])
+    @pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 4_000])
     async def test_a_body_that_cannot_be_read_is_refused(self, client: httpx.AsyncClient, content: bytes) -> None:
         answer = await client.post(LOGIN, content=content, headers={"Content-Type": "application/json"})
 

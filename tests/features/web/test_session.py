@@ -63,7 +63,8 @@ class TestLogIn:
         assert (await visitor.post("/api/v1/auth/login", json=body)).status_code == 200
 
     @pytest.mark.parametrize(
-        "address", ["//evil.example/", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/login"]
+        "address",
+        ["//evil.example/", "//[", "https://evil.example/", "/\\evil.example", "javascript:alert(1)", "/login"],
     )
     async def test_leads_nobody_elsewhere(self, visitor: httpx.AsyncClient, address: str) -> None:
         answer = await log_in(visitor, next=address)

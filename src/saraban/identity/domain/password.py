@@ -5,6 +5,7 @@ from collections.abc import Container, Iterable
 from typing import Final
 
 from saraban.kit.errors import Text
+from saraban.kit.text import compose
 
 SHORTEST_PASSWORD, LONGEST_PASSWORD = 12, 128
 _LENGTH: Final = Text("รหัสผ่านต้องมี 12 ถึง 128 ตัวอักษร", "A password has 12 to 128 characters.")
@@ -51,7 +52,7 @@ def password_weakness(password: str, *, names: Iterable[str] = (), common: Conta
 
 def canonical_password(password: str) -> str:
     """Return one spelling for what looks the same, whichever keyboard typed it."""
-    return unicodedata.normalize("NFC", password)
+    return compose(password, "/password")
 
 
 def _letters(text: str, categories: str = "LM") -> str:

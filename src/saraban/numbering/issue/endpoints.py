@@ -223,7 +223,7 @@ async def list_errors(
     error_type: Annotated[ErrorType | None, Query(alias="errorType")] = None,
     username: Annotated[str | None, Query(max_length=50, description="Only calls of this account.")] = None,
     trace_id: Annotated[
-        str | None, Query(alias="traceId", pattern="^[0-9a-f]{32}$", description="Only the call that answered with it.")
+        str | None, Query(alias="traceId", pattern="^[0-9a-f]{32}$", max_length=32, description="Only that call.")
     ] = None,
     limit: PageLimit = 50,
     cursor: PageCursor = None,

@@ -5,7 +5,7 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from saraban.kit.text import fold as one_spelling
+from saraban.kit.text import fold_stored
 
 THAI_DIGITS: Final = [(chr(ord("๐") + digit), str(digit)) for digit in range(10)]
 # Typed alike and stored in either order, or as two characters that look like one.
@@ -29,7 +29,7 @@ def fold(text: str) -> str:
     Return the form in which texts are compared: NFC, sara am joined, marks in one order, Thai digits as Arabic ones, no case, and
     one space for each gap. Two texts that look alike have the same.
     """
-    folded = one_spelling(text)
+    folded = fold_stored(text)
     if not folded.isprintable():  # nor has it gaps other than a space, then
         folded = _SPACE.sub(" ", _UNSEEN.sub("", folded))
     folded = folded.casefold().replace("\u0e40\u0e40", "\u0e41")

@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.errors import Invalid
 from saraban.kit.json import Json
-from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
+from saraban.kit.schema import CodeLine, Day, Mailbox, Schema, SingleLine
 from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
 from saraban.projects.domain.master_data import RfaItemsRule
 from saraban.projects.domain.revision_scheme import RevisionScheme
@@ -223,7 +223,7 @@ class PersonPart(FilePart):
     """Somebody without an account gets one without a password, and an invitation."""
 
     username: Username
-    email: Annotated[str, SingleLine(100), AfterValidator(str.casefold)]
+    email: Mailbox
     first_name: Annotated[str, SingleLine(50, shortest=0)]
     last_name: Annotated[str, SingleLine(50, shortest=0)]
     organization: OrganizationCode | None = None

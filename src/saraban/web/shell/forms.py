@@ -19,7 +19,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.admission import slot_released
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
-from saraban.kit.http import Db
+from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
@@ -116,7 +116,7 @@ def form_with(**values: str) -> FormValues:
 
 async def read_form(request: Request) -> FormData:
     """Read the form; files never come this way, they are uploaded before."""
-    return await request.form(max_files=0, max_fields=MOST_FIELDS)
+    return check_form(await request.form(max_files=0, max_fields=MOST_FIELDS))
 
 
 def text(form: FormValues, name: str) -> str | None:

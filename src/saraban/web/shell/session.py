@@ -8,7 +8,6 @@ Only pages read the refresh cookie; the API takes the access cookie alone.
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Path, Query, Request
@@ -41,6 +40,7 @@ from saraban.identity.service import (
     SessionEnded,
     WrongCredentials,
 )
+from saraban.kit.addresses import split_url
 from saraban.kit.errors import DomainError, invalid
 from saraban.kit.http import Address, Db, Now, client_address
 from saraban.kit.ids import trace_id
@@ -168,11 +168,10 @@ class LogInPage(PageModel):
 
 def inside(address: str) -> str:
     """Return an address of our own pages, whatever was sent: nobody is led elsewhere after logging in."""
-    parts = urlsplit(address)
-    ours = (
-        address.startswith("/") and not address.startswith(("//", "/\\")) and not parts.netloc and address.isprintable()
-    )
-    return address if ours and parts.path not in {"/login", "/logout", "/language"} else HOME
+    parts = split_url(address)
+    if parts is None or parts.netloc or not address.startswith("/") or address.startswith(("//", "/\\")):
+        return HOME
+    return address if address.isprintable() and parts.path not in {"/login", "/logout", "/language"} else HOME
 
 
 @router.get("/login")

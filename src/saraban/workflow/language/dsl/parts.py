@@ -91,7 +91,7 @@ def description(raw: Json, at: str, found: Faults) -> Text | None:
         en = "This must be text of at most {most} characters, or {shape}."
         found.add(at, "text", th, en, most=MOST_DESCRIPTION, shape='{"th": …, "en": …}')
         return None
-    return Text(fold(raw), fold(raw))
+    return Text(fold(raw, at), fold(raw, at))
 
 
 def help_text(part: JsonObject, at: str, found: Faults) -> Text | None:
@@ -116,7 +116,7 @@ def _both(raw: Json, at: str, found: Faults, code: str, most: int, *, several_li
             th, en = "ต้องเป็นข้อความ 1-{most} ตัวอักษร", "This must be text of 1 to {most} characters."
             found.add(f"{at}/{language}", code, th, en, most=most)
             return None
-        said.append(fold(words).strip())
+        said.append(fold(words, f"{at}/{language}").strip())
     return Text(*said)
 
 

@@ -1,0 +1,30 @@
+"""URLs and e-mail addresses that clients and operators state: neither may raise, nor mean two places."""
+
+import re
+from typing import Final
+from urllib.parse import SplitResult, urlsplit
+
+from saraban.kit.errors import Text
+from saraban.kit.text import control_character, has_mark_run
+
+NOT_MAILBOX: Final = Text(
+    "อีเมลไม่ถูกต้อง ต้องเป็นที่อยู่เดียว เช่น name@example.org",
+    "The e-mail address is not valid. Enter a single address such as name@example.org.",
+)
+_ATOMS: Final = r'[^\s@,;:<>()\[\]\\".]+(?:\.[^\s@,;:<>()\[\]\\".]+)*'
+_MAILBOX: Final = re.compile(f"{_ATOMS}@{_ATOMS}")
+
+
+def split_url(address: str) -> SplitResult | None:
+    """Return the parts of a URL, None when it is malformed; `port` of the result does not raise."""
+    try:
+        parts = None if has_mark_run(address) else urlsplit(address)
+        _ = parts and parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def is_mailbox(address: str) -> bool:
+    """Return whether a text is exactly one e-mail address, without a display name, quotes or a comment."""
+    return _MAILBOX.fullmatch(address) is not None and control_character(address) is None
