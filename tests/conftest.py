@@ -30,7 +30,13 @@ PASSWORD = "saraban-demo"  # the demo accounts' password, told to everybody
 SIGNING_KEY = "a-key-that-signs-nothing-but-the-tokens-of-tests"
 
 # Tests are quicker than people; those of the limits set them.
-UNLIMITED = {"draw_limit_user": 0, "draw_limit_address": 0, "draw_limit_all": 0, "preview_limit_user": 0}
+UNLIMITED = dict.fromkeys(
+    [
+        *("draw_limit_user", "draw_limit_address", "draw_limit_all", "preview_limit_user"),
+        *("search_limit_user", "export_limit_user", "upload_limit_user", "refresh_limit_user"),
+    ],
+    0,
+)
 
 _numbers = count(1)
 

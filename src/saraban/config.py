@@ -195,7 +195,15 @@ class Settings(BaseSettings):
     draw_limit_address: int = Field(50, ge=0, description="The same for one client address.")
     draw_limit_all: int = Field(5000, ge=0, description="The same for everybody together.")
     preview_limit_user: int = Field(
-        600, ge=0, description="Previews and reads of numbers that one account may ask for in a minute; 0: no limit."
+        600, ge=0, description="Previews, and reads of numbers, that one account may ask for in a minute; 0: no limit."
+    )
+    search_limit_user: int = Field(120, ge=0, description="Searches of one account in a minute; 0: no limit.")
+    export_limit_user: int = Field(
+        120, ge=0, description="Exports and templates of one account in an hour; 0: no limit."
+    )
+    upload_limit_user: int = Field(20 * 1024**3, ge=0, description="Bytes one account uploads in a day; 0: no limit.")
+    refresh_limit_user: int = Field(
+        30, ge=0, description="Token refreshes of one account in a minute, unknown tokens: of one address; 0: no limit."
     )
     redis_timeout: float = Field(0.5, gt=0, description="Seconds until a silent Redis counts as down.")
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")

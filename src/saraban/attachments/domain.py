@@ -6,6 +6,7 @@ and what is kept of the text inside.
 import re
 import struct
 import unicodedata
+import zlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -13,6 +14,7 @@ from enum import StrEnum
 from typing import BinaryIO, Protocol, TypeVar
 from urllib.parse import quote
 from uuid import UUID
+from xml.etree import ElementTree as ET
 
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.text import control_character, fold, fold_stored
@@ -95,6 +97,7 @@ XLSX = FileKind("XLSX", _XLSX, ("xlsx",))
 DWG = FileKind("DWG", "image/vnd.dwg", ("dwg",))
 ZIP = FileKind("ZIP", "application/zip", ("zip",))
 JPEG = FileKind("JPEG", "image/jpeg", ("jpg", "jpeg"), inline=True)
+MACROS = FileKind("MACROS", "", ())  # a Word or Excel file that runs code when it is opened
 PNG = FileKind("PNG", "image/png", ("png",), inline=True)
 
 KINDS = (PDF, DOCX, XLSX, DWG, ZIP, JPEG, PNG)
@@ -130,24 +133,44 @@ def detect_kind(file: BinaryIO) -> FileKind | None:
 
 def _recognise_archive(file: BinaryIO) -> FileKind | None:
     """Word and Excel files are archives too; what tells them apart are the names inside."""
-    names = _names(file)
-    if names is None or any(name.endswith(b"vbaProject.bin") for name in names):
+    entries = _entries(file)
+    if entries is None or _CONTENT_TYPES not in entries:
+        return ZIP if entries is not None and _MACROS not in entries else None
+    content_types = _content_types(file, *entries[_CONTENT_TYPES])
+    if content_types is None:
         return None
-    if b"[Content_Types].xml" not in names:
-        return ZIP
-    if b"word/document.xml" in names:
+    if _MACROS in entries or _ACTIVE.search(content_types):
+        return MACROS
+    if b"word/document.xml" in entries:
         return DOCX
-    return XLSX if b"xl/workbook.xml" in names else None
+    return XLSX if b"xl/workbook.xml" in entries else None
 
 
-_TELLING = (b"[Content_Types].xml", b"word/document.xml", b"xl/workbook.xml")
+def _content_types(file: BinaryIO, method: int, size: int, offset: int) -> bytes | None:
+    """Return the content types of the parts of an office file, None when they cannot be read."""
+    file.seek(offset)
+    lengths = struct.unpack("<26x2H", file.read(30).ljust(30, b"\0"))
+    file.seek(offset + 30 + sum(lengths))
+    packed = file.read(min(size, _MOST_CONTENT_TYPES))
+    try:
+        text = zlib.decompressobj(-15).decompress(packed, _MOST_CONTENT_TYPES) if method else packed
+        return "\n".join(one.get("ContentType", "") for one in ET.fromstring(text)).encode()  # noqa: S314  expat is bounded
+    except (zlib.error, ET.ParseError, ValueError, LookupError):
+        return None
+
+
+_CONTENT_TYPES, _MACROS = b"[content_types].xml", b"vba"
+_TELLING = (_CONTENT_TYPES, b"word/document.xml", b"xl/workbook.xml")
+_ACTIVE = re.compile(rb"vba|macro|activex", re.IGNORECASE)  # in content types, whatever a part is called
+_ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl)/activex/")
+_MOST_CONTENT_TYPES = 4 * 1024 * 1024
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
 
 
-def _names(file: BinaryIO) -> set[bytes] | None:
+def _entries(file: BinaryIO) -> "Entries | None":
     """
-    Return those names of an archive that decide its kind, None when it has no readable directory.
+    Return those entries of an archive that decide its kind, by their names in lower case; None when it has no readable directory.
 
     Read by hand, because the standard library makes an object for each entry: an archive of 50 MB can list a million.
     """
@@ -161,20 +184,25 @@ def _names(file: BinaryIO) -> set[bytes] | None:
     if offset + length > size or place + _END.size + comment != len(tail):
         return None
     file.seek(offset)
-    return _telling_names(file.read(length), count)
+    return _telling_entries(file.read(length), count)
 
 
-def _telling_names(directory: bytes, count: int) -> set[bytes] | None:
-    found: set[bytes] = set()
+Entries = dict[bytes, tuple[int, int, int]]  # method, packed size and place
+
+
+def _telling_entries(directory: bytes, count: int) -> Entries | None:
+    found: Entries = {}
     place = 0
     for _ in range(count):
         if len(directory) - place < _ENTRY.size or not directory.startswith(b"PK\x01\x02", place):
             return None
         fields = _ENTRY.unpack_from(directory, place)
         name_length, extra, comment = fields[10:13]
-        name = directory[place + _ENTRY.size : place + _ENTRY.size + name_length]
-        if name in _TELLING or name.endswith(b"vbaProject.bin"):
-            found.add(name)
+        name = directory[place + _ENTRY.size : place + _ENTRY.size + name_length].lower()
+        if name in found:
+            return None  # programs differ in which of the two they open
+        if name in _TELLING or _ACTIVE_PART.search(name):
+            found[name if name in _TELLING else _MACROS] = fields[4], fields[8], fields[16]
         place += _ENTRY.size + name_length + extra + comment
     return found
 

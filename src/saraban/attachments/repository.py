@@ -69,7 +69,16 @@ async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Seq
 
 async def forget(session: AsyncSession, ids: Collection[int]) -> None:
     """Delete temporary rows; a row that was claimed meanwhile stays."""
-    await session.execute(sa.delete(Attachment).where(Attachment.id.in_(ids), Attachment.is_temporary.is_(True)))
+    temporary = sa.and_(Attachment.id.in_(ids), Attachment.is_temporary.is_(True))
+    texts = AttachmentText.attachment_id.in_(sa.select(Attachment.id).where(temporary))
+    await session.execute(sa.delete(AttachmentText).where(texts))
+    await session.execute(sa.delete(Attachment).where(temporary))
+
+
+async def release(session: AsyncSession, ids: Collection[int], *, now: datetime) -> None:
+    """Have the clean-up delete files that nothing refers to any more; nobody can attach them again."""
+    released = sa.update(Attachment).where(Attachment.id.in_(ids), Attachment.workflow_history_id.is_(None))
+    await session.execute(released.values(is_temporary=True, expires_at=now))
 
 
 def as_row(row: Attachment) -> AttachmentRow:

@@ -5,17 +5,18 @@ The caller is loaded on a connection that is given back before the endpoint runs
 none (REQ-LCK-02).
 """
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from saraban.identity.domain.context import Caller, RequestContext
-from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
+from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer, user_of_token
 from saraban.kit.addresses import split_url
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import async_dependency, client_address, idempotency_key
-from saraban.kit.rate_limits import RateLimiter
+from saraban.kit.rate_limits import DAY, HOUR, RateLimiter, RateLimitRule
 
 ACCESS_COOKIE = "saraban_access"
 REFRESH_COOKIE = "saraban_refresh"
@@ -82,6 +83,85 @@ def invitation_base(request: Request, *, handed_over: bool = False) -> str | Non
     return None if mailed else str(settings.public_url or request.base_url).rstrip("/")
 
 
+_SEARCHES = ("/search/", "/find/", "/api/v1/search/")
+_EXPORTS = ("/export", "/download", "/result", "/template")
+_PREVIEWS = ("/preview", "/check", "/validate", "/rehearse", "/rehearsal", "/replay", "/file")
+_COUNTED_BY_NUMBERING = ("/api/v1/document-numbering/", "/numbers/")
+_WRITTEN = ("", "application/json", "application/x-www-form-urlencoded")
+
+
+class UserLimitReached(DomainError):
+    """The user has searched, exported, previewed or renewed the session too often, or uploaded too much in a day."""
+
+    kind, code = ErrorKind.THROTTLED, "USER_LIMIT_REACHED"
+    says = Text(
+        "คุณใช้งานส่วนนี้ครบตามจำนวนที่กำหนดแล้ว กรุณารอ {seconds} วินาทีแล้วลองใหม่",
+        "You have reached your limit for this. Wait {seconds} seconds and try again.",
+    )
+    recovery = (Text("หากต้องการมากกว่านี้ ติดต่อผู้ดูแลระบบ", "If you need more, contact the administrator."),)
+
+
+def policies_of(method: str, path: str, query: Collection[str], media_type: str) -> set[str]:
+    """
+    Return the names of the limits that a request is counted against.
+
+    :param query: names of the parameters that are not empty
+    """
+    found, reads = set(), method == "GET"
+    if reads and ("q" in query or f"{path}/".startswith(_SEARCHES)):
+        found.add("searches")
+    if reads and (path.endswith(_EXPORTS) or (path.startswith("/api/") and path.endswith("/file"))):
+        found.add("exports")
+    if not reads and media_type not in _WRITTEN:
+        found.add("uploads")
+    if not reads and ("dryRun" in query or path.endswith(_PREVIEWS)) and not path.startswith(_COUNTED_BY_NUMBERING):
+        found.add("looks")
+    return found
+
+
+async def count_request(request: Request, caller: Caller) -> None:
+    """
+    Count a request against the limits of its user. Service accounts whose numbers have no limit have none here.
+
+    :raises UserLimitReached: when one is used up
+    """
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    given = {name for name, value in request.query_params.items() if value}
+    policies = policies_of(request.method, request.url.path, given, media_type)
+    if not policies or caller.draws_per_minute == 0:
+        return
+    settings = request.app.state.settings
+    user, length = str(caller.public_id), request.headers.get("content-length", "")
+    size = int(length) if length.isdecimal() else settings.upload_max_bytes
+    rules = [
+        RateLimitRule("searches", user, settings.search_limit_user),
+        RateLimitRule("exports", user, settings.export_limit_user, HOUR),
+        RateLimitRule("uploads", user, settings.upload_limit_user, DAY, size),
+        RateLimitRule("looks", user, settings.preview_limit_user),
+    ]
+    await _take(request, [rule for rule in rules if rule.policy in policies])
+
+
+async def count_refresh(request: Request, refresh_token: str) -> None:
+    """
+    Count against the user of the token, or the address when the token is unknown; the token stays as it is.
+
+    :raises UserLimitReached: when the limit is used up
+    """
+    if most := request.app.state.settings.refresh_limit_user:
+        async with request.app.state.db.reading() as session:
+            user = await user_of_token(session, refresh_token)
+        await _take(request, [RateLimitRule("refreshes", str(user or client_address(request)), most)])
+
+
+async def _take(request: Request, rules: list[RateLimitRule]) -> None:
+    if counted := [rule for rule in rules if rule.limit]:
+        result = await limiter(request).take(counted)
+        request.state.headers = result.headers  # on every answer, a refusal too
+        if result.refused is not None:
+            raise UserLimitReached(values={"seconds": result.reset}, retry_after=result.reset)
+
+
 Tokens = Annotated[TokenIssuer, Depends(async_dependency(token_issuer))]
 Attempts = Annotated[RateLimiter, Depends(async_dependency(limiter))]
 Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]
@@ -94,6 +174,7 @@ async def current_caller(request: Request) -> Caller:
     Like the contexts below it takes nothing but the request: each dependency of a dependency costs as much as reading a body.
 
     :raises NotSignedIn: without a usable token, or when the account has been closed since
+    :raises UserLimitReached: when the caller has used up a limit
     :raises PasswordChangeRequired: unless the request changes the password
     """
     caller: Caller | None = getattr(request.state, "caller", None)
@@ -103,6 +184,7 @@ async def current_caller(request: Request) -> Caller:
         request.state.has_token = True  # known even where the database cannot say whose it is
         caller = await callers.load(subject)
         request.state.caller = caller  # the access log names who asked
+        await count_request(request, caller)
     if caller.must_change_password and request.url.path not in _PASSWORD_PATHS:
         raise PasswordChangeRequired
     return caller

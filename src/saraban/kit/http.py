@@ -4,7 +4,6 @@ What every HTTP door shares: the reading session, the problem answer, the langua
 Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -22,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
+from saraban.kit.child_processes import CHILDREN
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.departure import ClientGone
@@ -263,10 +263,11 @@ def sheet_body(description: str, *forms: str) -> dict[str, Json]:
 
 async def read_sent_sheet(request: Request, read: Callable[[FilePath], T], *forms: str) -> T:
     """
-    Have the body of a request read from a file, in a thread.
+    Have the body of a request read from a file, by a child process.
 
     :param forms: those of `MEDIA` that are taken
     :raises NotAWorkbook: for another content type
+    :raises FileReadersBusy: when too many files wait
     """
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     form = next((one for one in forms if MEDIA[one].partition(";")[0] == sent), None)
@@ -280,7 +281,7 @@ async def read_sent_sheet(request: Request, read: Callable[[FilePath], T], *form
             path.write_bytes(content)
             return read(path)
 
-    return await asyncio.to_thread(work)
+    return await CHILDREN.run(request.state.caller.public_id, work)
 
 
 def workbook_response(path: FilePath, form: str, folder: TemporaryDirectory[str]) -> Response:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import structlog
 from limits import RateLimitItemPerMinute
 from limits.aio.storage import MemoryStorage, RedisStorage, Storage
-from limits.aio.strategies import MovingWindowRateLimiter
+from limits.aio.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 from limits.errors import StorageError
 from redis.asyncio import BlockingConnectionPool
 from redis.exceptions import RedisError
@@ -25,6 +25,7 @@ T = TypeVar("T")
 log = structlog.get_logger(__name__)
 
 WINDOW = 60
+HOUR, DAY = 60, 24 * 60  # minutes
 _CONNECTIONS = 20
 
 
@@ -36,12 +37,14 @@ class RateLimitRule:
     :param policy: its name in the headers, such as `user`
     :param subject: who is counted; empty where all are counted together
     :param limit: operations a minute, or in `minutes`
+    :param cost: what this operation counts; more than 1 with a window of a day only
     """
 
     policy: str
     subject: str
     limit: int
     minutes: int = 1
+    cost: int = 1
 
     @property
     def window(self) -> RateLimitItemPerMinute:
@@ -67,7 +70,7 @@ class RateLimitResult:
     def headers(self) -> dict[str, str]:
         """`RateLimit-Policy` and `RateLimit` as the IETF's draft has them."""
         shown = self.refused or self.rules[0]
-        policies = ", ".join(f'"{one.policy}";q={one.limit};w={WINDOW}' for one in self.rules)
+        policies = ", ".join(f'"{one.policy}";q={one.limit};w={WINDOW * one.minutes}' for one in self.rules)
         return {"RateLimit-Policy": policies, "RateLimit": f'"{shown.policy}";r={self.remaining};t={self.reset}'}
 
 
@@ -137,7 +140,9 @@ class RateLimiter:
 async def _take(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> RateLimitResult:
     refused = None
     for rule in rules:
-        if not await limiter.hit(rule.window, rule.policy, rule.subject):
+        counter, names = _counter(limiter, rule), (rule.window, rule.policy, rule.subject)
+        # What is refused counts nothing: an upload that is too large leaves room for a smaller one.
+        if not (await counter.test(*names, cost=rule.cost) and await counter.hit(*names, cost=rule.cost)):
             refused = rule
             break
     shown = refused or rules[0]
@@ -145,8 +150,13 @@ async def _take(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]
     return RateLimitResult(tuple(rules), refused, 0 if refused else max(shown.limit - usage.used, 0), usage.reset)
 
 
+def _counter(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> MovingWindowRateLimiter | FixedWindowRateLimiter:
+    # A moving window stores an entry for each unit: too many where bytes are counted.
+    return FixedWindowRateLimiter(limiter.storage) if rule.minutes >= DAY else limiter
+
+
 async def _usage(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> RateLimitUsage:
-    stats = await limiter.get_window_stats(rule.window, rule.policy, rule.subject)
+    stats = await _counter(limiter, rule).get_window_stats(rule.window, rule.policy, rule.subject)
     reset = max(1, min(WINDOW * rule.minutes, round(stats.reset_time - epoch())))
     return RateLimitUsage(rule.limit - max(stats.remaining, 0), reset)
 

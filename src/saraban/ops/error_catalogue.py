@@ -11,6 +11,7 @@ from html import escape
 from typing import Any, Final
 
 import saraban
+from saraban.identity.dependencies import policies_of
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem
 from saraban.kit.problem import STATUS
 from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
@@ -182,7 +183,7 @@ _STEER = (
 
 BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
-    "auth_refresh": ("SESSION_ENDED",),
+    "auth_refresh": ("SESSION_ENDED", "USER_LIMIT_REACHED"),
     "auth_change_password": ("TOO_MANY_PASSWORDS", "PASSWORDS_BUSY"),
     "users_create_user": ("USERNAME_TAKEN", "PASSWORDS_BUSY"),
     "users_change_user": ("USERNAME_TAKEN", "ACCOUNT_CHANGED"),
@@ -354,6 +355,8 @@ _RETRY: Final = {
     "LOGIN_THROTTLED": 900.0,
     "DATABASE_BUSY": 2.0,
     "RATE_LIMITED": 12.0,
+    "USER_LIMIT_REACHED": 12.0,
+    "FILE_READERS_BUSY": 10.0,
     "WEBHOOK_SECRETS_TOO_MANY": 86_400.0,
 }
 _POINTERS: Final[dict[str, tuple[str, str]]] = {
@@ -395,9 +398,12 @@ def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) 
         groups += [NUMBERING, NUMBERS_READ if method == "get" else ()]
     if needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
+    forms = operation.get("requestBody", {}).get("content", {})
+    groups.append(("USER_LIMIT_REACHED",) if policies_of(method.upper(), path, takes, next(iter(forms), "")) else ())
+    groups.append(("FILE_READERS_BUSY",) if path.endswith("/import") else ())
     if "{" in path:
         groups.append(ONE_THING)
-    if "application/json" in operation.get("requestBody", {}).get("content", {}):
+    if "application/json" in forms:
         groups.append(OF_JSON)
     if "Idempotency-Key" in takes:
         groups.append(ONCE)

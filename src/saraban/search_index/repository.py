@@ -2,7 +2,7 @@
 
 import sys
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
@@ -17,6 +17,7 @@ from saraban.search_index.models import SearchEntry, SearchFileText, SearchIndex
 
 T = TypeVar("T")
 _AT_ONCE: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
+_POSTED: Final = 5_000  # postings of one transaction: a third of a second, in which SQLite lets nobody else write
 _entries, _in_files, _pending = table_of(SearchEntry), table_of(SearchFileText), table_of(SearchPending)
 _NAMES: Final = [int(one) for one in NameOf]
 # Both databases know it; SQLAlchemy has no word for it.
@@ -142,32 +143,33 @@ async def entries_of(session: AsyncSession, kind: SearchKind, heads: Collection[
     return found
 
 
-async def unposted(session: AsyncSession, *, most: int) -> dict[int, str]:
+async def unposted(session: AsyncSession, *, most: int, among: Collection[int] = ()) -> dict[int, str]:
     """Return what the index does not lead to yet, by key, with all that is said of it."""
     statement = (
         sa.select(_entries.c.id, _entries.c.number, _entries.c.text, _IN_FILES)
         .outerjoin(_in_files, _in_files.c.entry_id == _entries.c.id)
-        .where(_entries.c.is_posted == sa.false())
+        .where(_entries.c.is_posted == sa.false(), _entries.c.id.in_(among) if among else sa.true())
         .order_by(_entries.c.id)
         .limit(most)
     )
     return {key: "".join(said) for key, *said in await session.execute(statement)}
 
 
-async def post(session: AsyncSession, texts: Mapping[int, str]) -> None:
-    """Have the index lead to these entries."""
+async def postings_of(texts: Mapping[int, str]) -> AsyncIterator[tuple[int, dict[str, postings.Places]]]:
+    """Give what leads to these entries, by chunk, in parts of which each takes a short transaction."""
     by_chunk: dict[int, dict[int, str]] = defaultdict(dict)
     for key, text in texts.items():
         by_chunk[key // postings.CHUNK][key % postings.CHUNK] = text
     for chunk, places in by_chunk.items():
-        await _post(session, chunk, postings.by_gram(places))
-    for some in _slices(sorted(texts)):
-        await session.execute(sa.update(_entries).where(_entries.c.id.in_(some)).values(is_posted=True))
+        found = await postings.by_gram(places)
+        for some in _slices(found, _POSTED):
+            yield chunk, {gram: postings.joined(found[gram]) for gram in sorted(some)}
 
 
-async def _post(session: AsyncSession, chunk: int, places: Mapping[str, postings.Places]) -> None:
+async def post(session: AsyncSession, chunk: int, places: Mapping[str, postings.Places]) -> None:
     table = table_of(SearchPosting).c
-    for grams in _slices(sorted(places)):
+    await hold(session)
+    for grams in _slices(places):
         there = sa.select(table.gram, table.places).where(table.chunk == chunk, table.gram.in_(grams))
         held = {gram: bytes(found) for gram, found in await session.execute(there)}
         rows = []
@@ -175,6 +177,15 @@ async def _post(session: AsyncSession, chunk: int, places: Mapping[str, postings
             found = postings.merged(held[gram], places[gram]) if gram in held else postings.packed(places[gram])
             rows.append({"gram": gram, "chunk": chunk, "entries": postings.size(len(found)), "places": found})
         await session.execute(_REPLACE, rows)
+
+
+async def mark_posted(session: AsyncSession, texts: Mapping[int, str]) -> None:
+    """Have entries count as posted that still say what was posted of them."""
+    await hold(session)
+    for some in _slices(texts):
+        now = await unposted(session, most=len(some), among=some)
+        same = [key for key, text in now.items() if text == texts[key]]
+        await session.execute(sa.update(_entries).where(_entries.c.id.in_(same)).values(is_posted=True))
 
 
 async def begin_anew(session: AsyncSession, everything: sa.Select[int, UUID]) -> None:
@@ -273,11 +284,11 @@ async def not_led_to(session: AsyncSession, texts: Mapping[int, str]) -> set[int
         by_chunk[key // postings.CHUNK][key % postings.CHUNK] = text
     lost = set()
     for chunk, places in by_chunk.items():
-        wanted = postings.by_gram(places)
+        wanted = await postings.by_gram(places)
         found = await read(session, chunk, wanted)
         for gram, those in wanted.items():
             held = postings.bits(found[gram]) if gram in found else 0
-            lost |= {chunk * postings.CHUNK + place for place in those if not held >> place & 1}
+            lost |= {chunk * postings.CHUNK + place for place in postings.joined(those) if not held >> place & 1}
     return lost
 
 
@@ -311,7 +322,7 @@ async def read(session: AsyncSession, chunk: int, grams: Collection[str]) -> dic
     return found
 
 
-def _slices(values: Sequence[T]) -> Iterator[list[T]]:
+def _slices(values: Iterable[T], size: int = _AT_ONCE) -> Iterator[list[T]]:
     left = iter(values)
-    while some := list(islice(left, _AT_ONCE)):
+    while some := list(islice(left, size)):
         yield some

@@ -5,18 +5,47 @@ from io import BytesIO
 
 import pytest
 
-from saraban.attachments.domain import DOCX, DWG, JPEG, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
+from saraban.attachments.domain import DOCX, DWG, JPEG, MACROS, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
 
 
 def archive(*names: str) -> bytes:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as target:
         for name in names:
+            target.writestr(name, "<Types/>")
+    return buffer.getvalue()
+
+
+def office(types: str, *names: str, document: str = "word/document.xml") -> bytes:
+    buffer = BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("[Content_Types].xml", types)
+        for name in (document, *names):
             target.writestr(name, "content")
     return buffer.getvalue()
 
 
+def typed(content_type: str) -> str:
+    return f'<Types><Override PartName="/word/a.bin" ContentType="{content_type}"/></Types>'
+
+
 class TestRecognise:
+    @pytest.mark.parametrize(
+        "content",
+        [
+            office("<Types/>", "word/vbaProject.bin"),
+            office("<Types/>", "WORD/VBADATA.XML"),
+            office("<Types/>", "word/activeX/activeX1.bin"),
+            office("<Types/>", "xl/macrosheets/sheet1.xml", document="xl/workbook.xml"),
+            office(typed("application/vnd.ms-word.document.macroEnabled.main+xml")),
+            office(typed("application/vnd.ms-word.document.&#109;acroEnabled.main+xml")),
+            office(typed("application/vnd.ms-office.vbaProject"), "word/a.bin"),
+            office(typed("application/vnd.ms-excel.intlmacrosheet+xml"), document="xl/workbook.xml"),
+        ],
+    )
+    def test_finds_macros_by_content(self, content: bytes) -> None:
+        assert detect_kind(BytesIO(content)) is MACROS
+
     @pytest.mark.parametrize(
         ("content", "kind"),
         [
@@ -46,7 +75,9 @@ class TestRecognise:
             b"AC10xx\x00",
             b"PK\x03\x04 and then nothing of an archive",
             archive("[Content_Types].xml", "ppt/presentation.xml"),
-            archive("[Content_Types].xml", "word/document.xml", "word/vbaProject.bin"),
+            archive("a.txt", "word/vbaProject.bin"),
+            archive("[Content_Types].xml", "[content_types].xml", "word/document.xml"),
+            office("not XML"),
             b"MZ" + archive("a.txt"),
             archive("a.txt") + b"<script>",
         ],

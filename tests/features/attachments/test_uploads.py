@@ -27,7 +27,7 @@ def archive(*names: str) -> bytes:
     buffer = BytesIO()
     with zipfile.ZipFile(buffer, "w") as target:
         for name in names:
-            target.writestr(name, "content")
+            target.writestr(name, "<Types/>")
     return buffer.getvalue()
 
 
@@ -46,6 +46,12 @@ REFUSED = [
     ("a.svg", b"<svg onload='alert(1)'/>", "FILE_TYPE_MISMATCH", "type_not_allowed"),
     ("a.pdf", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "FILE_TYPE_MISMATCH", "type_mismatch"),
     ("a.xlsx", archive("[Content_Types].xml", "word/document.xml"), "FILE_TYPE_MISMATCH", "type_mismatch"),
+    (
+        "a.docx",
+        archive("[Content_Types].xml", "word/document.xml", "word/vbaProject.bin"),
+        "VALIDATION_ERROR",
+        "macros",
+    ),
     ("a.docx", archive("anything.txt"), "FILE_TYPE_MISMATCH", "type_mismatch"),
     ("empty.pdf", b"", "VALIDATION_ERROR", "empty"),
     ("a\u202efdp.pdf", PDF, "VALIDATION_ERROR", "control_character"),

@@ -1,12 +1,18 @@
 """Editing a draft, issuing the next revision, cancelling: each once, each by whom it belongs to, each with its proof."""
 
 import copy
+from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
+from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments import service as attachments
+from saraban.attachments.models import Attachment, AttachmentText
 from saraban.documents.core.models import DocumentRevision
 from saraban.numbering.series.models import LedgerEntry
 from saraban.projects.models import CorrespondenceStatus
@@ -31,6 +37,37 @@ class TestEdit:
         assert [(file["publicId"], file["isMain"]) for file in changed.json()["data"]["attachments"]] == [(new, True)]
         assert changed.headers["etag"] != version
         assert (stale.status_code, stale.json()["code"]) == (412, "DOCUMENT_CHANGED")
+
+    @pytest.mark.parametrize("issued", [False, True])
+    async def test_deletes_a_file_that_is_removed_before_anybody_else_could_read_it(
+        self, desk: Desk, app: FastAPI, issued: bool
+    ) -> None:
+        client = await desk.as_("dc.consultant")
+        old, kept = await desk.upload("dc.consultant"), await desk.upload("dc.consultant")
+        created = await client.post("/api/v1/correspondences", json=desk.letter(attachmentPublicIds=[old, kept]))
+        state, later = app.state, app.state.clock.now() + timedelta(hours=1)
+
+        async def note(session: AsyncSession) -> None:
+            if issued:
+                await session.execute(sa.update(DocumentRevision).values(issued_date=state.clock.now()))
+            key = sa.select(Attachment.id).where(Attachment.public_id == UUID(old)).scalar_subquery()
+            text = {"attachment_id": key, "text": "read", "extracted_at": state.clock.now()}
+            await session.execute(sa.insert(AttachmentText).values(text))
+
+        await state.db.transact(note)
+        changed = await client.patch(created.headers["location"], json={"removeAttachmentPublicIds": [old]})
+        again = await client.patch(created.headers["location"], json={"addAttachmentPublicIds": [old]})
+        deleted = await attachments.clean_up(state.db, state.storage, now=later)
+
+        assert (changed.status_code, again.status_code) == (200, 422)
+        never = sa.update(DocumentRevision).values(issued_date=None)  # as its workflow has it
+        await state.db.transact(lambda session: session.execute(never))
+        async with state.db.reading() as session:
+            left = set(await session.scalars(sa.select(Attachment.public_id)))
+        files = [path for path in (state.settings.data_dir / "files").rglob("*") if path.is_file()]
+        assert (deleted, UUID(old) in left, UUID(kept) in left) == ((0, True, True) if issued else (1, False, True))
+        assert {path.name for path in files} >= {str(one) for one in left}
+        assert (old in {path.name for path in files}) == issued
 
     async def test_keeps_what_the_number_prints(self, desk: Desk) -> None:
         rfa = await desk.write("dc.contractor", "rfas", desk.rfa())

@@ -21,6 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import domain, repository
 from saraban.attachments.domain import FILE_FIELD, AttachmentRow, Storage, acceptable_file_name, storage_key
 from saraban.attachments.models import Attachment
+from saraban.attachments.repository import release as release
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import Clock, local_date
@@ -213,6 +214,9 @@ def _claimed(name: str) -> domain.FileKind:
 
 async def _check_kind(storage: Storage, key: str, name: str) -> None:
     found = await storage.examine(key, domain.detect_kind)
+    if found is domain.MACROS:
+        th, en = "ไฟล์นี้มีมาโคร กรุณาบันทึกเป็นไฟล์ที่ไม่มีมาโคร", "The file contains macros. Save it without macros."
+        raise invalid(FILE_FIELD, "macros", th, en)
     if found is None:
         raise FileTypeRefused(name)
     if found is not _claimed(name):

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, status
 
 from saraban.identity import service
-from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, Context, Throttle, Tokens
+from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, Context, Throttle, Tokens, count_refresh
 from saraban.identity.schemas import (
     LogIn,
     OrganizationPage,
@@ -42,10 +42,11 @@ async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device
 
 
 @router.post("/auth/refresh", tags=["Auth"], summary="Exchange the refresh token")
-async def refresh(body: RefreshRequest, db: Db, tokens: Tokens, device: CallersDevice) -> TokenPair:
+async def refresh(body: RefreshRequest, request: Request, db: Db, tokens: Tokens, device: CallersDevice) -> TokenPair:
     """
     Gives a new pair of tokens. A refresh token is good once; presented again later, it ends the whole session.
     """
+    await count_refresh(request, body.refresh_token)
     opened = await service.refresh(db, issuer=tokens, refresh_token=body.refresh_token, device=device)
     return TokenPair.model_validate(opened, from_attributes=True)
 

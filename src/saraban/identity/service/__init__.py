@@ -89,6 +89,7 @@ from saraban.identity.service.sessions import (
     log_in,
     log_out,
     refresh,
+    user_of_token,
 )
 from saraban.identity.service.setup_token import (
     SETUP_PATH,
@@ -186,6 +187,7 @@ __all__ = [
     "system_caller",
     "system_context",
     "unlock",
+    "user_of_token",
     "users_of",
     "write_template",
 ]

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Generic, Protocol
@@ -26,6 +27,7 @@ from saraban.imports import repository
 from saraban.imports.domain import ImportInterrupted, ImportState
 from saraban.imports.models import FileImport, ImportRow, OneImport
 from saraban.imports.service.uploads import result_key, source_key
+from saraban.kit.child_processes import CHILDREN
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DiskFull, DomainError, FieldProblem
@@ -228,7 +230,7 @@ class ImportWorker(Generic[OneImport]):
     async def _check(self, turn: ImportTurn[OneImport]) -> None:
         async with self._unpacked(turn) as path:
             result = path.with_name("result.xlsx")
-            await self._tell(turn, rows_total=await asyncio.to_thread(self._job.count, path))
+            await self._tell(turn, rows_total=await CHILDREN.run_in_background(partial(self._job.count, path)))
             report = await self._job.check(await self._context(turn), self._db, turn, path, result)
             await self._store(turn, result)
         await self._tell(

@@ -1,7 +1,8 @@
 """
-Keeping the index of search: what was written is read and folded, and the index made to lead to it, in one transaction.
+Keeping the index of search: what was written is read and folded in one transaction, then the index is made to lead to it in
+short ones. An entry that a killed worker has read is found without the index until another worker has posted it.
 
-Whoever writes a document queues it in their own transaction. A worker that is killed leaves the queue as it was.
+Whoever writes a document queues it in their own transaction.
 """
 
 import gc
@@ -34,10 +35,17 @@ __all__ = ["WAITS", "IndexDifference", "compare", "index_next", "queue_files", "
 
 async def index_next(db: Database, *, most: int = BATCH) -> bool:
     """Index what waits longest, and say whether there was anything."""
-    return await db.transact(partial(_index, most)) > 0
+    read = await db.transact(partial(_read_waiting, most))
+    async with db.reading() as session:
+        unposted = await index.unposted(session, most=max(most, read))
+    async for chunk, places in index.postings_of(unposted):
+        await db.transact(partial(index.post, chunk=chunk, places=places))
+    if unposted:
+        await db.transact(partial(index.mark_posted, texts=unposted))
+    return bool(read or unposted)
 
 
-async def _index(most: int, session: AsyncSession) -> int:
+async def _read_waiting(most: int, session: AsyncSession) -> int:
     await index.hold(session)
     waits = await index.pending(session, most=most)
     if waits.renamed:
@@ -45,9 +53,7 @@ async def _index(most: int, session: AsyncSession) -> int:
     for kind, public_ids in waits.heads.items():
         await _read(session, kind, public_ids)
     await index.settle(session, waits.keys)
-    found = await index.unposted(session, most=max(most, len(waits.keys)))
-    await index.post(session, found)
-    return len(waits.keys) + len(found)
+    return len(waits.keys)
 
 
 async def _read(session: AsyncSession, kind: SearchKind, public_ids: set[UUID]) -> None:

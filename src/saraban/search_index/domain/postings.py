@@ -5,6 +5,7 @@ Entries have numbers, and 65,536 of them make a chunk. A posting holds those of 
 a bitmap where that is shorter. It may name entries that have the characters no more: whoever searches compares the texts.
 """
 
+import asyncio
 from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,40 +21,47 @@ else:
 CHUNK: Final = 65_536
 GRAM: Final = 3
 END: Final = "\n"  # of each part of a text
+TURN: Final = 10_000  # characters
 _BITMAP: Final = CHUNK // 8  # bytes
 _ONE: Final = ord("1")
 _DENSE: Final = _BITMAP // 2  # places that take as many bytes
-
-
-def grams(part: str) -> set[str]:
-    """Return each three characters that a word can have in common with a part of a text."""
-    said = part + END
-    return {said[place : place + GRAM] for place in range(len(said) - GRAM + 1)}
 
 
 def grams_of_word(word: str) -> set[str]:
     return {word[place : place + GRAM] for place in range(len(word) - GRAM + 1)}
 
 
-def by_gram(texts: Mapping[int, str]) -> dict[str, Places]:
+async def by_gram(texts: Mapping[int, str]) -> dict[str, Places | list[Places]]:
     """
-    Return the places of entries by what their texts have, in order, of one chunk.
+    Return the places of entries by what their texts have, of one chunk, to be `joined`.
 
-    Names stand in thousands of texts: what they have is looked at once.
+    Names stand in thousands of texts: what they have is looked at once. The event loop gets a turn after `TURN` characters.
     """
     holders: dict[str, Places] = defaultdict(partial(array, "H"))
     for place in sorted(texts):
         for part in dict.fromkeys(texts[place].split(END)):
             holders[part].append(place)
-    found: dict[str, list[Places]] = defaultdict(list)
+    found: dict[str, Places | list[Places]] = {}
+    left = TURN
     for part, places in holders.items():
-        for gram in grams(part):
-            found[gram].append(places)
-    return {gram: _joined(several) for gram, several in found.items()}
+        said = part + END
+        for start in range(0, len(said) - GRAM + 1, TURN):
+            piece = said[start : start + TURN + GRAM - 1]
+            for gram in grams_of_word(piece):
+                several = found.setdefault(gram, places)
+                if isinstance(several, list):
+                    several += [places] if several[-1] is not places else []
+                elif several is not places:
+                    found[gram] = [several, places]
+            left -= len(piece)
+            if left <= 0:
+                left = TURN
+                await asyncio.sleep(0)
+    return found
 
 
-def _joined(several: Sequence[Places]) -> Places:
-    return several[0] if len(several) == 1 else array("H", sorted(set[int]().union(*several)))
+def joined(several: Places | list[Places]) -> Places:
+    return array("H", sorted(set[int]().union(*several))) if isinstance(several, list) else several
 
 
 def packed(places: Places) -> bytes:

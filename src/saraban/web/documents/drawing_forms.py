@@ -45,7 +45,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/draw
 MOST_LINES: Final = 100
 MOST_DERIVED: Final = 100
 _MOST_NAMED: Final = 10
-_WITH_REVISION: Final = re.compile(r"(.+?)\s+Rev\.?\s*(\S+)", re.IGNORECASE)
+_WITH_REVISION: Final = re.compile(r"(.+?)(?<!\s)\s++Rev\.?\s*(\S+)", re.IGNORECASE)
 _ALL: Final = (
     *("contractPublicId", "originatorOrganizationPublicId", "disciplineCode", "categoryCode", "subCategoryCode"),
     *("volumeCode", "scale", "sheetSize", "zone"),

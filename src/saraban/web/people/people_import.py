@@ -23,6 +23,7 @@ from saraban.attachments.dependencies import OneFile, SentFile
 from saraban.identity.dependencies import invitation_base
 from saraban.identity.domain.people_workbook import COLUMNS, PeopleColumn
 from saraban.identity.service import PeopleImport, import_people, read_people_sheet, write_template
+from saraban.kit.child_processes import CHILDREN
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
 from saraban.kit.http import Db, workbook_response
 from saraban.kit.workbooks import SheetWriter
@@ -74,7 +75,7 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
     """Do what the file asks for and take it back, and show what would come of it."""
     page.caller.require_somewhere(CREATE)
     try:
-        rows = await _rows(sent)
+        rows = await _rows(page, sent)
         work = partial(import_people, page.context, rows=rows, dry_run=True)
         found = await db.transact(work)
     except DomainError as error:
@@ -118,7 +119,7 @@ def _write_links(path: Path, rows: Rows) -> None:
             sheet.add([str(cell) for cell in row[:3]])
 
 
-async def _rows(sent: SentFile) -> Rows:
+async def _rows(page: PageRequest, sent: SentFile) -> Rows:
     suffix = ".csv" if sent.name.lower().endswith(".csv") else ".xlsx"
     with NamedTemporaryFile(prefix="saraban-", suffix=suffix) as file:
         size = 0
@@ -128,7 +129,7 @@ async def _rows(sent: SentFile) -> Rows:
                 raise invalid("/file", "too_large", "ไฟล์ใหญ่เกิน 5 MB", "The file is larger than 5 MB.")
             file.write(chunk)
         file.flush()
-        return await asyncio.to_thread(read_people_sheet, Path(file.name))
+        return await CHILDREN.run(page.caller.public_id, partial(read_people_sheet, Path(file.name)))
 
 
 def _pack(rows: Rows) -> str:

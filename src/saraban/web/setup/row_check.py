@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import OneFile, SentFile
+from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, required
 from saraban.kit.http import Db, ReadSession, workbook_response
@@ -95,7 +96,7 @@ async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -
     head = await _head(place, page, db)
     table: Table = []
     try:
-        table = _in_columns(head, [[_text(cell) for cell in row] for row in await _read(place.kind, sent)])
+        table = _in_columns(head, [[_text(cell) for cell in row] for row in await _read(page, place.kind, sent)])
         return await _show(page, head, table, await _dry_run(place, page, db, table))
     except DomainError as error:
         return await _refused(page, head, table, error)
@@ -124,13 +125,13 @@ async def _head(place: GridPlace, page: PageRequest, db: Database) -> GridHead:
         return await grid_head(place, page, session)
 
 
-async def _read(kind: MasterKind, sent: SentFile) -> list[list[object]]:
+async def _read(page: PageRequest, kind: MasterKind, sent: SentFile) -> list[list[object]]:
     """Give the cells of a file; it may be as large as any request."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / ("rows.csv" if sent.name.lower().endswith(".csv") else "rows.xlsx")
         content = b"".join([chunk async for chunk in sent.chunks()])
         await asyncio.to_thread(path.write_bytes, content)
-        return await asyncio.to_thread(master_import.read_workbook, kind, path)
+        return await CHILDREN.run(page.caller.public_id, partial(master_import.read_workbook, kind, path))
 
 
 def _text(cell: object) -> str:

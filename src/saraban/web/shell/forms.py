@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.admission import slot_released
+from saraban.kit.child_processes import FileReadersBusy
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, check_form
@@ -145,7 +146,7 @@ def project_in(form: FormValues) -> UUID:
 
 def has_own_page(error: DomainError) -> bool:
     """Return whether a refusal has a page of its own, because the form it came from cannot be shown again."""
-    return error.kind in _ELSEWHERE
+    return error.kind in _ELSEWHERE or isinstance(error, FileReadersBusy)
 
 
 async def submit(form: SentForm, work: Work, again: ShowAgain) -> Response:

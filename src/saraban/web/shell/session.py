@@ -24,6 +24,7 @@ from saraban.identity.dependencies import (
     CurrentCaller,
     Throttle,
     Tokens,
+    count_refresh,
     log_in_throttle,
     refuse_cross_site,
     token_issuer,
@@ -89,6 +90,7 @@ async def _with_renewed_session(request: Request) -> Request:
     if not refresh_token or "authorization" in request.headers or _is_signed_in(request):
         return request
     refuse_cross_site(request)
+    await count_refresh(request, refresh_token)
     try:
         opened = await identity.refresh(
             request.app.state.db,

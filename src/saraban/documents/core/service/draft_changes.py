@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments import service as attachments
 from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import day_of, end_of_day, reach, start_of_day
 from saraban.documents.core.repository import documents as repository
@@ -179,6 +180,8 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
             raise invalid(pointer, "unknown", "ไม่พบไฟล์นี้ในเอกสาร", "This file is not attached to the document.")
     gone = [known[public_id] for public_id in set(changes.remove_attachment_public_ids)]
     await writes.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
+    if row.revision.issued_date is None:  # what somebody may have read is kept
+        await attachments.release(session, [file.id for file in gone], now=ctx.now)
     await claim_files(
         ctx,
         session,

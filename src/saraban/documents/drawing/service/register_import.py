@@ -33,6 +33,7 @@ from saraban.imports import service as imports
 from saraban.imports.domain import MISSING, READY, REFUSED, THERE, ImportState
 from saraban.imports.models import ImportRow
 from saraban.imports.service import ImportFile, ImportTurn, ResultWorkbook
+from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import NotFound, unknown
 from saraban.kit.idempotency import Idempotency
@@ -238,7 +239,7 @@ async def _begin(ctx: RequestContext, db: Database, turn: Turn) -> RegisterImpor
 
 async def _read(path: Path, kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
     columns = columns_of(kind)
-    return await asyncio.to_thread(lambda: by_drawing(imports.sheet_lines(path, columns, formulas=True), kind))
+    return await CHILDREN.run_in_background(lambda: by_drawing(imports.sheet_lines(path, columns, formulas=True), kind))
 
 
 def _batches(drawings: Sequence[list[ReadLine]]) -> Iterator[Sequence[list[ReadLine]]]:

@@ -22,6 +22,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.imports import service as imports
 from saraban.imports.domain import READY, REFUSED, THERE, ImportState
 from saraban.imports.service import MOST_BYTES, Cells
+from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import invalid
 from saraban.kit.ids import new_id
@@ -204,7 +205,7 @@ async def _ahead(db: Database, reader: RowReader, lines: Iterable[Cells]) -> Asy
 
 async def _read(db: Database, reader: RowReader, remaining: Iterator[Cells]) -> list[CheckedRow]:
     reads = []
-    lines = await asyncio.to_thread(lambda: list(islice(remaining, BATCH)))  # a sheet is unpacked at its first line
+    lines = await CHILDREN.run_in_background(lambda: list(islice(remaining, BATCH)))
     if not lines:
         return []
     async with db.reading() as session:
