@@ -78,7 +78,8 @@ class TestSessions:
             )
         )
 
-        assert len({tab.refresh_token for tab in tabs}) == 6
+        assert len({tab.refresh_token for tab in tabs}) == 1
+        assert len({tab.access_token for tab in tabs}) == 6
         async with people_db.reading() as session:
             families = set(await session.scalars(sa.select(RefreshToken.family)))
         assert len(families) == 1

@@ -81,15 +81,17 @@ async def current_caller(request: Request) -> Caller:
 
     Like the contexts below it takes nothing but the request: each dependency of a dependency costs as much as reading a body.
 
-    :raises NotSignedIn: without a usable token, or when the account has been closed since
+    :raises NotSignedIn: without a usable token, or when its session, its account or its rights have ended since
     """
     known: Caller | None = getattr(request.state, "caller", None)
     if known is not None:
         return known
     callers: CallerLoader = request.app.state.callers
-    subject = token_issuer(request).subject(_presented(request))
+    tokens = token_issuer(request)
+    access = tokens.read(_presented(request))
     request.state.has_token = True  # known even where the database cannot say whose it is
-    caller = await callers.load(subject)
+    caller = await callers.load(access.session)
+    tokens.require_rights(access, caller)
     request.state.caller = caller  # the access log names who asked
     return caller
 

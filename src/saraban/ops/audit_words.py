@@ -63,6 +63,7 @@ _WHOLE: Final[dict[str, Text]] = {
     "user.change_password_failed": Text("เปลี่ยนรหัสผ่านไม่สำเร็จ", "Change of password failed"),
     "user.accept_invitation": Text("รับคำเชิญและตั้งรหัสผ่าน", "Invitation accepted"),
     "user.invite": Text("ส่งคำเชิญ", "Invitation made"),
+    "user.end_session": Text("สิ้นสุดเซสชัน", "Session ended"),
     "user.end_sessions": Text("สิ้นสุดการใช้งานทุกอุปกรณ์", "Sessions ended"),
     "user.grant_role": Text("มอบบทบาท", "Role given"),
     "user.revoke_role": Text("ถอนบทบาท", "Role taken back"),

@@ -81,7 +81,7 @@ class TestLogIn:
         opened = await log_in(people_db, issuer)
 
         async with people_db.reading() as session:
-            caller = await identity.load_caller(session, issuer.subject(opened.access_token))
+            caller = await identity.load_caller(session, issuer.read(opened.access_token).subject)
         assert caller.username == "viewer"
         assert opened.expires_in == 900
 
@@ -451,14 +451,14 @@ class TestTokenIssuer:
 
         for token in forged:
             with pytest.raises(NotSignedIn):
-                issuer.subject(token)
+                issuer.read(token)
 
     async def test_refuses_an_expired_token(self, people_db: Database, issuer: TokenIssuer, clock: FixedClock) -> None:
         opened = await log_in(people_db, issuer)
         clock.at += timedelta(minutes=15)
 
         with pytest.raises(NotSignedIn):
-            issuer.subject(opened.access_token)
+            issuer.read(opened.access_token)
 
     def test_does_not_show_its_key(self, issuer: TokenIssuer) -> None:
         assert issuer.secret not in repr(issuer)

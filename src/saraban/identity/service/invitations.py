@@ -25,8 +25,8 @@ from saraban.identity.models import User, UserInvitation
 from saraban.identity.service import passwords
 from saraban.identity.service.accounts import NewAccount, load_manageable, open_accounts, replace_password
 from saraban.identity.service.assignments import Person, Placed, anywhere, entry, record
-from saraban.identity.service.callers import display_name
-from saraban.identity.service.sessions import NotSignedIn, digest
+from saraban.identity.service.callers import NotSignedIn, display_name
+from saraban.identity.service.sessions import digest
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
