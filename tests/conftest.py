@@ -289,16 +289,9 @@ async def client(app: "FastAPI") -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def open_session(app: "FastAPI", username: str) -> "OpenedSession":
-    """Open a session without a password: thousands of tests need one, and logging in has tests of its own."""
-    from saraban.identity.repository import user_named
-    from saraban.identity.service import Device, sessions
+    from tests import accounts
 
-    async with app.state.db.writing() as session:
-        user = await user_named(session, username=username)
-        assert user is not None, username
-        return await sessions.open_session(
-            session, user, issuer=app.state.tokens, device=Device(), now=app.state.clock.now()
-        )
+    return await accounts.open_session(app.state.db, app.state.tokens, username)
 
 
 async def access_token(app: "FastAPI", username: str) -> str:

@@ -11,9 +11,9 @@ from sqlalchemy import event
 
 from saraban.identity import service as identity
 from saraban.identity.models import User
-from saraban.identity.service import CallerLoader, Device, NotSignedIn, TokenIssuer
-from saraban.identity.service.sessions import open_session
+from saraban.identity.service import CallerLoader, NotSignedIn, TokenIssuer
 from saraban.kit.db import Database
+from tests.accounts import open_session
 
 NOBODY = UUID("01930b5e-0000-7000-8000-000000000000")
 IdsOf = Callable[..., Awaitable[list[UUID]]]
@@ -46,12 +46,7 @@ def ids_of(people_db: Database, issuer: TokenIssuer) -> IdsOf:
     """`await ids_of("viewer")` opens a session of each account, and returns their public ids."""
 
     async def open_sessions(*usernames: str) -> list[UUID]:
-        async with people_db.writing() as session:
-            rows = {row.username: row for row in await session.scalars(sa.select(User))}
-            opened = [
-                await open_session(session, rows[name], issuer=issuer, device=Device(), now=issuer.clock.now())
-                for name in usernames
-            ]
+        opened = [await open_session(people_db, issuer, name) for name in usernames]
         return [issuer.read(one.access_token).session for one in opened]
 
     return open_sessions

@@ -72,12 +72,16 @@ async def change_password(
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
     password_hash = await passwords.hash_password(new)
 
-    await db.transact(partial(_change, ctx=ctx, clock=clock, password_hash=password_hash, but=digest(refresh_token)))
+    checked = user.password_hash if user is not None else ""
+    change = partial(_change, ctx=ctx, clock=clock, checked=checked, password_hash=password_hash)
+    await db.transact(partial(change, but=digest(refresh_token)))
 
 
-async def _change(session: AsyncSession, *, ctx: RequestContext, clock: Clock, password_hash: str, but: str) -> None:
-    row = await repository.lock_user(session, user_id=ctx.caller.user_id)
-    if row is None or not row.is_active:
+async def _change(
+    session: AsyncSession, *, ctx: RequestContext, clock: Clock, checked: str, password_hash: str, but: str
+) -> None:
+    row = await repository.lock_user(session, user_id=ctx.caller.user_id, with_password=True)
+    if row is None or not row.is_active or row.password_hash != checked:  # a reset came first
         raise NotSignedIn
     now = clock.now()
     await replace_password(session, row, password_hash, but=but, now=now)
