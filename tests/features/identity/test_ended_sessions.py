@@ -158,7 +158,7 @@ class TestPage:
             assert (await there.get("/inbox")).headers["location"].startswith("/login")
             assert "คุณเข้าสู่ระบบอยู่ที่อุปกรณ์นี้เท่านั้น" in html_of(await here.get(ended.headers["location"]))
             assert (await here.post(f"/account/sessions/{ending}")).status_code == 303  # a second click is no error
-            assert (await here.post("/account/sessions/end-all")).headers["location"] == "/login"
+            assert (await here.post("/account/sessions/all/end")).headers["location"] == "/login"
             assert (await here.get("/inbox")).headers["location"].startswith("/login")
 
     async def test_keeps_the_others_away_from_a_session_that_ended(self, app: FastAPI, signed_in: SignIn) -> None:

@@ -14,12 +14,7 @@ LEEWAY_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class AccessClaims:
-    """
-    Whom a token speaks for.
-
-    :param session: the public id of the session; the token is usable only while the session lives
-    :param rights: a digest of the rights at the moment of issue; other rights need another token
-    """
+    """Whom a token speaks for: usable while the session lives and the rights, by their digest, are the same."""
 
     subject: UUID
     session: UUID

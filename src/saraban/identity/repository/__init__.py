@@ -219,11 +219,7 @@ async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -
 
 
 async def revoke_tokens(session: AsyncSession, *, user_id: int, but: str | UUID | None = None, now: datetime) -> None:
-    """
-    Revoke the tokens of an account, under its row's lock: a log-in that is under way ends before or is refused after.
-
-    :param but: a session that goes on, or the digest of a token of it
-    """
+    """Revoke the tokens of an account, under its row's lock, but for a session or that of a token's digest."""
     await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
     others = _revocation(now).where(RefreshToken.user_id == user_id)
     if isinstance(but, str):
@@ -368,9 +364,7 @@ async def rows_of_users(session: AsyncSession, public_ids: Collection[UUID]) -> 
 
 
 async def rows_of_sessions(db: Database, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
-    """
-    The same for living sessions, each row with its session, in no transaction and on a connection that nobody holds for longer.
-    """
+    """The same for living sessions, in no transaction and on a connection that nobody holds for longer."""
     rows = await _OPEN_SESSIONS.read_autocommit(db, asked=list(sessions))
     return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
 

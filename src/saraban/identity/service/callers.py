@@ -78,10 +78,7 @@ SIGN_IN_AGAIN: Final = Text("เข้าสู่ระบบอีกครั
 
 
 class NotSignedIn(DomainError):
-    """
-    There is no token, or it is forged, expired, of a closed account, of a session that has ended, or of rights that have changed.
-    After a change of rights a refresh gives a new token.
-    """
+    """There is no token, it is forged or expired, its session or account was closed, or its rights changed: refresh it."""
 
     kind, code = ErrorKind.UNAUTHENTICATED, "UNAUTHORIZED"
     says = Text("กรุณาเข้าสู่ระบบ", "Please sign in.")

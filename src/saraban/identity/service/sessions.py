@@ -290,9 +290,7 @@ async def open_session(
     replaced: RefreshToken | None = None,
     secret: str = "",
 ) -> OpenedSession:
-    """
-    Open a session, or continue that of the token that is `replaced` with the next one, `secret`.
-    """
+    """Open a session, or continue that of the token that is `replaced` with the next one, `secret`."""
     secret = secret or new_secret(48)
     started_at = replaced.session_started_at if replaced is not None else now
     row = RefreshToken(
@@ -316,8 +314,7 @@ async def _opened(
     session: AsyncSession, issuer: TokenIssuer, user: User, row: RefreshToken, secret: str
 ) -> OpenedSession:
     seconds = min(issuer.access_seconds, int((row.expires_at - issuer.clock.now()).total_seconds()))
-    caller = await load_caller(session, user.public_id)
-    access = issuer.access(caller, session=row.family, seconds=seconds)
+    access = issuer.access(await load_caller(session, user.public_id), session=row.family, seconds=seconds)
     return OpenedSession(access, secret, seconds, user.public_id)
 
 

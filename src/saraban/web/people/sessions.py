@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
+from uuid import UUID
 
 from fastapi import APIRouter, Query
 from starlette.responses import RedirectResponse, Response
@@ -12,7 +13,7 @@ from saraban.identity.dependencies import Context
 from saraban.identity.schemas import SessionOut
 from saraban.identity.service import people
 from saraban.kit.errors import NotFound
-from saraban.kit.http import Db, PathId, ReadSession
+from saraban.kit.http import Db, ReadSession
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute, delete_session_cookies
 
@@ -35,22 +36,15 @@ async def show(page: CurrentPage, session: ReadSession, done: Annotated[str, Que
     return page.show(SessionsPage(sessions=sessions or (), done=done))
 
 
-@router.post(f"{HOME}/end-others")
-async def end_others(ctx: Context, db: Db) -> Response:
-    await db.transact(lambda session: people.end_own_sessions(ctx, session, keep_current=True))
-    return RedirectResponse(f"{HOME}?done=others", status_code=303)
-
-
-@router.post(f"{HOME}/end-all")
-async def end_all(ctx: Context, db: Db) -> Response:
-    await db.transact(lambda session: people.end_own_sessions(ctx, session, keep_current=False))
+@router.post(f"{HOME}/{{which}}/end")
+async def end(which: Literal["others", "all"] | UUID, ctx: Context, db: Db) -> Response:
+    if isinstance(which, UUID):
+        with suppress(NotFound):  # it has ended meanwhile
+            await db.transact(lambda session: people.end_own_session(ctx, session, which))
+    else:
+        await db.transact(lambda session: people.end_own_sessions(ctx, session, keep_current=which == "others"))
+    if which != "all":
+        return RedirectResponse(f"{HOME}?done={'others' if which == 'others' else 'one'}", status_code=303)
     response = RedirectResponse("/login", status_code=303)
     delete_session_cookies(response)
     return response
-
-
-@router.post(f"{HOME}/{{publicId}}/end")
-async def end(public_id: PathId, ctx: Context, db: Db) -> Response:
-    with suppress(NotFound):  # it has ended meanwhile
-        await db.transact(lambda session: people.end_own_session(ctx, session, public_id))
-    return RedirectResponse(f"{HOME}?done=ended", status_code=303)
