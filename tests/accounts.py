@@ -6,12 +6,29 @@ import pytest
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
-from saraban.identity.service import Device, LogInThrottle, LogInThrottled, TokenIssuer, WrongCredentials
+from saraban.identity.repository import user_named
+from saraban.identity.service import (
+    Device,
+    LogInThrottle,
+    LogInThrottled,
+    OpenedSession,
+    TokenIssuer,
+    WrongCredentials,
+    sessions,
+)
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from tests.factories.contexts import context
 
 STRONG = "Correct-Horse-7"
+
+
+async def open_session(db: Database, issuer: TokenIssuer, username: str) -> OpenedSession:
+    """Open a session without a password: thousands of tests need one, and logging in has tests of its own."""
+    async with db.writing() as session:
+        user = await user_named(session, username=username)
+        assert user is not None, username
+        return await sessions.open_session(session, user, issuer=issuer, device=Device(), now=issuer.clock.now())
 
 
 class Office:

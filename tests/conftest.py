@@ -4,7 +4,7 @@ import asyncio
 import gc
 import os
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from itertools import count
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from saraban.bootstrap import System
+    from saraban.identity.service import OpenedSession
 
 PASSWORD = "saraban-demo"  # the demo accounts' password, told to everybody
 SIGNING_KEY = "a-key-that-signs-nothing-but-the-tokens-of-tests"
@@ -293,14 +294,44 @@ async def client(app: "FastAPI") -> AsyncIterator[httpx.AsyncClient]:
         yield anonymous
 
 
-async def access_token(app: "FastAPI", username: str) -> str:
-    """Make the token that a log-in would give: thousands of tests need one, and logging in has tests of its own."""
-    from saraban.identity.service import find_caller
+async def open_session(app: "FastAPI", username: str) -> "OpenedSession":
+    from tests import accounts
 
-    async with app.state.db.reading() as session:
-        caller = await find_caller(session, username=username)
-    assert caller is not None, username
-    return app.state.tokens.access(caller.public_id)  # type: ignore[no-any-return]
+    return await accounts.open_session(app.state.db, app.state.tokens, username)
+
+
+async def access_token(app: "FastAPI", username: str) -> str:
+    return (await open_session(app, username)).access_token
+
+
+class Renewing(httpx.Auth):
+    """Refreshes the access token where it is refused, as clients do: it ends when the rights of its account change."""
+
+    def __init__(self, app: "FastAPI", client: httpx.AsyncClient, opened: "OpenedSession") -> None:
+        self.state, self.client = app.state, client
+        self.keep(opened)
+
+    def keep(self, opened: "OpenedSession") -> None:
+        self.opened = opened
+        self.client.headers["Authorization"] = f"Bearer {opened.access_token}"
+
+    async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        from saraban.identity.service import Device, SessionEnded, refresh
+
+        sent = request.headers.get("Authorization")
+        is_current = sent == self.client.headers["Authorization"]
+        answer = yield request
+        is_refused = answer.status_code == 401 or answer.headers.get("Location", "").startswith("/login")
+        if not (is_current and is_refused):
+            return
+        if sent == self.client.headers["Authorization"]:
+            issuer, token = self.state.tokens, self.opened.refresh_token
+            try:
+                self.keep(await refresh(self.state.db, issuer=issuer, refresh_token=token, device=Device()))
+            except SessionEnded:
+                return
+        request.headers["Authorization"] = self.client.headers["Authorization"]
+        yield request
 
 
 @pytest_asyncio.fixture
@@ -312,7 +343,7 @@ async def signed_in(app: "FastAPI") -> AsyncIterator[SignIn]:
         async def sign_in(username: str) -> httpx.AsyncClient:
             if username not in known:
                 client = await stack.enter_async_context(client_of(app, **{"Accept-Language": "en"}))
-                client.headers["Authorization"] = f"Bearer {await access_token(app, username)}"
+                client.auth = Renewing(app, client, await open_session(app, username))
                 known[username] = client
             return known[username]
 

@@ -252,6 +252,7 @@ def _tokens(settings: Settings, clock: Clock) -> TokenIssuer:
         signing_key(settings),
         access_minutes=settings.access_token_minutes,
         refresh_days=settings.refresh_token_days,
+        idle_minutes=settings.session_idle_minutes,
         clock=clock,
     )
 

@@ -116,8 +116,11 @@ class Settings(BaseSettings):
         SecretStr(""),
         description="Signs tokens, 32 bytes or more (`openssl rand -base64 48`); empty: a key kept in the data folder.",
     )
-    access_token_minutes: int = Field(15, ge=1, description="Life of an access token.")
-    refresh_token_days: int = Field(7, ge=1, description="Life of a refresh token.")
+    access_token_minutes: int = Field(15, ge=1, description="Life of an access token, while its session lives.")
+    refresh_token_days: int = Field(7, ge=1, description="Days after sign-in when a session ends, however it is used.")
+    session_idle_minutes: int = Field(
+        480, ge=5, description="Minutes without a refresh after which a session ends: one working day."
+    )
     lockout_attempts: int = Field(
         5,
         ge=1,

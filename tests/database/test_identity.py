@@ -17,11 +17,14 @@ from saraban.identity.service import (
     Device,
     LogInThrottle,
     LogInThrottled,
+    NotSignedIn,
     OpenedSession,
     SessionEnded,
     ThrottleRules,
     TokenIssuer,
     WrongCredentials,
+    accounts,
+    passwords,
 )
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Base, Database
@@ -78,7 +81,8 @@ class TestSessions:
             )
         )
 
-        assert len({tab.refresh_token for tab in tabs}) == 6
+        assert len({tab.refresh_token for tab in tabs}) == 1
+        assert len({tab.access_token for tab in tabs}) == 6
         async with people_db.reading() as session:
             families = set(await session.scalars(sa.select(RefreshToken.family)))
         assert len(families) == 1
@@ -92,6 +96,91 @@ class TestSessions:
         for token in (opened.refresh_token, renewed.refresh_token):
             with pytest.raises(SessionEnded):
                 await identity.refresh(people_db, issuer=issuer, refresh_token=token, device=Device())
+
+
+NEW_PASSWORD = "Harbour-Crane-Lantern-62"
+TRIES = 36
+
+
+class TestResetPassword:
+    """Log-ins, refreshes and changes that had begun when an administrator set another password."""
+
+    async def reset(self, db: Database, password_hash: str) -> None:
+        async with db.reading() as session:
+            admin = await identity.find_caller(session, username="admin")
+            viewer = await identity.find_caller(session, username="viewer")
+        assert admin is not None
+        assert viewer is not None
+        given = {"person": viewer.public_id, "password_hash": password_hash}
+        await db.transact(lambda session: accounts.keep_password(context(admin, START), session, **given))
+
+    async def open_tokens(self, db: Database) -> int:
+        statement = sa.select(sa.func.count()).select_from(RefreshToken).where(RefreshToken.is_revoked.is_(False))
+        async with db.reading() as session:
+            return await session.scalar(statement) or 0
+
+    async def test_leaves_no_session_of_a_log_in_that_has_checked_the_old_one(
+        self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        matches, new = passwords.matches, await passwords.hash_password(NEW_PASSWORD)
+
+        async def reset_after(password: str, password_hash: str | None, **how: float) -> bool:
+            right = await matches(password, password_hash, **how)
+            await self.reset(people_db, new)
+            return right
+
+        monkeypatch.setattr(passwords, "matches", reset_after)
+        with pytest.raises(WrongCredentials):
+            await log_in(people_db, issuer)
+        assert await self.open_tokens(people_db) == 0
+
+    async def test_leaves_no_session_of_one_that_runs_at_the_same_moment(
+        self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        old, new = await passwords.hash_password("saraban-demo"), await passwords.hash_password(NEW_PASSWORD)
+        left = []
+        for _ in range(TRIES):
+            await self.reset(people_db, old)
+            logging_in = asyncio.create_task(log_in(people_db, issuer))
+            await asyncio.gather(logging_in, self.reset(people_db, new), return_exceptions=True)
+            left.append(await self.open_tokens(people_db))
+
+        assert left == [0] * TRIES
+
+    async def test_leaves_no_session_of_a_refresh_at_the_same_moment(
+        self, people_db: Database, issuer: TokenIssuer
+    ) -> None:
+        old, left = await passwords.hash_password("saraban-demo"), []
+        for _ in range(12):
+            await self.reset(people_db, old)
+            opened = await log_in(people_db, issuer)
+            refreshing = identity.refresh(people_db, issuer=issuer, refresh_token=opened.refresh_token, device=Device())
+            await asyncio.gather(refreshing, self.reset(people_db, old), return_exceptions=True)
+            left.append(await self.open_tokens(people_db))
+
+        assert left == [0] * 12
+
+    async def test_is_not_undone_by_a_change_that_knew_the_old_one(
+        self, people_db: Database, issuer: TokenIssuer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        matches, new = passwords.matches, await passwords.hash_password(NEW_PASSWORD)
+
+        async def reset_after(password: str, password_hash: str | None) -> bool:
+            right = await matches(password, password_hash)
+            await self.reset(people_db, new)
+            return right
+
+        async with people_db.reading() as session:
+            viewer = await identity.find_caller(session, username="viewer")
+        assert viewer is not None
+        typed = {"current": "saraban-demo", "new": "Another-Lantern-7-Crane"}
+        monkeypatch.setattr(passwords, "matches", reset_after)
+        with pytest.raises(NotSignedIn):
+            await identity.change_password(
+                context(viewer, START), people_db, limiter=RateLimiter(), clock=issuer.clock, **typed
+            )
+        monkeypatch.undo()
+        assert (await log_in(people_db, issuer, NEW_PASSWORD)).access_token
 
 
 class TestCallers:

@@ -19,6 +19,7 @@ from saraban.identity.service import LastSuperAdmin, RoleGrant
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.workflow.runtime.repository import assignee_rows
+from tests.accounts import open_session
 from tests.demo_people import fill
 from tests.factories.contexts import context
 from tests.statement_count import counting
@@ -93,7 +94,11 @@ class TestPeriod:
                 in (await identity.members_of_each(session, here, ["rfa.create"]))[consultant.organization_id or 0],
                 "Editor" in {one.role for one in held.roles},
             ]
-        loaded = await identity.CallerLoader(editor).load(viewer.public_id)
+        issuer = identity.TokenIssuer(
+            "a-key-of-this-test-and-of-nothing-else-at-all", access_minutes=15, refresh_days=7, clock=CLOCK
+        )
+        opened = await open_session(editor, issuer, "viewer")
+        loaded = await identity.CallerLoader(editor).load(issuer.read(opened.access_token).session)
 
         assert [*found, loaded.may("rfa.create", Scope(here))] == [counts] * 8
 

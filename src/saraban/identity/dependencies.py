@@ -173,16 +173,18 @@ async def current_caller(request: Request) -> Caller:
 
     Like the contexts below it takes nothing but the request: each dependency of a dependency costs as much as reading a body.
 
-    :raises NotSignedIn: without a usable token, or when the account has been closed since
+    :raises NotSignedIn: without a usable token, or when its session, its account or its rights have ended since
     :raises UserLimitReached: when the caller has used up a limit
     :raises PasswordChangeRequired: unless the request changes the password
     """
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
         callers: CallerLoader = request.app.state.callers
-        subject = token_issuer(request).subject(_presented(request))
+        tokens = token_issuer(request)
+        access = tokens.read(_presented(request))
         request.state.has_token = True  # known even where the database cannot say whose it is
-        caller = await callers.load(subject)
+        caller = await callers.load(access.session)
+        tokens.require_rights(access, caller)
         request.state.caller = caller  # the access log names who asked
         await count_request(request, caller)
     if caller.must_change_password and request.url.path not in _PASSWORD_PATHS:

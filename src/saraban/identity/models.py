@@ -252,18 +252,21 @@ def in_force(given: type[UserAssignment] = UserAssignment) -> sa.ColumnElement[b
 
 class RefreshToken(HasPublicId, Base):
     """
-    One link of a chain (`family`) of rotating refresh tokens; only the SHA-256 of the token is kept.
+    A rotating refresh token of a session (`family`, its public id); only the SHA-256 of the token is kept.
 
-    `revoked_at` tells a second browser tab, seconds later, from a stolen token that is used much later.
+    A session lives while it has a row that is not revoked, at most one. An exchanged row has a `replaced_by_token`.
     """
 
     __tablename__ = "refresh_tokens"
+    __table_args__ = public_id_index("refresh_tokens", sa.Index("idx_refresh_tokens_open", "family", "is_revoked"))
 
     token_id: Mapped[int] = mapped_column(primary_key=True)
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id", ondelete="CASCADE"), index=True)
-    family: Mapped[UUID] = mapped_column(index=True)
+    family: Mapped[UUID]
     token_hash: Mapped[str] = mapped_column(Code(64), unique=True)
+    # An exchanged token is kept until the session's absolute limit, so that a second use is noticed.
     expires_at: Mapped[datetime]
+    session_started_at: Mapped[datetime]
     is_revoked: Mapped[bool] = mapped_column(default=False)
     revoked_at: Mapped[datetime | None]
     replaced_by_token: Mapped[str | None] = mapped_column(Code(64))

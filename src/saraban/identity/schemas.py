@@ -58,6 +58,23 @@ class PasswordChange(Schema):
     refresh_token: str = Field("", max_length=200, description="Of the session that goes on; the others end.")
 
 
+class SessionOut(Schema):
+    """A sign-in that has not ended."""
+
+    public_id: UUID
+    device: str = Field(
+        description="Browser and system, or the program; empty when unknown.", examples=["Chrome · Windows"]
+    )
+    ip_address: str | None = Field(description="Of the last refresh.")
+    signed_in_at: datetime
+    last_active_at: datetime | None = Field(description="The last refresh.")
+    is_current: bool = Field(description="Whether this request belongs to it.")
+
+
+class SessionsOut(Schema):
+    items: list[SessionOut]
+
+
 class UserOrganization(Schema):
     """The organization that a person works for."""
 

@@ -72,6 +72,7 @@ _WHOLE: Final[dict[str, Text]] = {
     "user.request_reset": Text("ขอลิงก์ตั้งรหัสผ่านใหม่ทางอีเมล", "Password reset requested by e-mail"),
     "user.make_reset_link": Text("สร้างลิงก์ตั้งรหัสผ่านใหม่", "Link to reset the password made"),
     "user.invite": Text("ส่งคำเชิญ", "Invitation made"),
+    "user.end_session": Text("สิ้นสุดเซสชัน", "Session ended"),
     "user.end_sessions": Text("สิ้นสุดการใช้งานทุกอุปกรณ์", "Sessions ended"),
     "user.grant_role": Text("มอบบทบาท", "Role given"),
     "user.revoke_role": Text("ถอนบทบาท", "Role taken back"),

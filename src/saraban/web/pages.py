@@ -38,6 +38,7 @@ from saraban.web.people import (
     project_calendar,
     review_teams,
     roles,
+    sessions,
     why,
 )
 from saraban.web.projects import first_run, new_project, project_file
@@ -82,6 +83,7 @@ ROUTERS: Final = (
     review_teams.router,
     people_import.router,
     accounts.router,
+    sessions.router,
     roles.router,
     why.router,
     audit.router,

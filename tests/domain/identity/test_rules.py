@@ -141,19 +141,20 @@ class TestThrottle:
 
 
 class TestClaims:
-    claims = token.claims_for(SOMEBODY, token_id=SOMEBODY, now=NOW, seconds=900)
+    access = token.AccessClaims(SOMEBODY, SOMEBODY, "digest")
+    claims = token.claims_for(access, token_id=SOMEBODY, now=NOW, seconds=900)
 
     def test_speak_for_the_public_id_and_name_no_role(self) -> None:
-        assert set(self.claims) == {"sub", "iss", "aud", "typ", "iat", "exp", "jti"}
-        assert token.subject_of(self.claims, NOW) == SOMEBODY
+        assert set(self.claims) == {"sub", "sid", "rts", "iss", "aud", "typ", "iat", "exp", "jti"}
+        assert token.read_claims(self.claims, NOW) == self.access
 
     @pytest.mark.parametrize("seconds", [0, 1, 899])
     def test_count_while_they_last(self, seconds: int) -> None:
-        assert token.subject_of(self.claims, NOW + timedelta(seconds=seconds)) == SOMEBODY
+        assert token.read_claims(self.claims, NOW + timedelta(seconds=seconds)) == self.access
 
     @pytest.mark.parametrize("seconds", [-60, 900, 86_400])
     def test_do_not_count_before_or_after(self, seconds: int) -> None:
-        assert token.subject_of(self.claims, NOW + timedelta(seconds=seconds)) is None
+        assert token.read_claims(self.claims, NOW + timedelta(seconds=seconds)) is None
 
     @pytest.mark.parametrize(
         "change",
@@ -165,6 +166,8 @@ class TestClaims:
             {"sub": "1"},
             {"sub": None},
             {"sub": 7},
+            {"sid": "1"},
+            {"sid": None},
             {"exp": None},
             {"exp": "9999999999"},
             {"exp": True},
@@ -173,13 +176,13 @@ class TestClaims:
         ],
     )
     def test_must_all_be_there_and_of_their_kind(self, change: dict[str, Any]) -> None:
-        assert token.subject_of({**self.claims, **change}, NOW) is None
+        assert token.read_claims({**self.claims, **change}, NOW) is None
 
-    @pytest.mark.parametrize("missing", ["sub", "iss", "aud", "typ", "iat", "exp", "jti"])
+    @pytest.mark.parametrize("missing", ["sub", "sid", "rts", "iss", "aud", "typ", "iat", "exp", "jti"])
     def test_are_not_usable_with_one_missing(self, missing: str) -> None:
         rest = {name: value for name, value in self.claims.items() if name != missing}
 
-        assert token.subject_of(rest, NOW) is None
+        assert token.read_claims(rest, NOW) is None
 
 
 class TestPart:

@@ -81,7 +81,7 @@ class TestLogIn:
         opened = await log_in(people_db, issuer)
 
         async with people_db.reading() as session:
-            caller = await identity.load_caller(session, issuer.subject(opened.access_token))
+            caller = await identity.load_caller(session, issuer.read(opened.access_token).subject)
         assert caller.username == "viewer"
         assert opened.expires_in == 900
 
@@ -360,8 +360,58 @@ class TestRefresh:
         clock.at += timedelta(seconds=30)
         other = await refresh(people_db, issuer, first.refresh_token)
 
-        for tab in (one, other):
-            assert (await refresh(people_db, issuer, tab.refresh_token)).access_token
+        assert one.refresh_token == other.refresh_token
+        assert one.access_token != other.access_token
+        assert (await refresh(people_db, issuer, one.refresh_token)).access_token
+
+    async def test_follows_a_repeated_token_to_the_newest(
+        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
+    ) -> None:
+        first = await log_in(people_db, issuer)
+        second = await refresh(people_db, issuer, first.refresh_token)
+        third = await refresh(people_db, issuer, second.refresh_token)
+
+        assert (await refresh(people_db, issuer, first.refresh_token)).refresh_token == third.refresh_token
+
+    async def test_notices_a_second_use_long_after_the_idle_limit(
+        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
+    ) -> None:
+        first = await log_in(people_db, issuer)
+        newest = await refresh(people_db, issuer, first.refresh_token)
+        for _ in range(10):
+            clock.at += timedelta(hours=4)
+            await people_db.transact(lambda session: identity.delete_expired_sessions(session, now=clock.at))
+            newest = await refresh(people_db, issuer, newest.refresh_token)
+
+        for token in (first.refresh_token, newest.refresh_token):
+            with pytest.raises(SessionEnded):
+                await refresh(people_db, issuer, token)
+
+    async def test_ends_with_the_idle_limit(self, people_db: Database, issuer: TokenIssuer, clock: FixedClock) -> None:
+        opened = await log_in(people_db, issuer)
+        clock.at += timedelta(minutes=issuer.idle_minutes - 1)
+        opened = await refresh(people_db, issuer, opened.refresh_token)
+        clock.at += timedelta(minutes=issuer.idle_minutes)
+
+        with pytest.raises(SessionEnded):
+            await refresh(people_db, issuer, opened.refresh_token)
+
+    async def test_ends_with_the_absolute_limit_however_much_it_is_used(
+        self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
+    ) -> None:
+        opened = await log_in(people_db, issuer)
+        for _ in range(27):
+            clock.at += timedelta(hours=6)
+            opened = await refresh(people_db, issuer, opened.refresh_token)
+        clock.at += timedelta(hours=5, minutes=50)
+        opened = await refresh(people_db, issuer, opened.refresh_token)
+
+        assert opened.expires_in == 600
+        clock.at += timedelta(minutes=10)
+        with pytest.raises(NotSignedIn):
+            issuer.read(opened.access_token)
+        with pytest.raises(SessionEnded):
+            await refresh(people_db, issuer, opened.refresh_token)
 
     async def test_ends_the_whole_chain_when_an_old_token_comes_back(
         self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
@@ -403,7 +453,7 @@ class TestRefresh:
         self, people_db: Database, issuer: TokenIssuer, clock: FixedClock
     ) -> None:
         await log_in(people_db, issuer)
-        clock.at += issuer.refresh_life - timedelta(hours=1)
+        clock.at += timedelta(minutes=issuer.idle_minutes) - timedelta(hours=1)
         young = await log_in(people_db, issuer)
         clock.at += timedelta(hours=2)
 
@@ -451,14 +501,14 @@ class TestTokenIssuer:
 
         for token in forged:
             with pytest.raises(NotSignedIn):
-                issuer.subject(token)
+                issuer.read(token)
 
     async def test_refuses_an_expired_token(self, people_db: Database, issuer: TokenIssuer, clock: FixedClock) -> None:
         opened = await log_in(people_db, issuer)
         clock.at += timedelta(minutes=15)
 
         with pytest.raises(NotSignedIn):
-            issuer.subject(opened.access_token)
+            issuer.read(opened.access_token)
 
     def test_does_not_show_its_key(self, issuer: TokenIssuer) -> None:
         assert issuer.secret not in repr(issuer)

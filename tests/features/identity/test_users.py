@@ -392,7 +392,8 @@ class TestClose:
         token = {"Authorization": f"Bearer {opened.json()['accessToken']}"}
         assert (await client.get("/api/v1/auth/me", headers=token)).status_code == 401
         async with office.db.reading() as session:
-            assert all(await session.scalars(sa.select(RefreshToken.is_revoked)))
+            is_open = RefreshToken.is_revoked.is_(False), User.user_id == RefreshToken.user_id
+            assert (await session.scalars(sa.select(User.username).where(*is_open))).all() == ["admin"]
         assert (await client.get(urlsplit(invited["invitationUrl"]).path)).status_code == 410
 
     async def test_holds_back_what_the_persons_own_webhook_was_to_be_told(self, office: Office) -> None:

@@ -41,6 +41,17 @@ class DeliveryPreferences:
         return bool(self.channels.get(kind, {}).get(channel, channel != "webhook"))
 
 
+_BROWSERS = ("Line/", "Edg", "OPR", "SamsungBrowser", "Firefox", "FxiOS", "CriOS", "Chrome", "Safari")
+_SYSTEMS = ("iPhone", "iPad", "Android", "Windows", "Mac OS X", "Linux")
+_NAMES = {"Line/": "LINE", "Edg": "Edge", "OPR": "Opera", "FxiOS": "Firefox", "CriOS": "Chrome", "Mac OS X": "Mac"}
+
+
+def device_name(user_agent: str) -> str:
+    """Return the browser and the system of a `User-Agent` header, or the name of the program that sent it."""
+    marks = [next((mark for mark in known if mark in user_agent), "") for known in (_BROWSERS, _SYSTEMS)]
+    return " · ".join(_NAMES.get(mark, mark) for mark in marks if mark) or user_agent.partition("/")[0][:40]
+
+
 def canonical_username(username: str) -> str:
     """Return the one spelling under which a user name is kept."""
     return fold(username.strip(), "/username").casefold()

@@ -5,7 +5,7 @@ An assignment of a role is a `Grant`; what is acted on has a `Scope`. The widest
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 from uuid import UUID
@@ -89,6 +89,7 @@ class Caller:
     :param organization_ids: that one and each in which the user has a role: what the caller may act for
     :param draws_per_minute: its own limit of numbers; None for everybody's, 0 for none at all
     :param must_change_password: an administrator set the password, so that its person has to choose another one first
+    :param session: the public id of the session that the request belongs to; None outside of requests
     """
 
     user_id: int
@@ -103,6 +104,7 @@ class Caller:
     draws_per_minute: int | None = None
     organization_public_id: UUID | None = None
     must_change_password: bool = False
+    session: UUID | None = field(default=None, compare=False)
 
     def may(self, permission: str, scope: Scope) -> bool:
         return allows(self.grants, permission, scope)

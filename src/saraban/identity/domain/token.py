@@ -1,5 +1,6 @@
 """What an access token must claim. Never roles: those are read for each request."""
 
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -11,10 +12,21 @@ KIND = "access"
 LEEWAY_SECONDS = 5
 
 
-def claims_for(subject: UUID, *, token_id: UUID, now: datetime, seconds: int) -> dict[str, Json]:
+@dataclass(frozen=True, slots=True)
+class AccessClaims:
+    """Whom a token speaks for: usable while the session lives and the rights, by their digest, are the same."""
+
+    subject: UUID
+    session: UUID
+    rights: str
+
+
+def claims_for(access: AccessClaims, *, token_id: UUID, now: datetime, seconds: int) -> dict[str, Json]:
     issued = int(now.timestamp())
     return {
-        "sub": str(subject),
+        "sub": str(access.subject),
+        "sid": str(access.session),
+        "rts": access.rights,
         "iss": ISSUER,
         "aud": AUDIENCE,
         "typ": KIND,
@@ -24,8 +36,8 @@ def claims_for(subject: UUID, *, token_id: UUID, now: datetime, seconds: int) ->
     }
 
 
-def subject_of(claims: JsonObject, now: datetime) -> UUID | None:
-    """Return the public id that a token with a good signature speaks for, or None when it is not usable now."""
+def read_claims(claims: JsonObject, now: datetime) -> AccessClaims | None:
+    """Return whom a token with a good signature speaks for, or None when it is not usable now."""
     moment = now.timestamp()
     issued, expires = claims.get("iat"), claims.get("exp")
     if claims.get("iss") != ISSUER or claims.get("aud") != AUDIENCE or claims.get("typ") != KIND:
@@ -35,6 +47,6 @@ def subject_of(claims: JsonObject, now: datetime) -> UUID | None:
     if expires <= moment or issued > moment + LEEWAY_SECONDS:
         return None
     try:
-        return UUID(str(claims["sub"]))
+        return AccessClaims(UUID(str(claims["sub"])), UUID(str(claims["sid"])), str(claims["rts"]))
     except (KeyError, ValueError, AttributeError, TypeError):
         return None

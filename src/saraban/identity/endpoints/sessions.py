@@ -13,9 +13,11 @@ from saraban.identity.schemas import (
     PasswordChange,
     Profile,
     RefreshRequest,
+    SessionsOut,
     TokenPair,
 )
-from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, ReadSession, async_dependency
+from saraban.identity.service import people
+from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
 
 router = APIRouter()
 
@@ -24,6 +26,7 @@ def device(request: Request, address: Address) -> service.Device:
     return service.Device(address, request.headers.get("user-agent", ""), request.cookies.get(DEVICE_COOKIE, ""))
 
 
+KeepCurrent = Annotated[bool, Query(alias="keepCurrent", description="Keep the session of this request.")]
 CallersDevice = Annotated[service.Device, Depends(async_dependency(device))]
 
 
@@ -44,7 +47,8 @@ async def log_in(body: LogIn, db: Db, tokens: Tokens, throttle: Throttle, device
 @router.post("/auth/refresh", tags=["Auth"], summary="Exchange the refresh token")
 async def refresh(body: RefreshRequest, request: Request, db: Db, tokens: Tokens, device: CallersDevice) -> TokenPair:
     """
-    Gives a new pair of tokens. A refresh token is good once; presented again later, it ends the whole session.
+    Gives a new pair of tokens. A refresh token is good once. Presented again within 30 seconds it gives the same refresh token
+    and a new access token; later it ends the whole session. A session also ends by its idle limit and its absolute limit.
     """
     await count_refresh(request, body.refresh_token)
     opened = await service.refresh(db, issuer=tokens, refresh_token=body.refresh_token, device=device)
@@ -53,7 +57,7 @@ async def refresh(body: RefreshRequest, request: Request, db: Db, tokens: Tokens
 
 @router.post("/auth/logout", tags=["Auth"], summary="Log out on this device", status_code=status.HTTP_204_NO_CONTENT)
 async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) -> None:
-    """Ends the session of that refresh token; other devices stay signed in. Repeating it is no error."""
+    """Ends the session of that refresh token at once, with its access tokens; other devices stay signed in. Repeating it is no error."""
     await db.transact(
         lambda session: service.log_out(session, refresh_token=body.refresh_token, address=address, now=clock.now())
     )
@@ -71,6 +75,26 @@ async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: 
         refresh_token=body.refresh_token,
         clock=clock,
     )
+
+
+@router.get("/auth/sessions", tags=["Auth"], summary="List the own sessions")
+async def list_sessions(ctx: Context, session: ReadSession) -> SessionsOut:
+    """The sign-ins of the caller that have not ended, the latest use first."""
+    return SessionsOut(items=await people.open_sessions(ctx, session, ctx.caller.public_id) or [])
+
+
+@router.delete("/auth/sessions", tags=["Auth"], summary="End the own sessions", status_code=status.HTTP_204_NO_CONTENT)
+async def end_sessions(ctx: Context, db: Db, keep_current: KeepCurrent = False) -> None:
+    """Ends every session of the caller at once, with its access tokens."""
+    await db.transact(lambda session: people.end_own_sessions(ctx, session, keep_current=keep_current))
+
+
+@router.delete(
+    "/auth/sessions/{publicId}", tags=["Auth"], summary="End a session", status_code=status.HTTP_204_NO_CONTENT
+)
+async def end_session(public_id: PathId, ctx: Context, db: Db) -> None:
+    """Ends a session of the caller at once, with its access tokens."""
+    await db.transact(lambda session: people.end_own_session(ctx, session, public_id))
 
 
 @router.get("/auth/me", tags=["Auth"], summary="Who am I, and what may I do")

@@ -120,9 +120,10 @@ async def has_accounts(connected: SessionOrConnection) -> bool:
     return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
 
-async def lock_user(session: AsyncSession, *, user_id: int) -> User | None:
+async def lock_user(session: AsyncSession, *, user_id: int, with_password: bool = False) -> User | None:
     """The row, locked and as it is now, so that failures are counted one after another."""
     statement = sa.select(User).where(User.user_id == user_id).with_for_update()
+    statement = statement.options(undefer(User.password_hash)) if with_password else statement
     return await session.scalar(statement.execution_options(populate_existing=True))
 
 
@@ -213,40 +214,18 @@ async def delete_setup_token(session: AsyncSession) -> None:
     await session.execute(sa.delete(SetupToken))
 
 
-async def lock_refresh_token(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:
-    """The row, locked: of two requests with the same token one rotates it and the other finds it rotated."""
-    statement = sa.select(RefreshToken).where(RefreshToken.token_hash == token_hash).with_for_update()
-    return await session.scalar(statement)
-
-
 async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -> None:
     await session.execute(_revocation(now).where(RefreshToken.family == family))
 
 
-async def revoke_tokens(session: AsyncSession, *, user_id: int, but: str | None = None, now: datetime) -> None:
-    """:param but: the digest of a token whose chain goes on"""
+async def revoke_tokens(session: AsyncSession, *, user_id: int, but: str | UUID | None = None, now: datetime) -> None:
+    """Revoke the tokens of an account, under its row's lock, but for a session or that of a token's digest."""
+    await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
     others = _revocation(now).where(RefreshToken.user_id == user_id)
-    if but is not None:
-        found = sa.select(RefreshToken.family).where(RefreshToken.token_hash == but, RefreshToken.user_id == user_id)
-        family = await session.scalar(found)
-        others = others.where(RefreshToken.family != family) if family is not None else others
-    await session.execute(others)
-
-
-async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) -> bool:
-    living = sa.exists().where(
-        RefreshToken.family == family, RefreshToken.is_revoked.is_(False), RefreshToken.expires_at > now
-    )
-    return bool(await session.scalar(sa.select(living)))
-
-
-async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
-    old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
-    keys = (await session.scalars(old)).all()
-    if keys:
-        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
-    return len(keys)
+    if isinstance(but, str):
+        family = sa.select(RefreshToken.family).where(RefreshToken.token_hash == but, RefreshToken.user_id == user_id)
+        but = await session.scalar(family)
+    await session.execute(others if but is None else others.where(RefreshToken.family != but))
 
 
 def _revocation(now: datetime) -> sa.Update:
@@ -339,37 +318,46 @@ class UserGrant(NamedTuple):
     permissions: str | None
 
 
-_USERS_WITH_GRANTS = (
-    sa.select(
-        User.user_id,
-        User.public_id,
-        User.username,
-        User.first_name,
-        User.last_name,
-        User.primary_organization_id,
-        User.is_service,
-        User.draws_per_minute,
-        User.must_change_password,
-        Organization.public_id.label("organization_public_id"),
-        UserPreference.language,
-        UserAssignment.organization_id,
-        UserAssignment.project_id,
-        UserAssignment.contract_id,
-        Role.role_name,
-        _permissions(),
+def _users_with_grants(source: sa.FromClause, *columns: InstrumentedAttribute[UUID]) -> AnySelect:
+    return (
+        sa.select(
+            User.user_id,
+            User.public_id,
+            User.username,
+            User.first_name,
+            User.last_name,
+            User.primary_organization_id,
+            User.is_service,
+            User.draws_per_minute,
+            User.must_change_password,
+            Organization.public_id.label("organization_public_id"),
+            UserPreference.language,
+            UserAssignment.organization_id,
+            UserAssignment.project_id,
+            UserAssignment.contract_id,
+            Role.role_name,
+            _permissions(),
+            *columns,
+        )
+        .select_from(source)
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
+        .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
     )
-    .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
-    .outerjoin(Organization, Organization.id == User.primary_organization_id)
-    .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
-    .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
-    .order_by(User.username, UserAssignment.id)
+
+
+_ASKED: Any = sa.bindparam("asked", expanding=True)
+_IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
+_USERS = _users_with_grants(User.__table__).order_by(User.username, UserAssignment.id)
+_OPEN_USERS = PreparedStatement(_USERS.where(User.public_id.in_(_ASKED), _IS_OPEN))
+_USER_NAMED = PreparedStatement(_USERS.where(User.username == sa.bindparam("username")))
+# The tables begin with the tokens, because SQLite moves no table across an outer join.
+_OPEN_SESSIONS = PreparedStatement(
+    _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
+    .where(RefreshToken.family.in_(_ASKED), RefreshToken.is_revoked.is_(False), _IS_OPEN)
+    .order_by(RefreshToken.family, UserAssignment.id)
 )
-_OPEN_USERS = PreparedStatement(
-    _USERS_WITH_GRANTS.where(
-        User.public_id.in_(sa.bindparam("asked", expanding=True)), User.is_active, User.deleted_at.is_(None)
-    )
-)
-_USER_NAMED = PreparedStatement(_USERS_WITH_GRANTS.where(User.username == sa.bindparam("username")))
 
 
 async def rows_of_users(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
@@ -377,9 +365,10 @@ async def rows_of_users(session: AsyncSession, public_ids: Collection[UUID]) -> 
     return [UserGrant._make(row) for row in await _OPEN_USERS.rows(session, asked=list(public_ids))]
 
 
-async def rows_of_callers(db: Database, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
-    """The same, in no transaction and on a connection that nobody holds for longer."""
-    return [UserGrant._make(row) for row in await _OPEN_USERS.read_autocommit(db, asked=list(public_ids))]
+async def rows_of_sessions(db: Database, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
+    """The same for living sessions, in no transaction and on a connection that nobody holds for longer."""
+    rows = await _OPEN_SESSIONS.read_autocommit(db, asked=list(sessions))
+    return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
 
 
 async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:

@@ -170,13 +170,16 @@ def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
 
 
 async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> Sequence[AnyRow]:
-    """The open sessions of somebody: where each was opened and when it was last used, the latest first."""
+    """The open sessions of a person, the latest use first."""
     token = RefreshToken
     statement = (
-        sa.select(token.ip_address, token.user_agent, token.last_active_at)
+        sa.select(
+            *(token.family.label("public_id"), token.ip_address, token.user_agent, token.last_active_at),
+            token.session_started_at,
+        )
         .join(User, User.user_id == token.user_id)
         .where(User.public_id == public_id, token.is_revoked.is_(False), token.expires_at > now)
-        .order_by(token.last_active_at.desc())
+        .order_by(token.last_active_at.desc(), token.token_id.desc())
     )
     return (await session.execute(statement)).all()
 
@@ -197,6 +200,34 @@ async def resettable_user(session: AsyncSession, identifier: str) -> User | None
     named = sa.or_(User.username == identifier, User.email == identifier)
     people = sa.select(User).where(named, User.password_hash != NO_PASSWORD, *acts())
     return await session.scalar(people.order_by((User.username == identifier).desc()).limit(1))
+
+
+async def lock_token_owner(session: AsyncSession, *, token_hash: str) -> User | None:
+    """Lock the account before its tokens, as all that end sessions do: a reset and a refresh come one after another."""
+    owner = sa.select(RefreshToken.user_id).where(RefreshToken.token_hash == token_hash).scalar_subquery()
+    return await session.scalar(sa.select(User).where(User.user_id == owner).with_for_update())
+
+
+async def lock_refresh_token(session: AsyncSession, *, token_hash: str) -> RefreshToken | None:
+    """The row, locked: of two requests with the same token one rotates it and the other finds it rotated."""
+    statement = sa.select(RefreshToken).where(RefreshToken.token_hash == token_hash).with_for_update()
+    return await session.scalar(statement)
+
+
+async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) -> bool:
+    living = sa.exists().where(
+        RefreshToken.family == family, RefreshToken.is_revoked.is_(False), RefreshToken.expires_at > now
+    )
+    return bool(await session.scalar(sa.select(living)))
+
+
+async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
+    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
+    old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
+    keys = (await session.scalars(old)).all()
+    if keys:
+        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
+    return len(keys)
 
 
 async def chosen_project(session: AsyncSession, *, user_id: int) -> UUID | None:

@@ -30,6 +30,7 @@ from saraban.identity.service.assignments import (
 from saraban.identity.service.callers import (
     CallerLoader,
     DirectoryEntry,
+    NotSignedIn,
     OrganizationMember,
     accounts_of,
     find_caller,
@@ -80,7 +81,6 @@ from saraban.identity.service.people_import import (
 )
 from saraban.identity.service.sessions import (
     Device,
-    NotSignedIn,
     OpenedSession,
     SessionEnded,
     TokenIssuer,

@@ -19,9 +19,8 @@ from saraban.identity.domain.context import Caller, Grant, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.repository import held_roles, role_rows
 from saraban.identity.service.assignments import visible_assignments
-from saraban.identity.service.callers import display_name, load_caller, load_callers
+from saraban.identity.service.callers import NotSignedIn, display_name, load_caller, load_callers
 from saraban.identity.service.roles import role_text
-from saraban.identity.service.sessions import NotSignedIn
 from saraban.kit.errors import NotFound, invalid
 
 MOST_GIVERS, MOST_ASKED = 10, 200

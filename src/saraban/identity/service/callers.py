@@ -7,10 +7,11 @@ to those with `organization.view`.
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -28,9 +29,9 @@ from saraban.identity.schemas import (
     OrganizationSummary,
     Profile,
 )
-from saraban.identity.service.sessions import NotSignedIn
 from saraban.kit.clock import Clock
 from saraban.kit.db import AnyRow, Database
+from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.pagination import page_of
 
 
@@ -73,7 +74,15 @@ async def lock_rights(session: AsyncSession) -> None:
     await repository.lock_rights(session, alone=True)
 
 
-_CLOSED = "The account of this token is closed."
+SIGN_IN_AGAIN: Final = Text("เข้าสู่ระบบอีกครั้ง", "Sign in again.")
+
+
+class NotSignedIn(DomainError):
+    """There is no token, it is forged or expired, its session or account was closed, or its rights changed: refresh it."""
+
+    kind, code = ErrorKind.UNAUTHENTICATED, "UNAUTHORIZED"
+    says = Text("กรุณาเข้าสู่ระบบ", "Please sign in.")
+    recovery = (SIGN_IN_AGAIN,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +101,7 @@ class CallerLoader:
     Loads callers for the doors: those that ask while others are being read are read together, with one statement.
 
     Nothing is remembered. What a request is told comes from a statement that began after the request had come, so a
-    closed account and a changed role count at once.
+    session that ended, a closed account and a changed role count at once.
     """
 
     def __init__(self, db: Database) -> None:
@@ -102,27 +111,30 @@ class CallerLoader:
         self._asked: set[UUID] = set()
         self._coming: asyncio.Task[dict[UUID, Caller]] | None = None
 
-    async def load(self, public_id: UUID) -> Caller:
+    async def load(self, session: UUID) -> Caller:
         """
-        Return the user with what it may do at this moment.
+        Return the user of a session with what it may do at this moment.
 
-        :raises NotSignedIn: when the account is closed or gone
+        :raises NotSignedIn: when the session has ended, or the account is closed or gone
         """
-        self._asked.add(public_id)
+        self._asked.add(session)
         if self._coming is None:
             self._coming = asyncio.create_task(self._read(), name="saraban-callers")
         # Others wait for the same task: who leaves must not take it along.
-        found = (await asyncio.shield(self._coming)).get(public_id)
+        found = (await asyncio.shield(self._coming)).get(session)
         if found is None:
-            raise NotSignedIn(_CLOSED)
+            raise NotSignedIn("The session of this token has ended, or its account is closed.")
         return found
 
     async def _read(self) -> dict[UUID, Caller]:
         async with self._turns:
             # From here on, who comes is too late for this statement and asks for the next.
             asked, self._asked, self._coming = self._asked, set(), None
-            rows = await repository.rows_of_callers(self._db, asked)
-        return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
+            rows = await repository.rows_of_sessions(self._db, asked)
+        return {
+            session: replace(_caller([row for _, row in own]), session=session)
+            for session, own in groupby(rows, itemgetter(0))
+        }
 
 
 async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
@@ -133,7 +145,7 @@ async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
     """
     rows = await repository.rows_of_users(session, public_ids=[public_id])
     if not rows:
-        raise NotSignedIn(_CLOSED)
+        raise NotSignedIn("The account is closed.")
     return _caller(rows)
 
 

@@ -34,8 +34,8 @@ from saraban.identity.service.accounts import (
     replace_password,
 )
 from saraban.identity.service.assignments import Person, Placed, anywhere, entry, record
-from saraban.identity.service.callers import display_name
-from saraban.identity.service.sessions import NotSignedIn, digest
+from saraban.identity.service.callers import NotSignedIn, display_name
+from saraban.identity.service.sessions import digest
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
@@ -86,12 +86,15 @@ async def change_password(
         raise invalid("/newPassword", "same", "รหัสผ่านใหม่ต้องไม่ซ้ำกับรหัสเดิม", "The new password is the present one.")
     password_hash = await passwords.hash_password(new)
 
-    await db.transact(partial(_change, ctx=ctx, clock=clock, password_hash=password_hash, but=digest(refresh_token)))
+    change = partial(_change, ctx=ctx, clock=clock, checked=user.password_hash, password_hash=password_hash)
+    await db.transact(partial(change, but=digest(refresh_token)))
 
 
-async def _change(session: AsyncSession, *, ctx: RequestContext, clock: Clock, password_hash: str, but: str) -> None:
-    row = await repository.lock_user(session, user_id=ctx.caller.user_id)
-    if row is None or not row.is_active:
+async def _change(
+    session: AsyncSession, *, ctx: RequestContext, clock: Clock, checked: str, password_hash: str, but: str
+) -> None:
+    row = await repository.lock_user(session, user_id=ctx.caller.user_id, with_password=True)
+    if row is None or not row.is_active or row.password_hash != checked:  # a reset came first
         raise NotSignedIn
     now = clock.now()
     await replace_password(session, row, password_hash, but=but, now=now)

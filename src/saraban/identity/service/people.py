@@ -13,17 +13,18 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
-from saraban.identity.domain.account import UserState
+from saraban.identity.domain.account import UserState, device_name
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
-from saraban.identity.models import Role
+from saraban.identity.models import Role, User
 from saraban.identity.repository import account_rows, held_roles, role_rows
 from saraban.identity.schemas import (
     HeldRoleOut,
     HeldRoleScope,
     HeldRolesOut,
     RoleGrantIn,
+    SessionOut,
     UserChangeIn,
     UserIn,
     UserOrganization,
@@ -41,7 +42,7 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.callers import lock_rights
 from saraban.kit import etags
-from saraban.kit.db import AnyRow, Database
+from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.pagination import page_of
 
@@ -207,22 +208,49 @@ async def change_person(
 
 
 async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UUID) -> None:
-    """Sign somebody out everywhere; an access token that is out lives on for its few minutes."""
+    """Sign a person out everywhere, at once."""
     user = await load_manageable(ctx, session, person, "user.edit")
     await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
     await record(ctx, session, "user.end_sessions", user)
 
 
-async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[AnyRow] | None:
+async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> None:
     """
-    Return the open sessions of somebody: address, browser and when it was last used; None for who sees the account because
-    they give roles, and no more of it.
+    :raises NotFound: when the caller has no such open session
     """
+    own = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
+    row = next((row for row in own if row.public_id == public_id), None)
+    if row is None:
+        raise NotFound("There is no such session.")
+    await repository.revoke_family(session, family=public_id, now=ctx.now)
+    details = {"device": device_name(row.user_agent or ""), "address": row.ip_address}
+    await record(ctx, session, "user.end_session", await session.get_one(User, ctx.caller.user_id), details)
+
+
+async def end_own_sessions(ctx: RequestContext, session: AsyncSession, *, keep_current: bool) -> None:
+    kept = ctx.caller.session if keep_current else None
+    await repository.revoke_tokens(session, user_id=ctx.caller.user_id, but=kept, now=ctx.now)
+    user = await session.get_one(User, ctx.caller.user_id)
+    await record(ctx, session, "user.end_sessions", user, {"keptCurrent": kept is not None})
+
+
+async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> list[SessionOut] | None:
+    """Return the open sessions of a person; None for a caller who sees the account only because they give roles."""
     row = await account_rows.one(session, public_id, ctx.caller)
     home = frozenset({row.organization_id} if row and row.organization_id else ())
     if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, Scope(organizations=home)):
         return None
-    return await account_rows.sessions(session, public_id, now=ctx.now)
+    return [
+        SessionOut(
+            public_id=row.public_id,
+            device=device_name(row.user_agent or ""),
+            ip_address=row.ip_address,
+            signed_in_at=row.session_started_at,
+            last_active_at=row.last_active_at,
+            is_current=row.public_id == ctx.caller.session,
+        )
+        for row in await account_rows.sessions(session, public_id, now=ctx.now)
+    ]
 
 
 async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> HeldRolesOut:

@@ -6,7 +6,9 @@ error, and no connection is held while argon2 works.
 """
 
 import asyncio
+import base64
 import hashlib
+import hmac
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
@@ -20,8 +22,11 @@ from saraban.audit import service as audit
 from saraban.identity import repository
 from saraban.identity.domain import token
 from saraban.identity.domain.account import canonical_username
+from saraban.identity.domain.context import Caller, Grant
 from saraban.identity.models import RefreshToken, User
+from saraban.identity.repository import account_rows
 from saraban.identity.service import passwords
+from saraban.identity.service.callers import SIGN_IN_AGAIN, NotSignedIn, load_caller
 from saraban.identity.service.throttle import LogInThrottle
 from saraban.kit.admission import slot_released
 from saraban.kit.clock import Clock, stopwatch
@@ -31,15 +36,6 @@ from saraban.kit.ids import new_id, new_secret
 from saraban.kit.json import JsonObject
 
 _ALGORITHM = "HS256"
-_SIGN_IN = Text("เข้าสู่ระบบอีกครั้ง", "Sign in again.")
-
-
-class NotSignedIn(DomainError):
-    """There is no token, or it is forged, expired or of an account that is closed."""
-
-    kind, code = ErrorKind.UNAUTHENTICATED, "UNAUTHORIZED"
-    says = Text("กรุณาเข้าสู่ระบบ", "Please sign in.")
-    recovery = (_SIGN_IN,)
 
 
 class SessionEnded(DomainError):
@@ -47,7 +43,7 @@ class SessionEnded(DomainError):
 
     kind, code = ErrorKind.UNAUTHENTICATED, "SESSION_ENDED"
     says = Text("เซสชันหมดอายุ กรุณาเข้าสู่ระบบใหม่", "The session has ended. Please sign in again.")
-    recovery = (_SIGN_IN,)
+    recovery = (SIGN_IN_AGAIN,)
 
 
 @dataclass(frozen=True)
@@ -58,6 +54,7 @@ class TokenIssuer:
     access_minutes: int
     refresh_days: int
     clock: Clock
+    idle_minutes: int = 480
 
     @property
     def access_seconds(self) -> int:
@@ -67,13 +64,23 @@ class TokenIssuer:
     def refresh_life(self) -> timedelta:
         return timedelta(days=self.refresh_days)
 
-    def access(self, subject: UUID) -> str:
-        claims = token.claims_for(subject, token_id=new_id(), now=self.clock.now(), seconds=self.access_seconds)
+    def ends_at(self, started_at: datetime, now: datetime) -> datetime:
+        """Return when a session that is used now ends: by its idle limit or its absolute limit."""
+        return min(now + timedelta(minutes=self.idle_minutes), started_at + self.refresh_life)
+
+    def access(self, caller: Caller, *, session: UUID, seconds: int) -> str:
+        access = token.AccessClaims(caller.public_id, session, self._rights(caller))
+        claims = token.claims_for(access, token_id=new_id(), now=self.clock.now(), seconds=seconds)
         return jwt.encode(claims, self.secret, algorithm=_ALGORITHM)
 
-    def subject(self, access_token: str) -> UUID:
+    def successor(self, refresh_token: str) -> str:
+        """Return the token that replaces a refresh token: always the same, and known to no client beforehand."""
+        made = hmac.digest(self.secret.encode(), b"saraban-refresh:" + refresh_token.encode(), "sha384")
+        return base64.urlsafe_b64encode(made).decode()
+
+    def read(self, access_token: str) -> token.AccessClaims:
         """
-        Return the public id of the user a token speaks for.
+        Return whom a token speaks for; `require_rights` and the caller's session decide whether it still does.
 
         :raises NotSignedIn: when it is forged, expired, or not an access token
         """
@@ -81,10 +88,28 @@ class TokenIssuer:
             claims = _claims(access_token, self.secret)
         except jwt.InvalidTokenError as fault:
             raise NotSignedIn(f"The access token is not acceptable: {type(fault).__name__}.") from fault
-        subject = token.subject_of(claims, self.clock.now())
-        if subject is None:
+        access = token.read_claims(claims, self.clock.now())
+        if access is None:
             raise NotSignedIn("The access token has expired or is not meant for this server.")
-        return subject
+        return access
+
+    def require_rights(self, access: token.AccessClaims, caller: Caller) -> None:
+        """
+        :raises NotSignedIn: when the rights of the caller are not those that the token was issued for
+        """
+        if access.subject != caller.public_id or access.rights != self._rights(caller):
+            raise NotSignedIn("The rights of this account have changed: refresh the token.")
+
+    def _rights(self, caller: Caller) -> str:
+        # Keyed, because a token must not disclose the integer keys that it is made of (REQ-IDN-01).
+        text = "\n".join([str(caller.organization_id), *map(_grant_text, caller.grants)])
+        return hashlib.blake2b(text.encode(), digest_size=12, key=self.secret.encode()[:64]).hexdigest()
+
+
+@lru_cache(maxsize=2048)
+def _grant_text(grant: Grant) -> str:
+    place = (grant.role, grant.organization, grant.project, grant.contract)
+    return f"{place} {' '.join(sorted(grant.permissions))}"
 
 
 @lru_cache(maxsize=2048)
@@ -198,8 +223,8 @@ async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | Non
 
 async def log_out(session: AsyncSession, *, refresh_token: str, address: str, now: datetime) -> None:
     """End the session of that token, on this device only; an unknown token is no error."""
-    row = await repository.lock_refresh_token(session, token_hash=digest(refresh_token))
-    if row is None or not await repository.family_lives(session, family=row.family, now=now):
+    row = await account_rows.lock_refresh_token(session, token_hash=digest(refresh_token))
+    if row is None or not await account_rows.family_lives(session, family=row.family, now=now):
         return
     await repository.revoke_family(session, family=row.family, now=now)
     user = await session.get(User, row.user_id)
@@ -214,15 +239,16 @@ async def _settle(
     :param right: the password was
     :param waits: the address has to, from now on
     """
-    found = await repository.lock_user(session, user_id=user.user_id) if user is not None else None
-    if found is None:
+    found = await repository.lock_user(session, user_id=user.user_id, with_password=True) if user is not None else None
+    if user is None or found is None:
         return WrongCredentials()  # nothing of a name without an account is written
     now = issuer.clock.now()
     origin = audit.AuditOrigin(found, now, device.address)
-    if right and found.is_active:
+    # The password that was checked may have been replaced since.
+    if right and found.is_active and found.password_hash == user.password_hash:
         found.failed_attempts, found.last_login_at = 0, now
         await _record(origin, session, "login.success", found)
-        return await _open(session, found, family=new_id(), issuer=issuer, device=device, now=now)
+        return await open_session(session, found, issuer=issuer, device=device, now=now)
     found.failed_attempts += 1
     await _record(origin, session, "login.failed", found)
     if waits:
@@ -232,57 +258,72 @@ async def _settle(
 
 async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> int:
     """Delete a bounded number of refresh tokens that have run out, and return their number."""
-    return await repository.delete_expired_tokens(session, before=now, limit=1000)
+    return await account_rows.delete_expired_tokens(session, before=now, limit=1000)
 
 
 async def _rotate(
     session: AsyncSession, issuer: TokenIssuer, refresh_token: str, device: Device
 ) -> OpenedSession | DomainError:
-    now = issuer.clock.now()
-    row = await repository.lock_refresh_token(session, token_hash=digest(refresh_token))
-    if row is None or row.expires_at <= now:
+    now, secret = issuer.clock.now(), refresh_token
+    user = await account_rows.lock_token_owner(session, token_hash=digest(secret))
+    row = await account_rows.lock_refresh_token(session, token_hash=digest(secret))
+    if user is None or row is None or not user.is_active or user.deleted_at is not None:
         return SessionEnded()
-    user = await session.get(User, row.user_id)
-    if user is None or not user.is_active or user.deleted_at is not None:
+    if row.replaced_by_token is not None and row.revoked_at is not None and now - row.revoked_at > GRACE:
+        if await account_rows.family_lives(session, family=row.family, now=now):
+            await repository.revoke_family(session, family=row.family, now=now)
+            await _record(audit.AuditOrigin(user, now, device.address), session, "login.token_reused", user)
+        return SessionEnded("The refresh token was used before; its session has ended.")
+    is_repeated = row.replaced_by_token is not None
+    while row is not None and row.replaced_by_token is not None:
+        secret = issuer.successor(secret)
+        row = await account_rows.lock_refresh_token(session, token_hash=digest(secret))
+    if row is None or row.is_revoked or row.expires_at <= now:
         return SessionEnded()
-    if row.is_revoked and not await _is_second_tab(session, row, now):
-        await repository.revoke_family(session, family=row.family, now=now)
-        await _record(audit.AuditOrigin(user, now, device.address), session, "login.token_reused", user)
-        return SessionEnded("The refresh token was used before; its whole chain is closed.")
-    opened = await _open(session, user, family=row.family, issuer=issuer, device=device, now=now)
-    if not row.is_revoked:
-        row.is_revoked, row.revoked_at, row.replaced_by_token = True, now, digest(opened.refresh_token)
-        row.updated_at = now
-    return opened
+    if is_repeated:
+        return await _opened(session, issuer, user, row, secret)
+    secret = issuer.successor(secret)
+    row.is_revoked, row.revoked_at, row.replaced_by_token = True, now, digest(secret)
+    row.expires_at, row.updated_at = row.session_started_at + issuer.refresh_life, now
+    return await open_session(session, user, issuer=issuer, device=device, now=now, replaced=row, secret=secret)
 
 
-async def _is_second_tab(session: AsyncSession, row: RefreshToken, now: datetime) -> bool:
-    """Rotated (not logged out) moments ago, and the chain it belongs to is still open."""
-    rotated = row.replaced_by_token is not None and row.revoked_at is not None
-    if not rotated or row.revoked_at is None or now - row.revoked_at > GRACE:
-        return False
-    return await repository.family_lives(session, family=row.family, now=now)
-
-
-async def _open(
-    session: AsyncSession, user: User, *, family: UUID, issuer: TokenIssuer, device: Device, now: datetime
+async def open_session(
+    session: AsyncSession,
+    user: User,
+    *,
+    issuer: TokenIssuer,
+    device: Device,
+    now: datetime,
+    replaced: RefreshToken | None = None,
+    secret: str = "",
 ) -> OpenedSession:
-    secret = new_secret(48)
-    session.add(
-        RefreshToken(
-            user_id=user.user_id,
-            family=family,
-            token_hash=digest(secret),
-            expires_at=now + issuer.refresh_life,
-            ip_address=device.address[:45] or None,
-            user_agent=device.user_agent[:255] or None,
-            last_active_at=now,
-            created_at=now,
-            updated_at=now,
-        )
+    """Open a session, or continue that of the token that is `replaced` with the next one, `secret`."""
+    secret = secret or new_secret(48)
+    started_at = replaced.session_started_at if replaced is not None else now
+    row = RefreshToken(
+        user_id=user.user_id,
+        family=replaced.family if replaced is not None else new_id(),
+        token_hash=digest(secret),
+        expires_at=issuer.ends_at(started_at, now),
+        session_started_at=started_at,
+        ip_address=device.address[:45] or None,
+        user_agent=device.user_agent[:255] or None,
+        last_active_at=now,
+        created_at=now,
+        updated_at=now,
     )
+    session.add(row)
     await session.flush()
-    return OpenedSession(issuer.access(user.public_id), secret, issuer.access_seconds, user.public_id)
+    return await _opened(session, issuer, user, row, secret)
+
+
+async def _opened(
+    session: AsyncSession, issuer: TokenIssuer, user: User, row: RefreshToken, secret: str
+) -> OpenedSession:
+    seconds = min(issuer.access_seconds, int((row.expires_at - issuer.clock.now()).total_seconds()))
+    access = issuer.access(await load_caller(session, user.public_id), session=row.family, seconds=seconds)
+    return OpenedSession(access, secret, seconds, user.public_id)
 
 
 async def _record(ctx: audit.AuditOrigin, session: AsyncSession, action: str, user: User) -> None:

@@ -25,8 +25,10 @@ from saraban.identity.dependencies import (
     Throttle,
     Tokens,
     count_refresh,
+    current_caller,
     log_in_throttle,
     refuse_cross_site,
+    request_context,
     token_issuer,
 )
 from saraban.identity.domain.context import RequestContext
@@ -87,7 +89,7 @@ class ListRoute(PageRoute):
 
 async def _with_renewed_session(request: Request) -> Request:
     refresh_token = request.cookies.get(REFRESH_COOKIE)
-    if not refresh_token or "authorization" in request.headers or _is_signed_in(request):
+    if not refresh_token or "authorization" in request.headers or await _is_signed_in(request):
         return request
     refuse_cross_site(request)
     await count_refresh(request, refresh_token)
@@ -105,9 +107,9 @@ async def _with_renewed_session(request: Request) -> Request:
     return Request(request.scope, request.receive)
 
 
-def _is_signed_in(request: Request) -> bool:
+async def _is_signed_in(request: Request) -> bool:
     try:
-        request.app.state.tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
+        await current_caller(request)  # it is read once for a request
     except NotSignedIn:
         return False
     return True
@@ -179,16 +181,13 @@ def inside(address: str) -> str:
 @router.get("/login")
 async def login_page(
     request: Request,
-    tokens: Tokens,
     next: Annotated[str, Query(max_length=2000)] = HOME,
     username: Annotated[str, Query(max_length=50)] = "",
 ) -> Response:
     """The form; whoever is signed in already goes on."""
-    try:
-        tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
-    except NotSignedIn:
-        return _form(request, next=inside(next), username=username)
-    return RedirectResponse(inside(next), status_code=303)
+    if await _is_signed_in(request):
+        return RedirectResponse(inside(next), status_code=303)
+    return _form(request, next=inside(next), username=username)
 
 
 @router.post("/login")
@@ -263,9 +262,6 @@ async def log_out(request: Request, db: Db, address: Address, clock: Now) -> Res
 async def choose_language(
     request: Request,
     db: Db,
-    tokens: Tokens,
-    address: Address,
-    clock: Now,
     lang: Annotated[str, Form(pattern="^(th|en)$")],
     next: Annotated[str, Form(max_length=2000)] = "/login",
 ) -> Response:
@@ -275,12 +271,9 @@ async def choose_language(
     response = RedirectResponse(target, status_code=303)
     remember_language(response, lang)
     try:
-        subject = tokens.subject(request.cookies.get(ACCESS_COOKIE, ""))
-        async with db.reading() as session:
-            caller = await identity.load_caller(session, public_id=subject)
+        ctx = await request_context(request)
     except NotSignedIn:
         return response
-    ctx = RequestContext(caller, clock.now(), clock.zone, address)
     await db.transact(lambda session: identity.choose_language(ctx, session, language=lang))
     return response
 

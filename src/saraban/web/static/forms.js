@@ -126,10 +126,18 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id === "choices") document.body.dispatchEvent(new Event("renumber"));
 });
 
-// A form that is left keeps what was typed; it is offered again, never filled in by itself.
+// A form that is left keeps what was typed; it is offered again, to the same person, never filled in by itself. Signing out
+// removes the drafts of the person; those of a session that ended by itself stay. Drafts without a person are of an older version.
+const DRAFT = "saraban.draft.";
+const own = `${DRAFT}${words.person}.`;
+const removeDrafts = (isGone) => { for (const key of Object.keys(localStorage)) if (key.startsWith(DRAFT) && isGone(key)) localStorage.removeItem(key); };
+removeDrafts((key) => key.split(".").length < 4);
+document.addEventListener("submit", (event) => {
+  if (event.target.matches("[data-signs-out]")) removeDrafts((key) => key.startsWith(own));
+});
 const form = $("form[data-draft]");
 if (form) {
-  const place = `saraban.draft.${form.dataset.draft}`;
+  const place = own + form.dataset.draft;
   const kept = ["subject", "body", "remarks"];
   const read = () => { try { return JSON.parse(localStorage.getItem(place)); } catch { return null; } };
   const forget = () => localStorage.removeItem(place);
@@ -155,5 +163,6 @@ if (form) {
     }, 2000);
   });
   form.addEventListener("submit", (event) => { if (!event.defaultPrevented) { clearTimeout(timer); forget(); } });
+  document.addEventListener("submit", (event) => { if (event.target.matches("[data-signs-out]")) clearTimeout(timer); });
   for (const link of all("[data-discard-draft]")) link.addEventListener("click", forget);
 }
