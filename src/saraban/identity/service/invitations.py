@@ -25,14 +25,8 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.throttle import network_of
 from saraban.identity.models import User, UserInvitation
 from saraban.identity.repository import account_rows
-from saraban.identity.service import passwords
-from saraban.identity.service.accounts import (
-    NewAccount,
-    check_new_password,
-    load_manageable,
-    open_accounts,
-    replace_password,
-)
+from saraban.identity.service import accounts, passwords
+from saraban.identity.service.accounts import NewAccount, load_manageable, open_accounts, replace_password
 from saraban.identity.service.assignments import Person, Placed, anywhere, entry, record
 from saraban.identity.service.callers import NotSignedIn, display_name
 from saraban.identity.service.sessions import digest
@@ -78,7 +72,7 @@ async def change_password(
         user = await repository.user_named(session, username=ctx.caller.username, with_password=True)
         if user is None:
             raise NotSignedIn
-        await check_new_password(session, user, new, pointer="/newPassword")
+        await accounts.check_new_password(session, user, new, pointer="/newPassword")
     if not await passwords.matches(current, user.password_hash):
         await db.transact(partial(_note_failure, ctx=replace(ctx, now=clock.now())))
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
@@ -268,7 +262,7 @@ async def accept_invitation(
         user = await repository.invited_user(session, token_hash=digest(token), now=now)
         if user is None:
             raise InvitationEnded
-        await check_new_password(session, user, password)
+        await accounts.check_new_password(session, user, password)
     password_hash = await passwords.hash_password(password)
 
     await db.transact(partial(_accept, token=token, password_hash=password_hash, now=now, address=address))

@@ -7,6 +7,7 @@ Only pages read the refresh cookie; the API takes the access cookie alone.
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
@@ -238,8 +239,8 @@ async def forgot_password(
     """Mail a link, if there is such a person; the answer does not say whether there is."""
     refuse_cross_site(request)
     if request.app.state.settings.mails_invitations:
-        origin = {"address": client_address(request), "now": clock.now(), "least_seconds": throttle.rules.least}
-        await identity.request_reset(db, limiter=attempts, identifier=identifier, **origin)
+        ask = partial(identity.request_reset, db, limiter=attempts, identifier=identifier, now=clock.now())
+        await ask(address=client_address(request), least_seconds=throttle.rules.least)
     return _form(request, next=HOME, is_reset=True)
 
 
