@@ -134,6 +134,7 @@ class TestRefusals:
         assert (row.entity_id, row.severity) == (project.id, "WARN")
         assert row.details_json is not None
         assert row.details_json["permission"] == "project.edit"
+        assert row.details_json["problem"] == "PERMISSION_DENIED"
         assert (row.details_json["method"], row.details_json["status"]) == ("PATCH", 403)
 
     async def test_that_hide_a_thing_are_recorded(self, app: FastAPI, signed_in: SignIn) -> None:
