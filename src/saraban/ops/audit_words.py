@@ -165,8 +165,8 @@ def kind_words(kind: str) -> Text:
 SECURITY: Final = tuple(
     code
     for code in _WHOLE
-    if code.startswith(("login.", "logout", "access.", "export."))
-    or code in {"attachment.view", "attachment.download", "user.end_sessions", "user.grant_role", "user.revoke_role"}
+    if code.startswith(("login.", "logout", "access.", "export.", "user.end_session"))
+    or code in {"attachment.view", "attachment.download", "user.grant_role", "user.revoke_role"}
     or (code.startswith("user.") and "password" in code)
 )
 _KEPT: Final = ("create", "edit", "close", "reopen")

@@ -54,7 +54,7 @@ async def _record_refusal(scope: Scope, caller: Caller, status: int) -> None:
     details = {
         **_request_facts(scope),
         "status": status,
-        "code": problem.code if problem else None,
+        "problem": problem.code if problem else None,
         "permission": problem.values.get("permission") if problem else None,
     }
     try:

@@ -1,10 +1,20 @@
 """What the details of an audit row say, in the shapes in which features write them; never an integer key, never a secret."""
 
+from datetime import date
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from saraban.audit.domain.changes import HIDDEN, FieldChange, changes_in, shown_details
+from saraban.audit.domain.changes import (
+    HIDDEN,
+    LONGEST,
+    FieldChange,
+    changes_in,
+    field_changes,
+    set_fields,
+    shown_details,
+)
 
 Row = tuple[str, object, object]
 
@@ -68,3 +78,32 @@ def test_integer_keys_and_secrets_are_never_shown() -> None:
         "isActive": True,
         "size": 12,
     }
+
+
+class TestFieldChanges:
+    def test_keeps_what_is_different_only(self) -> None:
+        before = {"subject": "a", "priority": "LOW", "documentDate": None}
+        after = {"subject": "b", "priority": "LOW", "documentDate": date(2026, 3, 2)}
+
+        assert field_changes(before, after) == {
+            "subject": {"old": "a", "new": "b"},
+            "documentDate": {"old": None, "new": "2026-03-02"},
+        }
+
+    def test_cuts_long_texts(self) -> None:
+        (kept,) = field_changes({"body": "ก" * 1000}, {"body": None}).values()
+
+        assert kept == {"old": "ก" * (LONGEST - 1) + "…", "new": None}
+        assert len(kept["old"]) == LONGEST
+
+
+class TestSetFields:
+    def test_reads_the_old_values_before_it_sets_any(self) -> None:
+        row = SimpleNamespace(scale="1:100", member_role="LEAD", zone=None)
+
+        changes = set_fields(
+            row, {"scale": "1:50", "member_role": "REVIEWER", "zone": None}, named={"member_role": "role"}
+        )
+
+        assert changes == {"scale": {"old": "1:100", "new": "1:50"}, "role": {"old": "LEAD", "new": "REVIEWER"}}
+        assert (row.scale, row.member_role, row.zone) == ("1:50", "REVIEWER", None)

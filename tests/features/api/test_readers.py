@@ -36,6 +36,7 @@ MEMBERS: Final = everybody(200, **_HIDDEN)
 MANAGERS: Final = everybody(403, **_HIDDEN, admin=200, padmin=200)
 OPERATORS: Final = everybody(403, anonymous=401, admin=200)
 ADMINISTRATORS: Final = everybody(403, anonymous=401, admin=200, org_admin=200)
+AUDITORS: Final = ADMINISTRATORS | {"dc.contractor": 200}
 # The person who is asked about belongs to คคง., and the administrator of an organization is one of ผรม.2.
 OF_A_PERSON: Final = everybody(404, anonymous=401, admin=200)
 # Who gives roles in a project sees the people of its organizations; คคง. is in both projects.
@@ -72,8 +73,8 @@ TABLE: Final[dict[str, Statuses]] = {
     f"{API}/projects/{{publicId}}/checklist": MANAGERS,
     f"{API}/projects/{{publicId}}/file": MANAGERS,
     f"{API}/access": OF_A_MEMBER,
-    f"{API}/audit": ADMINISTRATORS,
-    f"{API}/audit/export": ADMINISTRATORS,
+    f"{API}/audit": AUDITORS,
+    f"{API}/audit/export": AUDITORS,
     f"{API}/document-numbering/logs/audit": OF_NUMBERS,
     f"{API}/events": OPERATORS,
     f"{API}/events/{{publicId}}": OPERATORS,
@@ -85,7 +86,7 @@ TABLE: Final[dict[str, Statuses]] = {
     f"{API}/users": WHO_GIVES_ROLES,
     f"{API}/users/{{publicId}}": OF_A_MEMBER,
     f"{API}/users/{{publicId}}/roles": OF_A_MEMBER,
-    "/audit": page(ADMINISTRATORS),
+    "/audit": page(AUDITORS),
     "/docs/api": page(ALL),
     "/events": page(OPERATORS),
     "/events/{public_id}": page(OPERATORS),

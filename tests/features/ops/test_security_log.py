@@ -9,7 +9,10 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from sqlalchemy.exc import OperationalError
 
+from saraban import bootstrap
 from saraban.audit.models import AuditLog
+from saraban.bootstrap import System
+from saraban.identity.models import Permission, Role, RolePermission
 from saraban.kit.http import stored_workbook
 from saraban.ops import security_log
 from saraban.ops.openapi import operations
@@ -134,6 +137,7 @@ class TestRefusals:
         assert (row.entity_id, row.severity) == (project.id, "WARN")
         assert row.details_json is not None
         assert row.details_json["permission"] == "project.edit"
+        assert row.details_json["problem"] == "PERMISSION_DENIED"
         assert (row.details_json["method"], row.details_json["status"]) == ("PATCH", 403)
 
     async def test_that_hide_a_thing_are_recorded(self, app: FastAPI, signed_in: SignIn) -> None:
@@ -203,3 +207,15 @@ class TestDocumentController:
 
         found = (await admin.get("/api/v1/audit", params={"action": "security"})).json()["items"]
         assert [one["action"] for one in found] == ["attachment.download"]
+
+    async def test_of_an_installation_that_is_upgraded_may_read_it_too(self, system: System) -> None:
+        permission = sa.select(Permission.permission_id).where(Permission.permission_name == "audit.view_own")
+        async with system.db.writing() as session:
+            gone = sa.delete(RolePermission).where(RolePermission.permission_id.in_(permission))
+            await session.execute(gone, execution_options={"synchronize_session": False})
+        await bootstrap.seed(system, demo=False)
+
+        async with system.db.reading() as session:
+            held = sa.select(Role.role_name).join(RolePermission, RolePermission.role_id == Role.role_id)
+            names = set(await session.scalars(held.where(RolePermission.permission_id.in_(permission))))
+        assert {"Document Control", "Org Admin"} <= names

@@ -65,6 +65,8 @@ FIELDS: Final[Mapping[str, Text]] = {
     "path": Text("ที่อยู่ของคำขอ", "Address of the request"),
     "query": Text("ตัวกรอง", "Query"),
     "permission": Text("สิทธิ์ที่ต้องมี", "Permission needed"),
+    "problem": Text("รหัสข้อผิดพลาด", "Error code"),
+    "method": Text("วิธีเรียก", "Method"),
     "scale": Text("มาตราส่วน", "Scale"),
     "sheetSize": Text("ขนาดกระดาษ", "Sheet size"),
     "zone": Text("โซน", "Zone"),
