@@ -6,7 +6,7 @@ than `TARGET_SECONDS`: more requests at once would only wait for each other.
 """
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
@@ -15,11 +15,11 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
 SLOT_WAIT_SECONDS: Final = 1.0
-LOCK_WAIT_SECONDS: Final = 1.0  # a wait that may be for this process's own work keeps its slot for so long
+LOCK_WAIT_SECONDS: Final = 1.0  # a wait for this process's own work keeps its slot while that work makes progress
 TARGET_SECONDS: Final = 0.7  # from a slot to the answer
 QUIET_SECONDS: Final = 0.05  # a client that sends one request after the other sends the next within this time
 RETRY_SECONDS: Final = 3
-_FEWEST, _DECREASE, _INCREASE = 8, 0.7, 0.25
+_FEWEST, _FIRST, _DECREASE, _INCREASE = 8, 32, 0.7, 0.25
 
 
 class ServerOverloaded(DomainError):
@@ -50,7 +50,7 @@ class Admission:
     """
 
     def __init__(self, most: int) -> None:
-        self.most, self.limit = most, float(most)
+        self.most, self.limit = most, float(min(most, _FIRST))
         self.in_progress = 0
         self._waiting: list[asyncio.Future[None]] = []
         self._lowered_at = self._quiet_since = 0.0
@@ -88,7 +88,7 @@ class Admission:
         """Learn from an answer that took so long; at most one decrease for the answers of one stretch of load."""
         if seconds <= TARGET_SECONDS:
             if self._waiting:
-                self.limit = min(self.limit + _INCREASE, self.most)
+                self.limit = min(self.limit + (_INCREASE if self._lowered_at else 1), self.most)
         elif stopwatch() - self._lowered_at > TARGET_SECONDS:
             self.limit, self._lowered_at = max(self.limit * _DECREASE, min(_FEWEST, self.most)), stopwatch()
 
@@ -131,19 +131,30 @@ _slot: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 
 @contextmanager
-def slot_released(*, after: float = 0.0) -> Iterator[None]:
+def slot_released(*, after: float = 0.0, progress: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
     """
     Release the slot of the current request during a wait.
 
-    :param after: seconds of the wait that still hold the slot
+    :param after: seconds without progress after which the wait must be for another process
+    :param progress: when, by the stopwatch, the work that is waited for last made progress
     """
     slot = _slot.get()
     if slot is None or slot.task is not asyncio.current_task():
         yield
         return
-    began, timer = stopwatch(), None
+    began, loop = stopwatch(), asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def release_stuck() -> None:
+        nonlocal timer
+        left = max(began, progress()) + after - stopwatch()
+        if left <= 0:
+            slot.release()
+        else:
+            timer = loop.call_later(left, release_stuck)
+
     if after:
-        timer = asyncio.get_running_loop().call_later(after, slot.release)
+        timer = loop.call_later(after, release_stuck)
     else:
         slot.release()
     try:

@@ -209,6 +209,7 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
         self._writer = asyncio.Lock()
+        self._written_at = 0.0
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
             "pool_size": pool_size,
@@ -293,9 +294,10 @@ class Database:
 
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """
-        with slot_released(after=LOCK_WAIT_SECONDS):
+        with slot_released(after=LOCK_WAIT_SECONDS, progress=lambda: self._written_at):
             async with self._turn(), self._transaction() as session:
                 yield session
+            self._written_at = monotonic() if self.is_sqlite else 0.0
 
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:

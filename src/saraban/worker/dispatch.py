@@ -20,7 +20,7 @@ from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import begin_trace
-from saraban.worker.processor_share import NO_LIMIT, ProcessorShare
+from saraban.worker.processor_share import NO_LIMIT
 
 log = structlog.get_logger(__name__)
 
@@ -45,16 +45,10 @@ class LaneDispatcher(ABC):
     """Claims what is due in a lane and delivers it; several may run against one database, in one process or in many."""
 
     outside: ClassVar[bool]
+    share = NO_LIMIT  # the worker sets its own
 
-    def __init__(
-        self,
-        db: Database,
-        clock: Clock,
-        handlers: events.Handlers,
-        lease: timedelta = events.LEASE,
-        share: ProcessorShare = NO_LIMIT,
-    ) -> None:
-        self._db, self._clock, self._handlers, self._lease, self._share = db, clock, handlers, lease, share
+    def __init__(self, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta = events.LEASE) -> None:
+        self._db, self._clock, self._handlers, self._lease = db, clock, handlers, lease
         self._lane = handlers.lane(outside=self.outside)
         self.due = events.due_in(self._lane)
 
@@ -128,7 +122,7 @@ class Dispatcher(LaneDispatcher):
         # SQLite has one writer, who is quickest with everything at once.
         share = CONCURRENCY * SHARE if self._db.is_sqlite else SHARE
         parts = [claims[at : at + share] for at in range(0, len(claims), share)]
-        await asyncio.gather(*(self._share.measure(self._deliver_all(part)) for part in parts))
+        await asyncio.gather(*(self.share.measure(self._deliver_all(part)) for part in parts))
         return len(claims)
 
     async def _deliver_all(self, claims: Sequence[events.EventClaim]) -> None:
@@ -170,16 +164,9 @@ class OutboundDispatcher(LaneDispatcher):
     outside = True
 
     def __init__(
-        self,
-        db: Database,
-        clock: Clock,
-        handlers: events.Handlers,
-        lease: timedelta,
-        share: ProcessorShare,
-        *,
-        on_free: Callable[[], None],
+        self, db: Database, clock: Clock, handlers: events.Handlers, lease: timedelta, *, on_free: Callable[[], None]
     ) -> None:
-        super().__init__(db, clock, handlers, lease, share)
+        super().__init__(db, clock, handlers, lease)
         self._on_free = on_free
         self._under_way: set[asyncio.Task[None]] = set()
 
@@ -190,7 +177,7 @@ class OutboundDispatcher(LaneDispatcher):
             return 0
         claims = await self._claim(free)
         for claim in claims:
-            task = asyncio.create_task(self._share.measure(self._deliver(claim)), name="saraban-sending")
+            task = asyncio.create_task(self.share.measure(self._deliver(claim)), name="saraban-sending")
             self._under_way.add(task)
             task.add_done_callback(self._ended)
         return len(claims)

@@ -68,9 +68,9 @@ class Worker:
         pace: Pace = Pace(),
     ) -> None:
         self._wake, self._outward, self._stopping = asyncio.Event(), asyncio.Event(), asyncio.Event()
-        self._share = ProcessorShare(pace.busy)
-        self._dispatcher = Dispatcher(db, clock, handlers, pace.lease, self._share)
-        self._sending = OutboundDispatcher(db, clock, handlers, pace.lease, self._share, on_free=self._outward.set)
+        self._dispatcher = Dispatcher(db, clock, handlers, pace.lease)
+        self._sending = OutboundDispatcher(db, clock, handlers, pace.lease, on_free=self._outward.set)
+        self._share = self._dispatcher.share = self._sending.share = ProcessorShare(pace.busy)
         self._db, self._clock, self._timers, self._pace, self._notifier = db, clock, tuple(timers), pace, notifier
         self._jobs = [(job, asyncio.Event()) for job in jobs]
         self._task: asyncio.Task[None] | None = None

@@ -14,6 +14,7 @@ from saraban.config import Settings
 from saraban.kit import admission as kit_admission
 from saraban.kit.admission import Admission, ServerOverloaded, Slot, slot_released
 from saraban.kit.batching import BatchQueue, Waiter
+from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database
 from saraban.ops.middleware import RequestMiddleware
 from tests.conftest import SignIn
@@ -140,6 +141,25 @@ class TestARequest:
         assert await asyncio.gather(*waiting) == [200, 200]
         assert admission.in_progress == 0
 
+    async def test_keeps_its_slot_while_those_before_it_are_served(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("saraban.kit.batching.LOCK_WAIT_SECONDS", 60)
+        admission = Admission(8)
+        seen: list[int] = []
+
+        async def run(waiters: list[Waiter[int, int]]) -> None:
+            await asyncio.sleep(0)
+            seen.append(admission.in_progress)
+            for waiter in waiters:
+                waiter.succeed(waiter.item)
+
+        queue: BatchQueue[int, int] = BatchQueue(run, most=1)  # type: ignore[arg-type]
+
+        async def draw() -> Response:
+            return Response(str(await queue.ask(1, object())))
+
+        await asyncio.gather(*(serve(admission, draw) for _ in range(3)))
+        assert seen[0] == 3
+
     async def test_releases_its_slot_while_another_holds_the_lock_of_the_database(
         self, db: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -159,6 +179,19 @@ class TestARequest:
             await until(lambda: admission.in_progress == 0)
             assert await serve(admission, ok) == 200
         assert await waiting == 200
+
+
+class TestAWait:
+    async def test_for_work_that_makes_progress_keeps_the_slot(self) -> None:
+        admission = Admission(1)
+        await admission.enter()
+        steps = iter(range(5))
+        with slot_released(after=0.001, progress=lambda: stopwatch() if next(steps, None) is not None else 0.0):
+            await until(lambda: next(steps, None) is None)
+            held = admission.in_progress
+            await until(lambda: admission.in_progress == 0)
+
+        assert (held, admission.in_progress) == (1, 1)
 
 
 class TestAdmission:
@@ -200,7 +233,7 @@ class TestAdmission:
 
     async def test_has_fewer_slots_while_answers_take_long_and_more_again_afterwards(self) -> None:
         admission = Admission(128)
-        for _ in range(100):
+        for _ in range(30):
             admission.adapt(5.0)
             admission._lowered_at = 0.0
         assert int(admission.limit) == 8
