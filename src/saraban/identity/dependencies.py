@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Depends, Request
 
-from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -64,10 +64,14 @@ def log_in_throttle(request: Request) -> LogInThrottle:
     return request.app.state.throttle  # type: ignore[no-any-return]
 
 
+def link_base(request: Request) -> str:
+    """Return what precedes the path of a link; the request's own host only where `SARABAN_PUBLIC_URL` is not set."""
+    return str(request.app.state.settings.public_url or request.base_url).rstrip("/")
+
+
 def invitation_base(request: Request) -> str | None:
-    """Return what stands before the path of a link that is shown; None where links are mailed."""
-    settings = request.app.state.settings
-    return None if settings.mails_invitations else str(settings.public_url or request.base_url).rstrip("/")
+    """Return what precedes the path of a link that is shown; None where links are mailed."""
+    return None if request.app.state.settings.mails_invitations else link_base(request)
 
 
 Tokens = Annotated[TokenIssuer, Depends(async_dependency(token_issuer))]
@@ -118,11 +122,15 @@ KeyedContext = Annotated[RequestContext, Depends(keyed_context)]
 LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
-def guarded(permission: str) -> Any:
-    """Return a context whose caller has `permission` somewhere; the service decides about the thing itself."""
+def guarded(permission: str, *, everywhere: bool = False) -> Any:
+    """
+    Return a context whose caller has `permission` somewhere; the service decides about the thing itself.
+
+    :param everywhere: for what belongs to the installation; a role in one place is not enough
+    """
 
     async def holder(ctx: Context) -> RequestContext:
-        ctx.caller.require_somewhere(permission)
+        ctx.caller.require(permission, Scope()) if everywhere else ctx.caller.require_somewhere(permission)
         return ctx
 
     return Depends(holder)

@@ -92,7 +92,7 @@ async def list_definitions(
     "/workflow/definitions",
     response_model=PublishedOut,
     status_code=201,
-    dependencies=[guarded(MAY_MANAGE)],
+    dependencies=[guarded(MAY_MANAGE, everywhere=True)],
 )
 async def publish_definition(
     body: DefinitionIn,
@@ -114,7 +114,7 @@ async def publish_definition(
     return respond(shown, status=201, receipt=receipt)
 
 
-@router.post("/workflow/definitions/validate", dependencies=[guarded(MAY_MANAGE)])
+@router.post("/workflow/definitions/validate", dependencies=[guarded(MAY_MANAGE, everywhere=True)])
 async def validate_definition(body: DefinitionText, session: ReadSession, twice: WrittenTwice) -> ValidationOut:
     """
     Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
@@ -152,7 +152,7 @@ async def read_active_definition(code: Code, definitions: Definitions) -> Defini
 
 @router.post(
     "/workflow/definitions/{code}/versions/{version}/activate",
-    dependencies=[guarded(MAY_MANAGE)],
+    dependencies=[guarded(MAY_MANAGE, everywhere=True)],
 )
 async def activate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
@@ -163,7 +163,7 @@ async def activate_definition(
 
 @router.post(
     "/workflow/definitions/{code}/versions/{version}/deactivate",
-    dependencies=[guarded(MAY_MANAGE)],
+    dependencies=[guarded(MAY_MANAGE, everywhere=True)],
 )
 async def deactivate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
@@ -228,7 +228,9 @@ async def draw_version(
     return DiagramOut(mermaid=mermaid(definition, language=language))
 
 
-@router.post("/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[guarded(MAY_MANAGE)])
+@router.post(
+    "/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[guarded(MAY_MANAGE, everywhere=True)]
+)
 async def rehearse_version(code: Code, version: Version, body: SimulationIn, session: ReadSession) -> SimulationOut:
     """
     Plays a list of actors and actions against a version; nothing is kept. A step that is refused leaves the document where
@@ -240,7 +242,9 @@ async def rehearse_version(code: Code, version: Version, body: SimulationIn, ses
     return SimulationOut(steps=[_tried(one) for one in tried])
 
 
-@router.post("/workflow/definitions/{code}/versions/{version}/replay", dependencies=[guarded(MAY_MANAGE)])
+@router.post(
+    "/workflow/definitions/{code}/versions/{version}/replay", dependencies=[guarded(MAY_MANAGE, everywhere=True)]
+)
 async def replay_version(
     code: Code, version: Version, body: ReplayIn, session: ReadSession, subjects: RegisteredSubjects
 ) -> ReplayOut:
@@ -444,7 +448,9 @@ async def reassign_instance(
     return await show_transitioned(ctx, transitions, done)
 
 
-@router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])
+@router.post(
+    "/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE, everywhere=True)]
+)
 async def migrate_instances(
     code: Code, version: Version, body: MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
 ) -> MigrationOut:
