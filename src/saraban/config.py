@@ -264,7 +264,6 @@ class Settings(BaseSettings):
 
     @property
     def is_over_tls(self) -> bool:
-        """Whether browsers come over TLS: cookies are `__Host-` and `Secure`, and answers carry HSTS."""
         return self.env == "production" or self.public_url.startswith("https://")
 
     @property

@@ -153,7 +153,6 @@ def _prepare(settings: Settings, *, demo: bool) -> tuple[bool, str]:
     """
     from saraban import bootstrap
     from saraban.kit import migrations as history
-    from saraban.webhooks import service as webhooks
 
     url = settings.sqlalchemy_url
     stands = history.current(url)
@@ -170,7 +169,6 @@ def _prepare(settings: Settings, *, demo: bool) -> tuple[bool, str]:
                 _say_now("กำลังโหลดโครงการสาธิต ครั้งแรกใช้เวลาสักครู่…", "Loading the demo project; this takes a moment once…")
             await bootstrap.seed(system, demo=True)
             await bootstrap.load_documents(system)
-        await system.db.transact(webhooks.encrypt_secrets)
         await bootstrap.refuse_demo_in_production(system)
         token = "" if await system.first_run.is_over() else await new_set_up_token(system)
         return await bootstrap.has_demo(system), token

@@ -64,14 +64,10 @@ def log_in_throttle(request: Request) -> LogInThrottle:
     return request.app.state.throttle  # type: ignore[no-any-return]
 
 
-def link_base(request: Request) -> str:
-    """Return what precedes the path of a link; the request's own host only where `SARABAN_PUBLIC_URL` is not set."""
-    return str(request.app.state.settings.public_url or request.base_url).rstrip("/")
-
-
 def invitation_base(request: Request) -> str | None:
-    """Return what precedes the path of a link that is shown; None where links are mailed."""
-    return None if request.app.state.settings.mails_invitations else link_base(request)
+    """Return what stands before the path of a link that is shown; None where links are mailed."""
+    settings = request.app.state.settings
+    return None if settings.mails_invitations else str(settings.public_url or request.base_url).rstrip("/")
 
 
 Tokens = Annotated[TokenIssuer, Depends(async_dependency(token_issuer))]
@@ -123,11 +119,7 @@ LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
 def guarded(permission: str, *, everywhere: bool = False) -> Any:
-    """
-    Return a context whose caller has `permission` somewhere; the service decides about the thing itself.
-
-    :param everywhere: for what belongs to the installation; a role in one place is not enough
-    """
+    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
 
     async def holder(ctx: Context) -> RequestContext:
         ctx.caller.require(permission, Scope()) if everywhere else ctx.caller.require_somewhere(permission)

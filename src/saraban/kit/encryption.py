@@ -4,32 +4,28 @@ import base64
 import hashlib
 import hmac
 import os
-from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-_NONCE_BYTES: Final = 12
-_key: AESGCM | None = None
+NONCE_BYTES = 12
+_key: AESGCM  # of this process's installation
 
 
 def use_key(signing_key: str) -> None:
-    """Encrypt with a key of this process's installation from now on."""
     global _key  # noqa: PLW0603  terminal and worker have no other place for it
     _key = AESGCM(hmac.digest(signing_key.encode(), b"secrets at rest", hashlib.sha256))
 
 
 def encrypt(text: str) -> str:
-    assert _key is not None
-    nonce = os.urandom(_NONCE_BYTES)
+    nonce = os.urandom(NONCE_BYTES)
     return "v1:" + base64.urlsafe_b64encode(nonce + _key.encrypt(nonce, text.encode(), None)).decode()
 
 
 def decrypt(encrypted: str) -> str | None:
     """Return the text, None where it was encrypted with another key."""
-    assert _key is not None
     raw = base64.urlsafe_b64decode(encrypted.removeprefix("v1:"))
     try:
-        return _key.decrypt(raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], None).decode()
+        return _key.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], None).decode()
     except InvalidTag:
         return None

@@ -203,7 +203,6 @@ def _require_scraper(request: Request) -> None:
 
 @router.get("/metrics", summary="Measurements for Prometheus", response_class=Response)
 async def measurements(request: Request, db: Db) -> Response:
-    """To who has the token of `SARABAN_METRICS_TOKEN`; where none is set, to clients on the same machine."""
     _require_scraper(request)
     body, form = metrics.exposition(db)
     return Response(body, media_type=form)

@@ -7,11 +7,7 @@ HSTS = (b"strict-transport-security", b"max-age=31536000")
 
 
 class HostCookies:
-    """
-    Gives cookies their prefix on the way out and takes it off on the way in; the application knows plain names.
-
-    A cookie without the prefix is dropped: another host of the same domain, or a page over plain HTTP, may have set it.
-    """
+    """Adds the prefix on the way out and removes it on the way in; drops other cookies, which another host may have set."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

@@ -7,7 +7,6 @@ Sight, edits, permissions and the actions of the workflow are each asked where t
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -181,10 +180,11 @@ async def find_document(ctx: RequestContext, session: AsyncSession, public_id: U
 
 async def can_see(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> bool:
     """Return whether the caller may see a document or drawing; False also where there is none."""
-    for find in (find_document, *(partial(find_drawing, kind=kind) for kind in DRAWING_KINDS.values())):
+    with suppress(NotFound):
+        return bool(await find_document(ctx, session, public_id))
+    for kind in DRAWING_KINDS.values():
         with suppress(NotFound):
-            await find(ctx, session, public_id=public_id)
-            return True
+            return bool(await find_drawing(ctx, session, kind, public_id))
     return False
 
 

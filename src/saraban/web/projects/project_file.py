@@ -8,7 +8,6 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
-from saraban.identity.dependencies import link_base
 from saraban.identity.domain.context import EVERYTHING, Scope
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, Forbidden, Invalid, NotFound, Text
@@ -84,7 +83,6 @@ class ProjectFilePage(PageModel):
     place: ProjectRef | None
     address: str
     may_apply: bool
-    home: str
     content: str = ""
     prune: bool = False
     update_shared: bool = False
@@ -218,7 +216,6 @@ def _page(page: PageRequest, project: ProjectRef | None, sent: SentProjectFile |
         place=project,
         address=f"/projects/{project.public_id}/file" if project else "/projects/file",
         may_apply=page.caller.may(EVERYTHING, Scope()),
-        home=link_base(page.request),
         content=kept.content.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
         prune=kept.prune,
         update_shared=kept.update_shared,

@@ -23,6 +23,7 @@ from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.workflow.administration import repository
 from saraban.workflow.administration.domain import definition_text
+from saraban.workflow.administration.service.workflow_assignment import MANAGE
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, compiled
 from saraban.workflow.language.dsl import WorkflowNotValid
@@ -33,8 +34,6 @@ from saraban.workflow.runtime.repository import definition as definition_row
 from saraban.workflow.runtime.service.definitions import load
 from saraban.workflow.verification import definition_checks
 from saraban.workflow.verification.register_fit import misfits
-
-MANAGE = "workflow.manage_definitions"
 
 
 @dataclass(frozen=True, slots=True)
