@@ -36,6 +36,7 @@ from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import NumberImportJob
 from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
+from saraban.ops.host_cookies import HostCookies
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
@@ -103,6 +104,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         admission=app.state.admission,
         body_timeout=chosen.body_timeout,
     )
+    if chosen.is_over_tls:
+        app.add_middleware(HostCookies)
     route_index.install(app)
     return app
 

@@ -39,12 +39,14 @@ from saraban.events.service import Handlers
 from saraban.identity import service as identity
 from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import first_run as identity_seed
+from saraban.kit import encryption
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseLocks, RedisLocks
+from saraban.kit.private_files import protect_folder
 from saraban.kit.rate_limits import RateLimiter
 from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.kit.signatures import Signer
@@ -128,7 +130,8 @@ class System:
 
 def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     """Make every part and connect them; connections open when they are first needed."""
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    protect_folder(settings.data_dir)
+    encryption.use_key(signing_key(settings))
     clock = clock or SystemClock(settings.zone)
     db = _database(settings)
     redis = _redis(settings, settings.redis_url) if settings.redis_url else None
@@ -380,6 +383,7 @@ async def seed(system: System, *, demo: bool) -> None:
     if demo and system.settings.env == "production":
         raise DemoInProduction
     await system.db.transact(lambda session: _ship(session, system))
+    await system.db.transact(webhooks.encrypt_secrets)
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=str(raw["workflow"]))
     await assignment.refill(system.db, subjects=system.subjects)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, ValidationInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -64,6 +64,31 @@ def _log_level(name: str) -> str:
     if name.upper() not in logging.getLevelNamesMapping():
         raise _refused("ต้องเป็น DEBUG, INFO, WARNING หรือ ERROR", "This must be DEBUG, INFO, WARNING or ERROR.")
     return name
+
+
+def _trusted_proxies(text: str) -> str:
+    if any(part.strip() == "*" or part.strip().endswith("/0") for part in text.split(",")):
+        raise _refused(
+            "ระบุที่อยู่ของ proxy เอง ไม่ใช่ * หรือทั้งอินเทอร์เน็ต มิฉะนั้นใครก็ปลอมที่อยู่ของตนได้",
+            "Name the addresses of the proxies, not * or every network: any client could then choose its own address.",
+        )
+    return text
+
+
+def _public_url(text: str, info: ValidationInfo) -> str:
+    try:
+        url = urlsplit(text)
+        is_usable = not text or (url.scheme in {"http", "https"} and bool(url.hostname))
+        is_safe = url.scheme == "https" or url.hostname in {"localhost", "127.0.0.1"}
+    except ValueError:
+        is_usable = is_safe = False
+    if not is_usable or (info.data.get("env") == "production" and not is_safe):
+        raise _refused(
+            "ต้องเป็นที่อยู่ที่ผู้ใช้เปิด เช่น https://saraban.example.org ในโหมด production ต้องระบุ และต้องเป็น https://",
+            "This must be the address that people open, such as https://saraban.example.org. "
+            "Production requires it, and https://: browsers send the cookies over TLS only.",
+        )
+    return text
 
 
 RedisUrls = Annotated[str, AfterValidator(_redis_urls)]
@@ -160,7 +185,13 @@ class Settings(BaseSettings):
         ge=0,
         description="The same of one webhook alone, so that a busy one leaves room for the others; 0: no limit.",
     )
-    trusted_proxies: str = Field("", description="Comma-separated addresses whose X-Forwarded-For is believed.")
+    trusted_proxies: Annotated[str, AfterValidator(_trusted_proxies)] = Field(
+        "", description="Comma-separated addresses whose X-Forwarded-For is believed; `*` is refused."
+    )
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        description="`/metrics` answers to `Authorization: Bearer` with it; empty: to this machine alone, past any proxy.",
+    )
     db_pool_size: int = Field(
         10,
         ge=1,
@@ -237,8 +268,10 @@ class Settings(BaseSettings):
         pattern=r"^(\S+:[0-9]{1,5}|/\S+)?$",
         description="`host:port` (UDP) or a socket such as `/dev/log` that gets the heads of the audit trail too.",
     )
-    public_url: str = Field(
-        "", description="Address that people open, for links in e-mail: `https://saraban.example.org`."
+    public_url: Annotated[str, AfterValidator(_public_url)] = Field(
+        "",
+        validate_default=True,
+        description="Address that people open, for every link: `https://saraban.example.org`. Production requires it.",
     )
     mail: Literal["off", "console", "smtp"] = Field(
         "off", description="How e-mail leaves; `console` writes it to the log. Off: all stays in the application."
@@ -267,6 +300,10 @@ class Settings(BaseSettings):
     @property
     def sqlalchemy_url(self) -> str:
         return self.database_url or f"sqlite:///{self.data_dir / 'saraban.db'}"
+
+    @property
+    def is_over_tls(self) -> bool:
+        return self.env == "production" or self.public_url.startswith("https://")
 
     @property
     def mails_invitations(self) -> bool:

@@ -72,7 +72,7 @@ def steps(*, tried: int, conflicts: int = 0, failed: int = 0) -> dict[str, str]:
     }
 
 
-UTILIZATION = 'docnum_sequence_utilization_ratio{project="LCBP3",series="A-{SEQ}"}'
+UTILIZATION = 'docnum_sequence_utilization_ratio{rank="1"}'
 UNSEALED = 'saraban_audit_unsealed_age_seconds{journal="numbers"}'
 CHANGED = 'saraban_audit_verify_failures_total{journal="numbers"}'
 NOBODY = 'workflow_steps_to_nobody_total{workflow_code="X",state="s"}'

@@ -31,6 +31,7 @@ class TestSetup:
         file = tmp_path / "project.yaml"
         file.write_text(FULL)
         chosen = {"DATA_DIR": str(tmp_path), "ENV": "production", "DATABASE_URL": mariadb_url, "LANG": "en"}
+        chosen["PUBLIC_URL"] = "https://saraban.example.org"
         for name, value in chosen.items():
             monkeypatch.setenv(f"SARABAN_{name}", value)
         config.load.cache_clear()
@@ -65,6 +66,7 @@ def two_servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list
     url = {"database_url": request.getfixturevalue("mariadb_url")} if request.param == "mariadb" else {}
     key = "of-this-test-and-of-nothing-else-in-the-world"
     chosen = {"env": "production", "secret_key": key, "lang": "en", "run_worker": "false", **url}
+    chosen["public_url"] = "http://localhost"
     with RunningSaraban(tmp_path, **chosen) as first, RunningSaraban(tmp_path, **chosen) as second:
         yield [first, second]
 

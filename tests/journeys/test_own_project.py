@@ -82,6 +82,7 @@ class Installation:
     def __post_init__(self) -> None:
         self.settings = {
             "env": "production",
+            "public_url": "http://localhost",
             "secret_key": SIGNING_KEY,
             "database_url": self.database_url,
             "lang": "en",

@@ -4,6 +4,7 @@ Door 2: the command line, one file per noun. `saraban --help` starts here.
 Every command loads what it needs when it runs, so that help and version come at once.
 """
 
+import os
 import sys
 from importlib import import_module
 
@@ -68,4 +69,5 @@ def main() -> None:
     """The entry point: an expected outcome becomes one line on stderr and an exit code, never a traceback."""
     from saraban.cli.output import run_app
 
+    os.umask(0o077)  # what Saraban writes is for its own account
     sys.exit(run_app(app))

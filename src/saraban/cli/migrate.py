@@ -6,6 +6,7 @@ import typer
 
 from saraban import config
 from saraban.cli.output import say, stop, tell, with_system
+from saraban.kit.private_files import protect_folder
 
 
 def migrate(
@@ -50,7 +51,7 @@ def migrate(
 
 
 def prepare_folder() -> None:
-    config.load().data_dir.mkdir(parents=True, exist_ok=True)
+    protect_folder(config.load().data_dir)
 
 
 def refuse_behind(url: str) -> None:

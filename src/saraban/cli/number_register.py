@@ -63,6 +63,19 @@ def _series_line(row: "SeriesRow", width: int) -> str:
 
 
 @group.command()
+def fullest() -> None:
+    """List the series that have used most of their width, of all projects: their order is the `rank` of the metric.
+
+    Example: `saraban number fullest`
+    """
+    from saraban.numbering import service as numbering
+
+    rows = reading(lambda ctx, session: numbering.measure_utilization(session, now=ctx.now))
+    lines = (f"{rank:>4}  {row.ratio:>6.1%}  {row.project}  {row.series}" for rank, row in enumerate(rows, 1))
+    print_list(lines, "ยังไม่มีเลขชุดที่ใช้งานอยู่", "No series is in use.")
+
+
+@group.command()
 def account(
     name: Annotated[str, typer.Argument(metavar="SERIES", help="As `saraban number series` lists it.")],
     project: Project,

@@ -84,7 +84,7 @@ def create(
         return await webhooks.create(ctx, session, await project_named(session, project), asked)
 
     row = as_account(account, step)
-    typer.echo(f"{row.public_id}\n{row.secret}")
+    typer.echo(f"{row.public_id}\n{webhooks.secret_of(row.secret)}")
 
 
 @group.command()
@@ -103,7 +103,7 @@ def own(
 
     asked = checked(OwnWebhookIn, url=url, description=description)
     row = as_account(account, lambda ctx, session: webhooks.create_own(ctx, session, asked))
-    typer.echo(f"{row.public_id}\n{row.secret}")
+    typer.echo(f"{row.public_id}\n{webhooks.secret_of(row.secret)}")
 
 
 @group.command()
@@ -161,7 +161,7 @@ def rotate(webhook: Hook, account: As) -> None:
     from saraban.webhooks import service as webhooks
 
     row = as_account(account, lambda ctx, session: webhooks.rotate(ctx, session, public_id=webhook))
-    typer.echo(row.secret)
+    typer.echo(webhooks.secret_of(row.secret))
 
 
 @group.command()

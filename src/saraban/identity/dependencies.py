@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer, user_of_token
 from saraban.kit.addresses import split_url
 from saraban.kit.clock import Clock
@@ -216,11 +216,11 @@ KeyedContext = Annotated[RequestContext, Depends(keyed_context)]
 LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
-def guarded(permission: str) -> Any:
-    """Return a context whose caller has `permission` somewhere; the service decides about the thing itself."""
+def guarded(permission: str, *, everywhere: bool = False) -> Any:
+    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
 
     async def holder(ctx: Context) -> RequestContext:
-        ctx.caller.require_somewhere(permission)
+        ctx.caller.require(permission, Scope()) if everywhere else ctx.caller.require_somewhere(permission)
         return ctx
 
     return Depends(holder)

@@ -5,6 +5,7 @@ Ready is what each of the things that the product stands on says of itself, ever
 """
 
 import asyncio
+import hmac
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from starlette.responses import Response
 
 from saraban.kit import revisions
 from saraban.kit.db import Database, database_fault
-from saraban.kit.http import Db, OrjsonResponse, async_dependency
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.http import Db, OrjsonResponse, async_dependency, client_address
 from saraban.kit.ids import new_id
 from saraban.kit.schema import Schema
 from saraban.ops import error_catalogue, metrics
@@ -181,8 +183,27 @@ async def _ask(dependency: Dependency) -> DependencyReport:
         return DependencyReport(status="down", reason=f"fails ({database_fault(fault) or type(fault).__name__})")
 
 
+class MetricsNotAllowed(DomainError):
+    """The request has not the token of `SARABAN_METRICS_TOKEN`; without that setting only the server's own machine may ask."""
+
+    kind, code = ErrorKind.UNAUTHENTICATED, "METRICS_NOT_ALLOWED"
+    says = Text("การอ่านค่าวัดของระบบต้องใช้โทเค็น", "Reading the measurements requires their token.")
+    recovery = (Text("ส่งค่าของ SARABAN_METRICS_TOKEN เป็น Bearer", "Send the value of SARABAN_METRICS_TOKEN as Bearer."),)
+
+
+def _require_scraper(request: Request) -> None:
+    if token := request.app.state.settings.metrics_token.get_secret_value():
+        is_allowed = hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode())
+    else:
+        is_direct = not any(name in request.headers for name in ("forwarded", "via", "x-forwarded-for", "x-real-ip"))
+        is_allowed = is_direct and client_address(request) in {"127.0.0.1", "::1"}
+    if not is_allowed:
+        raise MetricsNotAllowed
+
+
 @router.get("/metrics", summary="Measurements for Prometheus", response_class=Response)
-async def measurements(db: Db) -> Response:
+async def measurements(request: Request, db: Db) -> Response:
+    _require_scraper(request)
     body, form = metrics.exposition(db)
     return Response(body, media_type=form)
 

@@ -192,5 +192,5 @@ def _created(receipt: Receipt, row: service.Webhook) -> Response:
 
 
 def _with_secret(receipt: Receipt, row: service.Webhook) -> schemas.WebhookSecretOut:
-    secret = row.secret if row.version == receipt.outcome["version"] else None
+    secret = service.secret_of(row.secret) if row.version == receipt.outcome["version"] else None
     return schemas.WebhookSecretOut(**_out(row).model_dump(), secret=secret)

@@ -12,6 +12,7 @@ from saraban.documents.core.models import Document
 from saraban.identity.models import Permission, RolePermission, User, UserAssignment, in_force
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
+from saraban.webhooks.domain import PREFIX
 from saraban.webhooks.models import Webhook, WebhookOutcome
 
 STEP = 1000
@@ -47,15 +48,15 @@ async def one(session: AsyncSession, public_id: UUID, *, locked: bool = False) -
     return await session.scalar(found.with_for_update() if locked else found)
 
 
-async def to_deliver(session: AsyncSession, public_id: UUID) -> Webhook | None:
-    """The webhook that a message waits for, while it is told anything: nothing goes out for who has left."""
+async def to_deliver(session: AsyncSession, public_id: UUID) -> tuple[Webhook, UUID] | None:
+    """Return the active webhook that a message waits for, and its owner's public id."""
     statement = (
-        sa.select(Webhook)
+        sa.select(Webhook, User.public_id)
         .join(User, User.user_id == Webhook.user_id)
         .where(Webhook.public_id == public_id, Webhook.is_active)
-        .where(sa.or_(Webhook.project_id.is_not(None), sa.and_(User.is_active, User.deleted_at.is_(None))))
     )
-    return await session.scalar(statement)
+    row = (await session.execute(statement)).first()
+    return None if row is None else (row[0], row[1])
 
 
 async def concerned(session: AsyncSession, row: Webhook, *, permission: str) -> list[UUID]:
@@ -111,6 +112,11 @@ async def active_of_people(session: AsyncSession, *, users: Collection[UUID]) ->
     for row, user in await session.execute(wanted):
         found.setdefault(user, []).append(row)
     return found
+
+
+async def with_plain_secrets(session: AsyncSession) -> Sequence[Webhook]:
+    plain = Webhook.secret.startswith(PREFIX, autoescape=True)
+    return (await session.scalars(sa.select(Webhook).where(plain).with_for_update())).all()
 
 
 async def remove(session: AsyncSession, row: Webhook) -> None:

@@ -111,7 +111,8 @@ class WebhookPage(Schema):
 
 
 class OutcomeOut(Schema):
-    """One attempt; `error` is `timeout`, `unreachable`, `private_address` or `bad_address` when nobody answered."""
+    """One attempt; `error` is `timeout`, `unreachable`, `private_address` or `bad_address` when nobody answered,
+    and `secret_unreadable` when the installation's signing key has changed since: rotate the secret."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -404,6 +404,7 @@ class TestServe:
         self, command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
     ) -> None:
         monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
         monkeypatch.setenv("SARABAN_PORT", str(free_port()))
         config.load.cache_clear()
 
@@ -419,6 +420,7 @@ class TestServe:
     ) -> None:
         folder = tmp_path / "not-there-yet"
         monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
         monkeypatch.setenv("SARABAN_DATA_DIR", str(folder))
         config.load.cache_clear()
 

@@ -165,6 +165,7 @@ class TestMigrate:
 class TestWorker:
     def test_refuses_demo_accounts_in_production(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
 
         code, _, err = command("worker --once")
 
@@ -199,7 +200,9 @@ asyncio.run(served()({"type": "lifespan", "state": {}}, receive, send))
 """
     ended = subprocess.run(
         [sys.executable, "-c", start],
-        env=environment_of(env="production", data_dir=settings.data_dir, lang="en"),
+        env=environment_of(
+            env="production", public_url="https://saraban.example.org", data_dir=settings.data_dir, lang="en"
+        ),
         capture_output=True,
         text=True,
         check=False,

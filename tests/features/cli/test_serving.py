@@ -64,6 +64,7 @@ def wait_until_ready(process: subprocess.Popen[str], address: str) -> None:
 class TestAnEmptyInstallation:
     def test_serves_one_screen_until_it_is_set_up(self, tmp_path: Path) -> None:
         chosen = {"SARABAN_ENV": "production", "SARABAN_SECRET_KEY": "of-this-test-and-of-nothing-else-in-the-world"}
+        chosen["SARABAN_PUBLIC_URL"] = "http://localhost"
         settings = settings_in(tmp_path / "new")
         with serving(settings, **chosen) as (process, address):
             page = httpx.get(f"{address}/login", headers={"Accept": "text/html"})

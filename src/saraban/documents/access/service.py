@@ -5,6 +5,7 @@ Sight, edits, permissions and the actions of the workflow are each asked where t
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
@@ -21,6 +22,8 @@ from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.drafts import ADMIN_EDIT, home_scope, require_withdraw
 from saraban.documents.core.service.kind import AnyKind
 from saraban.documents.correspondence import CORRESPONDENCE
+from saraban.documents.drawing.domain import KINDS as DRAWING_KINDS
+from saraban.documents.drawing.service.registers import find as find_drawing
 from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.domain.access import Guard, Reason, enough
@@ -173,6 +176,16 @@ async def find_document(ctx: RequestContext, session: AsyncSession, public_id: U
         except NotFound:
             continue
     raise NotFound(f"There is no document {public_id}.")
+
+
+async def can_see(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> bool:
+    """Return whether the caller may see a document or drawing; False also where there is none."""
+    with suppress(NotFound):
+        return bool(await find_document(ctx, session, public_id))
+    for kind in DRAWING_KINDS.values():
+        with suppress(NotFound):
+            return bool(await find_drawing(ctx, session, kind, public_id))
+    return False
 
 
 async def document_numbered(ctx: RequestContext, session: AsyncSession, number: str) -> UUID:

@@ -111,11 +111,11 @@ async def list_formats(
     visible: list[int] | None = None
     if project_public_id is not None:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        ctx.caller.require(VIEW, _scope(ctx, project.id))
+        ctx.caller.require(VIEW, await projects.own_scope(ctx, session, project.id))
         visible = [project.id]
     elif not ctx.caller.may(VIEW, Scope()):
         found = await projects.projects_of(ctx, session)
-        visible = [ref.id for ref in found if ctx.caller.may(VIEW, _scope(ctx, ref.id))]
+        visible = [ref.id for ref in found if ctx.caller.may(VIEW, await projects.own_scope(ctx, session, ref.id))]
     return await repository.formats_page(session, project_ids=visible, cursor=cursor, limit=limit)
 
 
@@ -124,13 +124,9 @@ async def read_format(ctx: RequestContext, session: AsyncSession, *, public_id: 
     :raises NotFound: when there is none, or the caller may not read that project's formats
     """
     row = await repository.format_by_public_id(session, public_id)
-    if row is None or not ctx.caller.may(VIEW, _scope(ctx, row.project_id)):
+    if row is None or not ctx.caller.may(VIEW, await projects.own_scope(ctx, session, row.project_id)):
         raise NotFound
     return row
-
-
-def _scope(ctx: RequestContext, project_id: int) -> Scope:
-    return Scope(project=project_id, organizations=ctx.caller.organization_ids)
 
 
 async def resolve_target(

@@ -141,6 +141,12 @@ async def filter_choices(session: AsyncSession, places: Collection[ProjectRef]) 
     return [[FilterChoice(str(value), *names) for value, *names in rows] for rows in found]
 
 
+async def own_scope(ctx: RequestContext, session: AsyncSession, project_id: int) -> Scope:
+    """Return the scope of a project, with those of the caller's organizations that take part in it."""
+    members = await repository.organization_ids(session, [project_id])
+    return Scope(ctx.caller.organization_ids & members, project_id)
+
+
 async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> frozenset[int]:
     """Return the keys of the organizations that take part in projects."""
     return await repository.organization_ids(session, [one.id for one in places]) if places else frozenset()

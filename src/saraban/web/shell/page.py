@@ -376,8 +376,10 @@ class PageRequest:
     async def projects_with(self, session: AsyncSession, permission: str | None) -> list[ProjectRef]:
         """Return the reader's projects, or those in which they have a permission."""
         known = self.projects or await projects.projects_of(self.context, session)
-        organizations = self.caller.organization_ids
-        return [one for one in known if permission is None or self.caller.may(permission, Scope(organizations, one.id))]
+        if permission is None:
+            return list(known)
+        scopes = [await projects.own_scope(self.context, session, one.id) for one in known]
+        return [one for one, scope in zip(known, scopes, strict=True) if self.caller.may(permission, scope)]
 
     def may(self, permission: str, place: ProjectRef) -> bool:
         return self.caller.may(permission, Scope(project=place.id))

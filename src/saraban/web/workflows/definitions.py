@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
+from saraban.identity.domain.context import Scope
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell import labels
@@ -105,7 +106,7 @@ async def listing(page: CurrentPage, session: ReadSession) -> Response:
             workflows=found,
             starters=starters,
             words_of_starter=await _naming(page, session, *starters.values()),
-            may_manage=page.caller.may_anywhere(MANAGE),
+            may_manage=page.caller.may(MANAGE, Scope()),
         )
     )
 
@@ -120,7 +121,7 @@ async def show(
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     page.caller.require_somewhere(VIEW)
-    may_manage = page.caller.may_anywhere(MANAGE)
+    may_manage = page.caller.may(MANAGE, Scope())
     known = await versions.workflow(session, code=code)
     found = await workflow.find_definition(session, code=code, version=version)
     line = next(one for one in known.versions if one.version == version)
@@ -154,7 +155,7 @@ async def show(
 @router.post("/{code}/v{version}/activate")
 async def activate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """New documents start on it."""
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     await db.transact(partial(workflow.set_active, page.context, code=code, version=version, is_active=True))
     await definitions.delete(code=code)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=activated", status_code=303)
@@ -163,7 +164,7 @@ async def activate(code: Code, version: Version, page: CurrentPage, db: Db, defi
 @router.post("/{code}/v{version}/deactivate")
 async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """No new document starts on any version; those under way go on."""
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     await db.transact(partial(workflow.set_active, page.context, code=code, version=version, is_active=False))
     await definitions.delete(code=code)
     return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)

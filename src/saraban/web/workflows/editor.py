@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Idempotent, ReadSession
 from saraban.kit.ids import new_id
@@ -127,7 +128,7 @@ async def new(
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
     """A copy of a version, or the starter."""
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     raw = STARTER
     if code and version is not None:
         found = await workflow.find_definition(session, code=code, version=version)
@@ -139,7 +140,7 @@ async def new(
 async def check(form: CurrentForm) -> Response:
     """Every fault with its line, or what publishing would do; typing is never an error."""
     page, typed = form.page, form.text("text")
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     if typed is None:
         return page.show(CheckResultFragment(verdict=DefinitionCheck(), empty=True, ready=None))
     async with form.db.reading() as session:
@@ -186,7 +187,7 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
 async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Definitions) -> Response:
     """Keep the text as the next version, once for a form; the page with the faults and the text when it cannot."""
     page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     ctx = form.keyed_context if form.keyed_context.key else page.context.with_key(str(new_id()))
     try:
         async with form.db.reading() as session:

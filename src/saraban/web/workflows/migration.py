@@ -9,6 +9,7 @@ from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
+from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import ReadSession
 from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
@@ -65,7 +66,7 @@ class MigrationPage(PageModel):
 
 @router.get("")
 async def show(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     return await _show(page, session, MigrationPlan(code, version))
 
 
@@ -73,7 +74,7 @@ async def show(code: Code, version: Version, page: CurrentPage, session: ReadSes
 async def migrate(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
     """Say what would become of each document; `do=move` does it to those that can go on."""
     page, moves = form.page, form.text("do") == "move"
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     mapping = await _mapping(form, code)
     plan = MigrationPlan(code, version, mapping, dry_run=not moves)
     result, fault = None, None

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.domain.catalogue import PartyRole
+from saraban.identity.domain.context import Scope
 from saraban.identity.service.roles import role_texts
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
@@ -128,7 +129,7 @@ class Simulation:
 
 @router.get("/rehearsal")
 async def rehearsal(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     definition = await _definition(session, code, version)
     return await _show(page, session, Simulation(definition, version, [_first(definition)], typed_facts(EMPTY_FORM)))
 
@@ -137,7 +138,7 @@ async def rehearsal(code: Code, version: Version, page: CurrentPage, session: Re
 async def play(code: Code, version: Version, form: CurrentForm) -> Response:
     """What becomes of each step; one that is refused leaves the document where it is."""
     page = form.page
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     async with form.db.reading() as session:
         definition = await _definition(session, code, version)
         rows, facts = list(_rows(form.values)), typed_facts(form.values)
@@ -323,7 +324,7 @@ def _before(form: SentForm) -> int:
 
 @router.get("/replay")
 async def replaying(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     definition = await _definition(session, code, version)
     return page.show(ReplayPage(definition=definition, number=version, limit=200, found=None, before=0))
 
@@ -332,7 +333,7 @@ async def replaying(code: Code, version: Version, page: CurrentPage, session: Re
 async def replay(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
     """Which finished documents would have gone another way through this version, from which step on, and why."""
     page, typed, after = form.page, form.text("limit") or "", form.text("after")
-    page.caller.require_somewhere(MANAGE)
+    page.caller.require(MANAGE, Scope())
     found, fault = None, None
     async with form.db.reading() as session:
         definition = await _definition(session, code, version)

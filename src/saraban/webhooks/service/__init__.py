@@ -8,6 +8,7 @@ from saraban.webhooks.service.subscriptions import (
     create,
     create_own,
     earlier_until,
+    encrypt_secrets,
     etag,
     listing,
     listing_own,
@@ -15,6 +16,7 @@ from saraban.webhooks.service.subscriptions import (
     read,
     remove,
     rotate,
+    secret_of,
 )
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "create",
     "create_own",
     "earlier_until",
+    "encrypt_secrets",
     "etag",
     "listing",
     "listing_own",
@@ -35,6 +38,7 @@ __all__ = [
     "read",
     "remove",
     "rotate",
+    "secret_of",
     "subscribe",
     "test",
 ]

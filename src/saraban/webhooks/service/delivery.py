@@ -16,13 +16,15 @@ import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
+from saraban.documents.access.service import can_see
 from saraban.events import service as outbox
 from saraban.events.service import Event, Handlers, NewEvent, Postponed
-from saraban.identity.domain.context import RequestContext
+from saraban.identity import service as identity
+from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
-from saraban.kit.json import as_object
+from saraban.kit.json import JsonObject, as_object
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.webhooks import repository
 from saraban.webhooks.domain import (
@@ -228,9 +230,10 @@ class WebhookSender:
         :raises Postponed: when too many have left in the last minute
         """
         async with self._db.reading() as session:
-            row = await repository.to_deliver(session, event.uuid_in("webhookPublicId"))
-        if row is None:
-            return
+            found = await repository.to_deliver(session, event.uuid_in("webhookPublicId"))
+            if found is None or not await self._may_know(session, *found, as_object(event.payload["message"])):
+                return
+        row, _ = found
         if row.failing_since is not None and row.public_id in self._trying:
             raise Postponed(_BREATH)
         await self._wait_its_turn(row.public_id)
@@ -242,6 +245,17 @@ class WebhookSender:
         await self._db.transact(lambda session: record_attempt(session, row.public_id, kept))
         if not kept.delivered and kept.off is None:
             raise WebhookFailed(kept.outcome["error"] or f"it answered {kept.outcome['status']}")
+
+    async def _may_know(self, session: AsyncSession, row: Webhook, owner: UUID, message: JsonObject) -> bool:
+        """Return whether the owner may see, at this moment, what the message is about; nothing goes out for who has left."""
+        caller = (await identity.load_callers(session, [owner])).get(owner)
+        if caller is None or not subscriptions.manages(caller, row):
+            return False
+        document = _id(as_object(message["data"]).get("documentPublicId"))
+        if document is None:
+            return row.project_id is None or message["type"] == TEST or caller.may(EVERYTHING, Scope())
+        ctx = RequestContext(caller, self._clock.now(), self._clock.zone)
+        return await can_see(ctx, session, document)
 
     async def _tried(self, row: Webhook, event: Event) -> DeliveryAttempt:
         began, status, error = stopwatch(), None, None
@@ -288,7 +302,10 @@ class WebhookSender:
     def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
         message_id, timestamp = str(event.payload["eventPublicId"]), int(now.timestamp())
-        valid = [row.secret, *(one.secret for one in valid_secrets(row.earlier_secrets, now))]
+        stored = [row.secret, *(one.secret for one in valid_secrets(row.earlier_secrets, now))]
+        valid = [secret for one in stored if (secret := subscriptions.secret_of(one)) is not None]
+        if not valid:
+            raise NotSent("secret_unreadable")
         return {
             "content-type": "application/json",
             "user-agent": "Saraban-Webhook/1",

@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.audit.domain.changes import set_fields
 from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.kit import etags
+from saraban.kit import encryption, etags
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
 from saraban.kit.ids import new_id, new_secret
 from saraban.kit.json import JsonObject
@@ -22,6 +22,7 @@ from saraban.webhooks.domain import (
     NAMED,
     NOTICE,
     OVERLAP,
+    PREFIX,
     EarlierSecret,
     InvalidWebhookAddress,
     encoded,
@@ -140,7 +141,7 @@ def _new(ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn
         topics=None,
         is_active=True,
         given_up=0,
-        secret=_secret(),
+        secret=_encrypted(_secret()),
         version=1,
         created_at=ctx.now,
         updated_at=ctx.now,
@@ -184,6 +185,7 @@ async def change(
         _check(change.url)
         if change.url != row.url:  # another receiver has failed at nothing yet
             row.failing_since, row.given_up = None, 0
+            row.user_id = ctx.caller.user_id  # it receives what this person may see
     if change.is_active is not None:
         row.off_because, row.failing_since, row.given_up = None, None, 0
     values = change.model_dump(exclude_none=True)
@@ -218,7 +220,7 @@ async def rotate(
             retry_after=(free - ctx.now).total_seconds(),
         )
     earlier.insert(0, EarlierSecret(row.secret, ctx.now + OVERLAP))
-    row.earlier_secrets, row.secret = [one.kept for one in earlier], _secret()
+    row.earlier_secrets, row.secret = [one.kept for one in earlier], _encrypted(_secret())
     row.version, row.updated_at = row.version + 1, ctx.now
     await _note(ctx, session, "rotate", row)
     return row
@@ -259,12 +261,12 @@ async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) 
 
 async def _managed(session: AsyncSession, caller: Caller, public_id: UUID, *, locked: bool = False) -> Webhook:
     row = await repository.one(session, public_id, locked=locked)
-    if row is None or not _manages(caller, row):
+    if row is None or not manages(caller, row):
         raise NotFound(f"There is no webhook {public_id}.")
     return row
 
 
-def _manages(caller: Caller, row: Webhook) -> bool:
+def manages(caller: Caller, row: Webhook) -> bool:
     """A project's are those of whoever may edit it; a person's own are nobody else's."""
     if row.project_id is None:
         return row.user_id == caller.user_id
@@ -295,6 +297,25 @@ def _unique(events: Sequence[str]) -> list[str]:
 def _secret() -> str:
     text = new_secret(32)
     return encoded(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+
+
+def _encrypted(secret: str) -> str:
+    return encryption.encrypt(secret.removeprefix(PREFIX))
+
+
+def secret_of(stored: str) -> str | None:
+    """Return a secret as receivers are handed it; None when the installation's signing key has changed since."""
+    if stored.startswith(PREFIX):  # an earlier version of Saraban wrote it
+        return stored
+    secret = encryption.decrypt(stored)
+    return None if secret is None else PREFIX + secret
+
+
+async def encrypt_secrets(session: AsyncSession) -> None:
+    """Encrypt the secrets that an earlier version of Saraban has stored as they are."""
+    for row in await repository.with_plain_secrets(session):
+        row.secret = _encrypted(row.secret)
+        row.earlier_secrets = [{**one, "secret": _encrypted(one["secret"])} for one in row.earlier_secrets or ()]
 
 
 async def _note(

@@ -73,6 +73,7 @@ from saraban.workflow.runtime.service.transition_request import Command
 router = APIRouter()
 
 MAY_VIEW, MAY_MANAGE = "workflow.view_definitions", "workflow.manage_definitions"
+MANAGER = guarded(MAY_MANAGE, everywhere=True)
 Code = Annotated[str, Path(max_length=50, pattern="^[A-Z][A-Z0-9_]*$", description="Code of a workflow.")]
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
@@ -92,7 +93,7 @@ async def list_definitions(
     "/workflow/definitions",
     response_model=PublishedOut,
     status_code=201,
-    dependencies=[guarded(MAY_MANAGE)],
+    dependencies=[MANAGER],
 )
 async def publish_definition(
     body: DefinitionIn,
@@ -114,7 +115,7 @@ async def publish_definition(
     return respond(shown, status=201, receipt=receipt)
 
 
-@router.post("/workflow/definitions/validate", dependencies=[guarded(MAY_MANAGE)])
+@router.post("/workflow/definitions/validate", dependencies=[MANAGER])
 async def validate_definition(body: DefinitionText, session: ReadSession, twice: WrittenTwice) -> ValidationOut:
     """
     Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
@@ -150,10 +151,7 @@ async def read_active_definition(code: Code, definitions: Definitions) -> Defini
     return await definitions.active(code=code)
 
 
-@router.post(
-    "/workflow/definitions/{code}/versions/{version}/activate",
-    dependencies=[guarded(MAY_MANAGE)],
-)
+@router.post("/workflow/definitions/{code}/versions/{version}/activate", dependencies=[MANAGER])
 async def activate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
 ) -> ActivatedOut:
@@ -161,10 +159,7 @@ async def activate_definition(
     return await _switched(ctx, db, definitions, code=code, version=version, is_active=True)
 
 
-@router.post(
-    "/workflow/definitions/{code}/versions/{version}/deactivate",
-    dependencies=[guarded(MAY_MANAGE)],
-)
+@router.post("/workflow/definitions/{code}/versions/{version}/deactivate", dependencies=[MANAGER])
 async def deactivate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
 ) -> ActivatedOut:
@@ -228,7 +223,7 @@ async def draw_version(
     return DiagramOut(mermaid=mermaid(definition, language=language))
 
 
-@router.post("/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[guarded(MAY_MANAGE)])
+@router.post("/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[MANAGER])
 async def rehearse_version(code: Code, version: Version, body: SimulationIn, session: ReadSession) -> SimulationOut:
     """
     Plays a list of actors and actions against a version; nothing is kept. A step that is refused leaves the document where
@@ -240,7 +235,7 @@ async def rehearse_version(code: Code, version: Version, body: SimulationIn, ses
     return SimulationOut(steps=[_tried(one) for one in tried])
 
 
-@router.post("/workflow/definitions/{code}/versions/{version}/replay", dependencies=[guarded(MAY_MANAGE)])
+@router.post("/workflow/definitions/{code}/versions/{version}/replay", dependencies=[MANAGER])
 async def replay_version(
     code: Code, version: Version, body: ReplayIn, session: ReadSession, subjects: RegisteredSubjects
 ) -> ReplayOut:
@@ -444,7 +439,7 @@ async def reassign_instance(
     return await show_transitioned(ctx, transitions, done)
 
 
-@router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[guarded(MAY_MANAGE)])
+@router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[MANAGER])
 async def migrate_instances(
     code: Code, version: Version, body: MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
 ) -> MigrationOut:

@@ -108,10 +108,10 @@ class UtilizationCollector:
         family = GaugeMetricFamily(
             "docnum_sequence_utilization_ratio",
             "The last sequence of a series against the largest its template pads to; the fullest series only.",
-            labels=["project", "series"],
+            labels=["rank"],  # a series' name has the codes of its project and organizations
         )
-        for used in self.series:
-            family.add_metric([used.project, used.series], used.ratio)
+        for rank, used in enumerate(self.series, 1):
+            family.add_metric([str(rank)], used.ratio)
         yield family
 
 

@@ -86,7 +86,9 @@ async def viewed_register(ctx: RequestContext, session: AsyncSession, public_id:
     if caller.may(VIEW_COUNTERS, Scope(project=project.id)):
         return ViewedRegister(project, RegisterPlace(project.id))
     own = frozenset(
-        one for one in caller.organization_ids if caller.may(VIEW_COUNTERS, Scope(organizations=frozenset({one})))
+        one
+        for one in (await projects.own_scope(ctx, session, project.id)).organizations
+        if caller.may(VIEW_COUNTERS, Scope(organizations=frozenset({one})))
     )
     if not own:
         caller.require(VIEW_COUNTERS, Scope(project=project.id))

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import service as identity
-from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
@@ -156,7 +156,7 @@ async def migrate(
     :raises NotFound: when there is no such version
     :raises Invalid: for a mapping of states that no version has, to states that this one does not have, or to its ends
     """
-    ctx.caller.require_somewhere(PERMISSION)
+    ctx.caller.require(PERMISSION, Scope())
     async with db.reading() as session:
         definition_id, definition = await _version(session, plan)
         known = await state_names(session, code=plan.code) if plan.mapping else frozenset()

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import service as identity
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
@@ -23,6 +23,7 @@ from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.workflow.administration import repository
 from saraban.workflow.administration.domain import definition_text
+from saraban.workflow.administration.service.workflow_assignment import MANAGE
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, compiled
 from saraban.workflow.language.dsl import WorkflowNotValid
@@ -190,7 +191,8 @@ async def create(
 
 
 async def publish(ctx: RequestContext, session: AsyncSession, *, raw: dict[str, Json], activate: bool) -> Receipt:
-    """Do `create` for a request that may be repeated."""
+    """Do `create` for a request that may be repeated; definitions belong to the whole installation."""
+    ctx.caller.require(MANAGE, Scope())
     made = await create(ctx, session, raw=raw, activate=activate)
     return Receipt("workflow_definition", made.public_id, {"code": made.code, "version": made.version})
 
@@ -205,6 +207,7 @@ async def set_active(
 
     :raises WorkflowNotValid: when it does not fit the documents that start on it
     """
+    ctx.caller.require(MANAGE, Scope())
     versions = await repository.locked_versions(session, code)
     row = _found(next((each for each in versions if each.version == version), None), f"version {version} of {code}")
     if is_active:

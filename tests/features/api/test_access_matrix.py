@@ -1,0 +1,45 @@
+"""
+Every route, of the API and of the pages, as every kind of caller: `tests/data/route_access.txt` says what each is answered.
+
+A route without a row fails, and a row without a route. A letter that changes has to be meant.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+
+from tests.access_matrix import Matrix, without_commits
+from tests.access_world import CALLERS, FOREIGN, OWN, Builder, add_foreign_project, close_account
+from tests.conftest import SignIn, client_of
+
+TABLE = Path(__file__).parents[2] / "data" / "route_access.txt"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+class TestRoutes:
+    async def test_answer_each_kind_of_caller_as_the_table_says(self, app: FastAPI, signed_in: SignIn) -> None:
+        await add_foreign_project(app)
+        async with client_of(app, **{"Accept-Language": "en"}) as nobody:
+            clients = {name: await signed_in(account) if account else nobody for name, account in CALLERS.items()}
+            sides = {side: await Builder(clients["super"], side).build() for side in (OWN, FOREIGN)}
+            await close_account(app, "m.closed")
+            with without_commits() as (reached, keeping):
+                matrix = Matrix(app, clients, sides, reached, keeping)
+                await matrix.learn_codes()
+                rows = {f"{method} {path}": await matrix.row(method, path) for method, path in matrix.routes()}
+
+        assert matrix.leaks == []
+        assert matrix.failures == []
+        known = dict(_lines())
+        assert [f"{route} {row}" for route, row in rows.items() if known.get(route) != row] == []
+        assert known.keys() - rows.keys() == set()
+
+
+def _lines() -> Iterator[tuple[str, str]]:
+    for line in TABLE.read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            method, path, own, foreign = line.split()
+            yield f"{method} {path}", f"{own} {foreign}"
