@@ -16,7 +16,7 @@ _UPLOAD: Final = re.compile(
 )
 MULTIPART_ROOM: Final = 64 * 1024  # boundaries and part headers around the file itself
 DEEPEST: Final = 100  # a condition of a workflow may be 64 deep, inside its definition
-_TOO_MANY: Final = Text("มีค่ามากเกินไป (สูงสุด {most} ค่า)", "The body has too many values (at most {most}).")
+_TOO_MANY: Final = Text("มีค่ามากเกินไป (สูงสุด {most} ค่า)", "There are too many values (at most {most} in a body).")
 
 
 class BodyLimit(NamedTuple):
@@ -54,7 +54,7 @@ def check_json(body: Json, most: int) -> None:
     while waiting:
         value, pointer, depth = waiting.pop()
         if depth > DEEPEST:
-            raise invalid(pointer[: pointer.index("/", 1)], "too_large", TOO_DEEP.th, TOO_DEEP.en)
+            raise invalid("/".join(pointer.split("/", 2)[:2]), "too_large", TOO_DEEP.th, TOO_DEEP.en)
         inner: Iterable[tuple[int | str, Json]] = ()
         if isinstance(value, str):
             check_marks(value, pointer)
@@ -63,7 +63,7 @@ def check_json(body: Json, most: int) -> None:
         elif isinstance(value, list):
             inner, count = enumerate(value), count + len(value)
         if count > most:
-            raise invalid("", "too_large", _TOO_MANY.th, _TOO_MANY.en, most=most)
+            raise invalid("/".join(pointer.split("/", 2)[:2]), "too_large", _TOO_MANY.th, _TOO_MANY.en, most=most)
         for name, member in inner:
             check_marks(str(name), pointer)
             # Four parts lead to the field; a whole path for each value would let a deep body fill the memory.

@@ -234,7 +234,8 @@ def _check_query(request: Request) -> None:
     unreadable = [name for name, value in request.query_params.multi_items() if _UNREADABLE in value]
     if unreadable:
         raise Invalid(fields=[FieldProblem(f"query:{name[:50]}", "malformed", _MALFORMED) for name in unreadable[:20]])
-    strange = [name for name in dict.fromkeys(request.query_params) if name not in _taken(request)]
+    taken = _taken(request)
+    strange = [name for name in dict.fromkeys(request.query_params) if name not in taken]
     if strange:
         fields = [FieldProblem(f"query:{name[:50]}", "unknown_field", _UNKNOWN) for name in strange[:20]]
         raise Invalid("; ".join(f"{field.pointer}: {_UNKNOWN.en}" for field in fields), fields=fields)
