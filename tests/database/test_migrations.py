@@ -88,6 +88,7 @@ STEPS = [
     "0070",
     "0071",
     "0072",
+    "0076",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

@@ -148,7 +148,7 @@ def _trace_row(trace: "NumberOperation") -> tuple[str, ...]:
 def seal() -> None:
     """Seal the audit rows of now; the worker does so every minute.
 
-    On MariaDB it takes five seconds: what was under way when it began must come to light first.
+    On MariaDB it takes 80 seconds: every transaction that was under way when it began must have ended.
 
     Example: `saraban audit seal`
     """

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import ceil
 from time import monotonic, sleep
 from typing import Any
 
@@ -19,6 +20,8 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 
 _WAL_WAIT = 10.0  # seconds
 
+# The server ends a statement, and a transaction that has written, after as many seconds of silence as the client waits for it.
+_BOUNDS = ", SESSION max_statement_time={0:g}, SESSION idle_write_transaction_timeout={1}"
 # The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
 MARIADB_SESSION = (
     "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
@@ -59,6 +62,11 @@ async def connect_mariadb(*, silence: float, **options: Any) -> MariaDbConnectio
     connection.silence = silence
     await connection.connect()
     return connection
+
+
+def session_command(silence: float) -> str:
+    """Return what a new connection to MariaDB sets: :param silence: seconds without a packet that end it, on either side"""
+    return MARIADB_SESSION + _BOUNDS.format(silence, ceil(silence))
 
 
 class DatabaseConnectionChanged(DomainError):

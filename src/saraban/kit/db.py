@@ -31,13 +31,13 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.connections import (
-    MARIADB_SESSION,
     check_mariadb_connections,
     configure_sqlite,
     connect_mariadb,
     pooled_connection,
     refuse_writing,
     replace_closed,
+    session_command,
     with_driver,
 )
 from saraban.kit.departure import refuse_departed
@@ -48,6 +48,7 @@ T = TypeVar("T")
 Connected = TypeVar("Connected")
 
 _SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
+TRANSACTION_SECONDS = 60.0
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -146,7 +147,7 @@ _LOCK_WAIT = 1205
 _FULL = {1021, 1114}
 _NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
 _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
-_LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
+_LOST = {1053, 1152, 1927, 1969, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
 
 def database_fault(error: BaseException) -> DatabaseFault | None:
@@ -190,7 +191,8 @@ class Database:
     One database and its pool.
 
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
-    :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09)
+    :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09), on either side
+    :param transaction_seconds: after which a transaction on MariaDB is given up; SQLite has one writer, who is waited for
 
     `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
     """
@@ -202,11 +204,15 @@ class Database:
         pool_size: int = 10,
         pool_timeout: float = 2.0,
         read_timeout: float = 15.0,
+        transaction_seconds: float = TRANSACTION_SECONDS,
         echo: bool = False,
     ) -> None:
         self.url = with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
+        self._transaction_seconds = None if self.is_sqlite else transaction_seconds
+        # The client sends nothing more after its bound, and what it has sent by then the server ends within its own.
+        self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
@@ -230,7 +236,7 @@ class Database:
                     "connect_timeout": 3,
                     "async_creator_fn": connect_mariadb,
                     "silence": read_timeout,
-                    "init_command": MARIADB_SESSION,
+                    "init_command": session_command(read_timeout),
                 },
             }
         self.engine = create_async_engine(self.url, **options)
@@ -309,7 +315,7 @@ class Database:
                     yield connection
         else:
             refuse_departed()
-            async with self._writing_engine.begin() as connection:
+            async with asyncio.timeout(self._transaction_seconds), self._writing_engine.begin() as connection:
                 yield connection
 
     @asynccontextmanager
@@ -332,8 +338,9 @@ class Database:
         refuse_departed()
         session = AsyncSession(self._writing_engine, expire_on_commit=False)
         try:
-            yield session
-            await session.commit()
+            async with asyncio.timeout(self._transaction_seconds):  # its error counts as a lost connection
+                yield session
+                await session.commit()
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
             raise

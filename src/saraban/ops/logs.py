@@ -7,10 +7,21 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
+from saraban.kit.error_text import traceback_text, without_values
 from saraban.kit.ids import trace_id
 
 # Their own lines would repeat ours, or tell what callers sent.
-_QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "python_multipart", "alembic")
+_QUIET = (
+    "granian.access",
+    "httpx",
+    "httpcore",
+    "aiosqlite",
+    "asyncio",
+    "python_multipart",
+    "alembic",
+    "sqlalchemy",
+    "asyncmy",
+)
 _SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "authorization", "cookie", "secret_key"})
 
 
@@ -23,6 +34,7 @@ def configure(*, level: str, form: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_trace,
         _hide_secrets,
+        _hide_values,
     ]
     structlog.configure(
         processors=[
@@ -56,14 +68,26 @@ class _Stderr(logging.StreamHandler[Any]):
 
 def _renderers(form: str) -> list[Processor]:
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    errors = structlog.processors.ExceptionRenderer(lambda exc_info: traceback_text(exc_info[1]))
     if form == "console" or (form == "auto" and sys.stderr.isatty()):
-        return [strip, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
-    return [strip, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+        plain = structlog.dev.plain_traceback
+        return [strip, errors, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+    return [strip, errors, structlog.processors.JSONRenderer(ensure_ascii=False)]
 
 
 def _add_trace(_logger: object, _name: str, event: EventDict) -> EventDict:
     if trace := trace_id():
         event.setdefault("trace_id", trace)
+    return event
+
+
+def _hide_values(_logger: object, _name: str, event: EventDict) -> EventDict:
+    """The driver logs a database's warnings, and asyncio the task that failed behind its first line."""
+    source = event.get("logger", "")
+    if source == "asyncmy":
+        event["event"] = without_values(event["event"])
+    elif source == "asyncio":
+        event["event"] = event["event"].partition("\n")[0]
     return event
 
 

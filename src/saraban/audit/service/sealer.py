@@ -2,11 +2,13 @@
 Sealing: rows become blocks once no row can come between them any more; the head of each goes to the head file.
 
 Keys are given out in order and become visible out of order. A key that is seen uncommitted ends a block. A key that was
-given out and is not in the table yet is the reason for the mark: only keys up to the highest one of some time ago count.
+given out and is not seen is the reason for the mark: only keys up to the highest one of so long ago count that every
+transaction of that time has ended.
 """
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -27,7 +29,7 @@ from saraban.audit.domain.journals import (
     with_signature,
 )
 from saraban.audit.domain.verification import KEY_LINE, HeadLine, Trust, heads_of, keys_of
-from saraban.kit.clock import Clock
+from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.signatures import Signer
 
@@ -146,18 +148,29 @@ async def _above(db: Database, journal: str, number: int) -> list[BlockHeader]:
 
 BLOCK_ROWS = 500  # few enough that requests beside it notice nothing
 BLOCKS_AT_ONCE = 60  # of a journal in one call of the timer: 30,000 rows a minute take a twentieth of a core
-SETTLE = 5.0  # seconds between a key's being given out and its row's being in the table, open or committed
+_SLACK = 5.0  # seconds, for the clocks of servers and the time of a COMMIT
 
 
 class Sealer:
     """Any number of processes may seal one database: a number is given to one block, and the others try again later."""
 
     def __init__(
-        self, db: Database, *, clock: Clock, heads: HeadFile, signer: Signer, block_rows: int = BLOCK_ROWS
+        self,
+        db: Database,
+        *,
+        clock: Clock,
+        heads: HeadFile,
+        signer: Signer,
+        block_rows: int = BLOCK_ROWS,
+        delay: float | None = None,
     ) -> None:
+        """:param delay: seconds, by default those in which every transaction has ended"""
         self.db, self.clock, self.heads, self.signer = db, clock, heads, signer
         self._block_rows = block_rows
-        self._earlier: Mapping[str, int] = {}
+        usual = db.longest_transaction and db.longest_transaction + _SLACK
+        self._delay = usual if delay is None else delay
+        self._waiting: deque[tuple[float, Mapping[str, int]]] = deque()
+        self._ripe: Mapping[str, int] = {}
 
     def trust(self) -> Trust:
         """Return what this server believes of the blocks in the database."""
@@ -165,19 +178,21 @@ class Sealer:
 
     async def tick(self, _now: datetime) -> int:
         """
-        Seal up to where the journals stood at the call before: for a timer, whose pause is the margin.
+        Seal up to where the journals stood at an earlier call, before the delay.
 
         What many rows at once leave is sealed over the next calls.
         """
         marks = await self.marks()
-        ripe, self._earlier = (marks if self.db.is_sqlite else self._earlier), marks
-        return await self.seal(ripe, most=BLOCKS_AT_ONCE)
+        now = stopwatch()
+        self._waiting.append((now, marks))
+        while self._waiting and self._waiting[0][0] <= now - self._delay:
+            _, self._ripe = self._waiting.popleft()
+        return await self.seal(self._ripe, most=BLOCKS_AT_ONCE)
 
-    async def seal_now(self, *, settle: float = SETTLE) -> int:
-        """Seal what is there now, and return the number of blocks."""
+    async def seal_now(self) -> int:
+        """Seal what is there now, after the delay, and return the number of blocks."""
         marks = await self.marks()
-        if not self.db.is_sqlite:
-            await asyncio.sleep(settle)
+        await asyncio.sleep(self._delay)
         return await self.seal(marks)
 
     async def marks(self) -> Mapping[str, int]:
