@@ -198,12 +198,6 @@ class Settings(BaseSettings):
         le=100,
         description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7.",
     )
-    audit_public_keys: str = Field(
-        "",
-        pattern=r"^([0-9A-Fa-f]{64}[, ]*)*$",
-        description="Further public keys that may sign the audit trail, with commas between: those of other servers with "
-        "another secret key.",
-    )
     audit_syslog: str = Field(
         "",
         pattern=r"^(\S+:[0-9]{1,5}|/\S+)?$",

@@ -27,7 +27,6 @@ from saraban.audit.domain.journals import (
     BlockKind,
     rows_digest,
     with_digest,
-    with_signature,
 )
 from saraban.audit.domain.verification import FindingKind, Trust, heads_of
 from saraban.audit.models import AuditBlock, AuditLog
@@ -209,7 +208,8 @@ class TestSeal:
         self, trail: Database, heads: HeadFile, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("saraban.audit.service.sealer.BLOCKS_AT_ONCE", 1)
-        sealer = Sealer(trail, clock=FixedClock(NOW, ZONE), heads=heads, signer=SIGNER, block_rows=3, delay=0)
+        sealer = Sealer(trail, clock=FixedClock(NOW, ZONE), heads=heads, signer=SIGNER, block_rows=3)
+        trail.longest_transaction = 0
         await fill(trail, 6)
 
         assert [await sealer.tick(NOW) for _ in range(3)] == [2, 2, 0]
@@ -276,10 +276,8 @@ class TestOutOfOrder:
 
     async def test_holds_while_many_write_and_two_seal(self, mariadb: Database, heads: HeadFile) -> None:
         """Transactions shorter and longer than the margin, some rolled back, against sealers that never rest."""
-        sealers = [
-            Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER, block_rows=7, delay=0.15)
-            for _ in range(2)
-        ]
+        mariadb.longest_transaction = 0.15
+        sealers = [Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER, block_rows=7) for _ in range(2)]
         done = asyncio.Event()
 
         async def writer(place: int) -> None:
@@ -349,7 +347,7 @@ class TestBoundedTransactions:
         async with mariadb.engine.connect() as connection:
             told = await connection.execute(sa.text("SELECT @@max_statement_time, @@idle_write_transaction_timeout"))
             assert tuple(map(int, told.one())) == (15, 15)
-        assert mariadb.longest_transaction == 75
+        assert mariadb.longest_transaction == 80
 
 
 async def uncommitted(db: Database, upto: int) -> list[int]:
@@ -614,7 +612,7 @@ class TestForgery:
             purged_first=1,
             purged_last=1,
         )
-        header = with_signature(header, key) if key else with_digest(header)
+        header = with_digest(header, key)
         await db.transact(lambda session: repository.add_block(session, header, last_id=newest.last_id, marks=None))
 
     async def kinds(self, db: Database, heads: HeadFile) -> set[FindingKind]:

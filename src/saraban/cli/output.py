@@ -91,7 +91,7 @@ def verification_failure() -> Iterator[None]:
         yield
     except (typer.Exit, typer.Abort):
         raise
-    except Exception as error:  # noqa: BLE001  the door of every command
+    except Exception as error:
         message = operator_message(error)
         sys.stderr.write(printed(message, language()) if message else f"{traceback_text(error)}\n")
         raise typer.Exit(CANNOT_TELL) from error

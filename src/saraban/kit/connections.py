@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from math import ceil
 from time import monotonic, sleep
 from typing import Any
 
@@ -20,12 +19,12 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 
 _WAL_WAIT = 10.0  # seconds
 
-# The server ends a statement, and a transaction that has written, after as many seconds of silence as the client waits for it.
-_BOUNDS = ", SESSION max_statement_time={0:g}, SESSION idle_write_transaction_timeout={1}"
 # The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
 MARIADB_SESSION = (
     "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
-    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10"
+    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10, "
+    # The server ends a statement, and a transaction that has written, after as many seconds as the client waits for it.
+    "SESSION max_statement_time={0}, SESSION idle_write_transaction_timeout={0}"
 )
 _SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
 _CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
@@ -62,11 +61,6 @@ async def connect_mariadb(*, silence: float, **options: Any) -> MariaDbConnectio
     connection.silence = silence
     await connection.connect()
     return connection
-
-
-def session_command(silence: float) -> str:
-    """Return what a new connection to MariaDB sets: :param silence: seconds without a packet that end it, on either side"""
-    return MARIADB_SESSION + _BOUNDS.format(silence, ceil(silence))
 
 
 class DatabaseConnectionChanged(DomainError):

@@ -9,10 +9,11 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
+from math import ceil
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -31,13 +32,13 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.connections import (
+    MARIADB_SESSION,
     check_mariadb_connections,
     configure_sqlite,
     connect_mariadb,
     pooled_connection,
     refuse_writing,
     replace_closed,
-    session_command,
     with_driver,
 )
 from saraban.kit.departure import refuse_departed
@@ -48,7 +49,6 @@ T = TypeVar("T")
 Connected = TypeVar("Connected")
 
 _SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
-TRANSACTION_SECONDS = 60.0
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -192,7 +192,7 @@ class Database:
 
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
     :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09), on either side
-    :param transaction_seconds: after which a transaction on MariaDB is given up; SQLite has one writer, who is waited for
+    :param transaction_seconds: after which a transaction on MariaDB is given up
 
     `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
     """
@@ -204,15 +204,15 @@ class Database:
         pool_size: int = 10,
         pool_timeout: float = 2.0,
         read_timeout: float = 15.0,
-        transaction_seconds: float = TRANSACTION_SECONDS,
+        transaction_seconds: float = 60.0,
         echo: bool = False,
     ) -> None:
         self.url = with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
         self._transaction_seconds = None if self.is_sqlite else transaction_seconds
-        # The client sends nothing more after its bound, and what it has sent by then the server ends within its own.
-        self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout
+        # The client sends nothing after its bound, the server ends what it got within its own; five seconds for a COMMIT.
+        self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
@@ -236,7 +236,7 @@ class Database:
                     "connect_timeout": 3,
                     "async_creator_fn": connect_mariadb,
                     "silence": read_timeout,
-                    "init_command": session_command(read_timeout),
+                    "init_command": MARIADB_SESSION.format(ceil(read_timeout)),
                 },
             }
         self.engine = create_async_engine(self.url, **options)
@@ -298,22 +298,13 @@ class Database:
 
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """
-        if self.is_sqlite:
-            async with self._writer, self._transaction() as session:
-                yield session
-        else:
-            async with self._transaction() as session:
-                yield session
+        async with self._writer if self.is_sqlite else nullcontext(), self._transaction() as session:
+            yield session
 
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
         """A transaction like that of `writing` for statements alone: a session is two thirds of the time of writing one number."""
-        if self.is_sqlite:
-            async with self._writer:
-                refuse_departed()
-                async with self._writing_engine.begin() as connection:
-                    yield connection
-        else:
+        async with self._writer if self.is_sqlite else nullcontext():
             refuse_departed()
             async with asyncio.timeout(self._transaction_seconds), self._writing_engine.begin() as connection:
                 yield connection

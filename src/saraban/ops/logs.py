@@ -11,17 +11,7 @@ from saraban.kit.error_text import traceback_text, without_values
 from saraban.kit.ids import trace_id
 
 # Their own lines would repeat ours, or tell what callers sent.
-_QUIET = (
-    "granian.access",
-    "httpx",
-    "httpcore",
-    "aiosqlite",
-    "asyncio",
-    "python_multipart",
-    "alembic",
-    "sqlalchemy",
-    "asyncmy",
-)
+_QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "asyncmy", "python_multipart", "alembic")
 _SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "authorization", "cookie", "secret_key"})
 
 
@@ -33,8 +23,7 @@ def configure(*, level: str, form: str) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_trace,
-        _hide_secrets,
-        _hide_values,
+        _hide_secrets_and_values,
     ]
     structlog.configure(
         processors=[
@@ -81,17 +70,10 @@ def _add_trace(_logger: object, _name: str, event: EventDict) -> EventDict:
     return event
 
 
-def _hide_values(_logger: object, _name: str, event: EventDict) -> EventDict:
+def _hide_secrets_and_values(_logger: object, _name: str, event: EventDict) -> EventDict:
     """The driver logs a database's warnings, and asyncio the task that failed behind its first line."""
-    source = event.get("logger", "")
-    if source == "asyncmy":
-        event["event"] = without_values(event["event"])
-    elif source == "asyncio":
-        event["event"] = event["event"].partition("\n")[0]
-    return event
-
-
-def _hide_secrets(_logger: object, _name: str, event: EventDict) -> EventDict:
+    if event.get("logger") in {"asyncmy", "asyncio"}:
+        event["event"] = without_values(event["event"].partition("\n")[0])
     for name in _SECRETS & event.keys():
         event[name] = "(hidden)"
     return event
