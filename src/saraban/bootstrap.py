@@ -181,12 +181,10 @@ def _database(settings: Settings) -> Database:
 
 
 def _sealer(settings: Settings, db: Database, clock: Clock) -> Sealer:
-    """A server signs with the key of its secret, so that servers that share the secret share the key."""
     signer = Signer(signing_key(settings), purpose="audit")
     heads = HeadFile(
         settings.data_dir / HEADS,
         own_key=signer.public_key,
-        stated_keys=settings.audit_public_keys.replace(",", " ").lower().split(),
         send=partial(send_to_syslog, settings.audit_syslog) if settings.audit_syslog else None,
     )
     return Sealer(db, clock=clock, heads=heads, signer=signer)

@@ -76,12 +76,9 @@ def _trusted_proxies(text: str) -> str:
 
 
 def _public_url(text: str, info: ValidationInfo) -> str:
-    try:
-        url = urlsplit(text)
-        is_usable = not text or (url.scheme in {"http", "https"} and bool(url.hostname))
-        is_safe = url.scheme == "https" or url.hostname in {"localhost", "127.0.0.1"}
-    except ValueError:
-        is_usable = is_safe = False
+    url = split_url(text)
+    is_usable = url is not None and (not text or (url.scheme in {"http", "https"} and bool(url.hostname)))
+    is_safe = url is not None and (url.scheme == "https" or url.hostname in {"localhost", "127.0.0.1"})
     if not is_usable or (info.data.get("env") == "production" and not is_safe):
         raise _refused(
             "ต้องเป็นที่อยู่ที่ผู้ใช้เปิด เช่น https://saraban.example.org ในโหมด production ต้องระบุ และต้องเป็น https://",
@@ -256,12 +253,6 @@ class Settings(BaseSettings):
         ge=7,
         le=100,
         description="Years that audit rows are kept before `saraban audit purge` may delete them; at least 7.",
-    )
-    audit_public_keys: str = Field(
-        "",
-        pattern=r"^([0-9A-Fa-f]{64}[, ]*)*$",
-        description="Further public keys that may sign the audit trail, with commas between: those of other servers with "
-        "another secret key.",
     )
     audit_syslog: str = Field(
         "",

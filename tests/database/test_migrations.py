@@ -89,6 +89,7 @@ STEPS = [
     "0071",
     "0072",
     "0073",
+    "0074",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),

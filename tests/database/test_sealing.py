@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
@@ -26,14 +27,13 @@ from saraban.audit.domain.journals import (
     BlockKind,
     rows_digest,
     with_digest,
-    with_signature,
 )
 from saraban.audit.domain.verification import FindingKind, Trust, heads_of
 from saraban.audit.models import AuditBlock, AuditLog
 from saraban.audit.service import HeadFile, Sealer, verification
 from saraban.identity.service import system_caller
 from saraban.kit.clock import FixedClock, SystemClock
-from saraban.kit.db import Database
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.ids import new_id
 from saraban.kit.signatures import Signer, is_signed_by
 from saraban.numbering.series.models import NumberAudit
@@ -190,20 +190,29 @@ class TestSeal:
         assert sum(counts) == len(blocks) == len(set(blocks)) >= 20
         assert await verified(trail, heads) == []
 
-    async def test_a_timer_seals_what_was_there_at_the_call_before(self, trail: Database, sealer: Sealer) -> None:
-        await fill(trail, 2)
-        counts = [await sealer.tick(NOW), await sealer.tick(NOW)]
-
-        assert counts == ([2, 0] if trail.is_sqlite else [0, 2])
-
-    async def test_a_timer_leaves_the_rest_of_many_rows_to_its_next_call(
+    async def test_a_timer_seals_what_was_there_before_the_longest_transaction(
         self, trail: Database, sealer: Sealer, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("saraban.audit.service.sealer.BLOCKS_AT_ONCE", 1)
-        await fill(trail, 6)
-        counts = [await sealer.tick(NOW) for _ in range(3)]
+        """On SQLite there is one writer, so nothing can come late."""
+        await fill(trail, 2)
+        counts = []
+        for seconds in (0, 79, 80, 159, 160):
+            monkeypatch.setattr("saraban.audit.service.sealer.stopwatch", lambda seconds=seconds: float(seconds))
+            counts.append(await sealer.tick(NOW))
+            if seconds == 79:
+                await fill(trail, 1)
 
-        assert counts == ([2, 2, 0] if trail.is_sqlite else [0, 2, 2])
+        assert counts == ([2, 0, 2, 0, 0] if trail.is_sqlite else [0, 0, 2, 0, 2])
+
+    async def test_a_timer_leaves_the_rest_of_many_rows_to_its_next_call(
+        self, trail: Database, heads: HeadFile, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("saraban.audit.service.sealer.BLOCKS_AT_ONCE", 1)
+        sealer = Sealer(trail, clock=FixedClock(NOW, ZONE), heads=heads, signer=SIGNER, block_rows=3)
+        trail.longest_transaction = 0
+        await fill(trail, 6)
+
+        assert [await sealer.tick(NOW) for _ in range(3)] == [2, 2, 0]
 
     async def test_leaves_no_integer_key_in_the_export(self, trail: Database, sealer: Sealer) -> None:
         await fill(trail, 2)
@@ -267,6 +276,7 @@ class TestOutOfOrder:
 
     async def test_holds_while_many_write_and_two_seal(self, mariadb: Database, heads: HeadFile) -> None:
         """Transactions shorter and longer than the margin, some rolled back, against sealers that never rest."""
+        mariadb.longest_transaction = 0.15
         sealers = [Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER, block_rows=7) for _ in range(2)]
         done = asyncio.Event()
 
@@ -279,18 +289,69 @@ class TestOutOfOrder:
 
         async def sealing(sealer: Sealer) -> None:
             while not done.is_set():
-                await sealer.seal_now(settle=0.15)
+                await sealer.seal_now()
 
         keepers = [asyncio.create_task(sealing(sealer)) for sealer in sealers]
         await asyncio.gather(*(writer(place) for place in range(10)))
         done.set()
         await asyncio.gather(*keepers)
-        await sealers[0].seal_now(settle=0)
+        await sealed(sealers[0])
 
         report = await audit.verify(mariadb, heads=heads, trust=trust())
         assert report.findings == []
         assert report.standings[1].unsealed == 0
         assert report.standings[1].rows == len(await keys(mariadb, "audit_logs")) > 50
+
+
+class TestBoundedTransactions:
+    """Whatever writes an audit row has ended, one way or the other, before a later mark is sealed."""
+
+    async def test_one_that_waits_is_ended_by_the_server(self, mariadb: Database, heads: HeadFile) -> None:
+        db = Database(str(mariadb.url.render_as_string(hide_password=False)), read_timeout=1.0)
+        slow = AsyncSession(db.engine)
+        await _add(slow, deed(1))
+        await mariadb.transact(lambda session: _add(session, deed(2)))
+        marks = await Sealer(mariadb, clock=SystemClock(ZONE), heads=heads, signer=SIGNER).marks()
+        async with asyncio.timeout(30):
+            while len(await uncommitted(mariadb, marks["deeds"])) > 1:
+                pass
+
+        with pytest.raises((DBAPIError, OSError)):
+            await slow.commit()
+        await slow.close()
+        await db.close()
+        assert len(await keys(mariadb, "audit_logs")) == 1
+
+    async def test_one_that_is_busy_is_ended_by_the_client(self, mariadb: Database) -> None:
+        db = Database(str(mariadb.url.render_as_string(hide_password=False)), transaction_seconds=0.5)
+
+        async def work(session: AsyncSession) -> None:
+            await _add(session, deed(1))
+            while True:
+                await session.execute(sa.text("SELECT 1"))
+
+        with pytest.raises(TimeoutError) as caught:
+            await db.transact(work)
+        with pytest.raises(TimeoutError):
+            await self.stay_busy(db)
+        await db.close()
+        assert database_fault(caught.value) is DatabaseFault.CONNECTION
+        assert await keys(mariadb, "audit_logs") == []
+
+    async def stay_busy(self, db: Database) -> None:
+        async with db.writing_connection() as connection:
+            while True:
+                await connection.execute(sa.text("SELECT 1"))
+
+    async def test_a_statement_is_ended_by_the_server(self, mariadb: Database) -> None:
+        async with mariadb.engine.connect() as connection:
+            told = await connection.execute(sa.text("SELECT @@max_statement_time, @@idle_write_transaction_timeout"))
+            assert tuple(map(int, told.one())) == (15, 15)
+        assert mariadb.longest_transaction == 80
+
+
+async def uncommitted(db: Database, upto: int) -> list[int]:
+    return await repository.keys_with_uncommitted(db, ACTIONS, None, upto=upto, limit=9)
 
 
 async def _add(session: AsyncSession, row: AuditLog) -> None:
@@ -551,7 +612,7 @@ class TestForgery:
             purged_first=1,
             purged_last=1,
         )
-        header = with_signature(header, key) if key else with_digest(header)
+        header = with_digest(header, key)
         await db.transact(lambda session: repository.add_block(session, header, last_id=newest.last_id, marks=None))
 
     async def kinds(self, db: Database, heads: HeadFile) -> set[FindingKind]:

@@ -16,11 +16,7 @@ class _RaisingHandler(SysLogHandler):
 
 
 def send_to_syslog(target: str, lines: Sequence[str]) -> None:
-    """
-    Send each line; one that is lost is proved by every later head.
-
-    :param target: `host:port` for UDP, or the path of a socket such as `/dev/log`
-    """
+    """Send each line to `host:port` or to a local socket; a line that is lost is proved by every later head."""
     host, _, port = target.rpartition(":")
     try:
         address = (host.strip("[]"), int(port)) if host else target

@@ -94,7 +94,7 @@ class AuditBlock(HasPublicId, Base):
     `head` is the SHA-256 over the header, `previous_head` among it; all digests in lower-case hex. A block's rows are
     those after the last key of the block before, up to `last_id`. `row_list` has public id and digest of each row, which
     is how a changed row gets its name; it goes when the rows go. A `PURGE` block has no rows: it says whose went.
-    `signature` is that of `head` by `public_key`; blocks from before revision 0076 have neither.
+    `signature` is that of `head` by `public_key`; blocks from before revision 0074 have neither.
     """
 
     __tablename__ = "audit_blocks"

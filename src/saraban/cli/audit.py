@@ -148,7 +148,7 @@ def _trace_row(trace: "NumberOperation") -> tuple[str, ...]:
 def seal() -> None:
     """Seal the audit rows of now; the worker does so every minute.
 
-    On MariaDB it takes five seconds: what was under way when it began must come to light first.
+    On MariaDB it takes 80 seconds: every transaction that was under way when it began must have ended.
 
     Example: `saraban audit seal`
     """
@@ -173,14 +173,13 @@ def verify(
         saraban audit verify
         saraban audit verify --file export.jsonl.gz
         saraban audit verify --file export.jsonl --heads heads-of-last-month.log
-        saraban audit verify --file export.jsonl --key 5d1c…
     """
     from saraban.audit.domain.verification import FindingKind
 
     if heads is not None and not heads.is_file():
         raise stop(f"ไม่มีไฟล์ {heads}", f"There is no file {heads}.", code=CANNOT_TELL)
     with verification_failure():
-        keys = frozenset(text.lower() for text in key or ())
+        keys = frozenset(key or ())
         report = _verify_file(file, heads, keys) if file is not None else _verify_database(heads, keys)
     for standing in report.standings:
         typer.echo(_sealed_line(standing))
@@ -188,9 +187,8 @@ def verify(
         sys.stderr.write(f"saraban: {_finding_line(finding)}\n")
     for unproven in sorted(report.unproven_keys):
         tell(
-            f"ตรวจลายเซ็นด้วยกุญแจที่ข้อมูลนี้ระบุเอง ({unproven}) ซึ่งไม่พิสูจน์ว่าใครเป็นผู้ลงนาม ระบุ --key หรือ --heads",
-            f"Signatures were checked with the key that this data itself states ({unproven}), which does not prove who "
-            "signed: state --key or --heads.",
+            f"ตรวจลายเซ็นด้วยกุญแจที่ข้อมูลนี้ระบุเอง ({unproven}) ซึ่งไม่พิสูจน์ว่าใครลงนาม ระบุ --key หรือ --heads",
+            f"This data itself states the key ({unproven}), which does not prove who signed: state --key or --heads.",
         )
     if any(finding.what not in {FindingKind.NO_HEADS, FindingKind.NO_SIGNATURES} for finding in report.findings):
         raise typer.Exit(TAMPERED)

@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-import traceback
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import typer
 
 from saraban import config
+from saraban.kit.error_text import traceback_text
 from saraban.kit.errors import ErrorKind, Invalid, Text
 
 if TYPE_CHECKING:
@@ -74,14 +74,12 @@ def exit_code_of(work: Callable[[], object]) -> int:
         return end.exit_code
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  the door of every command
         from saraban.ops.operator_messages import operator_message, printed
 
         message = operator_message(error)
-        if message is None:
-            raise
-        sys.stderr.write(printed(message, language()))
-        return EXIT_CODES[message.kind] if message.kind else FAILED
+        sys.stderr.write(printed(message, language()) if message else f"{traceback_text(error)}\n")
+        return EXIT_CODES[message.kind] if message and message.kind else FAILED
     return 0
 
 
@@ -96,7 +94,7 @@ def verification_failure() -> Iterator[None]:
         raise
     except Exception as error:
         message = operator_message(error)
-        sys.stderr.write(printed(message, language()) if message else traceback.format_exc())
+        sys.stderr.write(printed(message, language()) if message else f"{traceback_text(error)}\n")
         raise typer.Exit(CANNOT_TELL) from error
 
 

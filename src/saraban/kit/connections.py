@@ -22,7 +22,9 @@ _WAL_WAIT = 10.0  # seconds
 # The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
 MARIADB_SESSION = (
     "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
-    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10"
+    "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10, "
+    # The server ends a statement, and a transaction that has written, after as many seconds as the client waits for it.
+    "SESSION max_statement_time={0}, SESSION idle_write_transaction_timeout={0}"
 )
 _SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
 _CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}

@@ -13,6 +13,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
+from math import ceil
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -147,7 +148,7 @@ _LOCK_WAIT = 1205
 _FULL = {1021, 1114}
 _NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
 _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
-_LOST = {1053, 1152, 1927, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
+_LOST = {1053, 1152, 1927, 1969, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
 
 def database_fault(error: BaseException) -> DatabaseFault | None:
@@ -191,7 +192,8 @@ class Database:
     One database and its pool.
 
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
-    :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09)
+    :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09), on either side
+    :param transaction_seconds: after which a transaction on MariaDB is given up
 
     `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
     """
@@ -203,11 +205,15 @@ class Database:
         pool_size: int = 10,
         pool_timeout: float = 2.0,
         read_timeout: float = 15.0,
+        transaction_seconds: float = 60.0,
         echo: bool = False,
     ) -> None:
         self.url = with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
+        self._transaction_seconds = None if self.is_sqlite else transaction_seconds
+        # The client sends nothing after its bound, the server ends what it got within its own; five seconds for a COMMIT.
+        self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
         self._written_at = 0.0
         self._pool_limit = 2 * pool_size
@@ -232,7 +238,7 @@ class Database:
                     "connect_timeout": 3,
                     "async_creator_fn": connect_mariadb,
                     "silence": read_timeout,
-                    "init_command": MARIADB_SESSION,
+                    "init_command": MARIADB_SESSION.format(ceil(read_timeout)),
                 },
             }
         self.engine = create_async_engine(self.url, **options)
@@ -304,7 +310,7 @@ class Database:
         """A transaction like that of `writing` for statements alone: a session is two thirds of the time of writing one number."""
         async with self._turn():
             refuse_departed()
-            async with self._writing_engine.begin() as connection:
+            async with asyncio.timeout(self._transaction_seconds), self._writing_engine.begin() as connection:
                 yield connection
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
@@ -330,8 +336,9 @@ class Database:
         refuse_departed()
         session = AsyncSession(self._writing_engine, expire_on_commit=False)
         try:
-            yield session
-            await session.commit()
+            async with asyncio.timeout(self._transaction_seconds):  # its error counts as a lost connection
+                yield session
+                await session.commit()
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
             raise

@@ -156,7 +156,7 @@ class DriverConnection:
                 return [await self._execute_one(statement) for statement in statements]
             return await self._execute_all(text)
         except BaseException as fault:
-            self._raise_translated(fault, text)
+            self._raise_translated(fault)
             raise
 
     async def read(self, texts: Sequence[str]) -> list[Sequence[Any]]:
@@ -174,16 +174,16 @@ class DriverConnection:
                     found.append(await cursor.fetchall())
                 return found
         except BaseException as fault:
-            self._raise_translated(fault, text)
+            self._raise_translated(fault)
             raise
 
-    def _raise_translated(self, fault: BaseException, text: str) -> None:
-        """Raise what SQLAlchemy would, for what a driver's connection raises."""
+    def _raise_translated(self, fault: BaseException) -> None:
+        """Raise what SQLAlchemy would, for what a driver's connection raises, but without the statement: it has values."""
         if isinstance(fault, asyncio.CancelledError) and not self.on_sqlite:
             self._pooled.invalidate()  # asyncmy has closed it in the middle of an answer, which the pool did not see
         error = self.dialect.loaded_dbapi.Error
         if isinstance(fault, error):
-            raise DBAPIError.instance(text[:500], None, fault, error, dialect=self.dialect) from fault
+            raise DBAPIError.instance("", None, fault, error, dialect=self.dialect) from fault
 
     async def _execute_one(self, statement: SqlStatement) -> Effect:
         async with self._connection.execute(statement.text, tuple(statement.values or ())) as cursor:

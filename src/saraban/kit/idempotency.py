@@ -26,6 +26,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
 from saraban.kit.departure import refuse_departed
 from saraban.kit.driver import DriverConnection, SqlStatement, flush_pending, update_statement
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
@@ -157,7 +158,7 @@ class Claim:
         except Exception as error:
             if database_fault(error) is None:
                 raise
-            log.warning("idempotency.not_released", error=str(error)[:300])
+            log.warning("idempotency.not_released", error=error_text(error))
 
 
 async def complete_claims(session: SessionOrConnection, done: Iterable[tuple[Claim, Receipt]]) -> list[Claim]:
@@ -248,7 +249,7 @@ class Idempotency:
         except Exception as error:
             if database_fault(error) is None:
                 raise
-            log.warning("idempotency.not_renewed", claims=len(claims), error=str(error)[:300])
+            log.warning("idempotency.not_renewed", claims=len(claims), error=error_text(error))
 
 
 async def _complete_work(

@@ -7,11 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 
 class Signer:
-    """
-    Signs texts with a private key that is derived from the installation's secret.
-
-    :param purpose: two purposes have two keys
-    """
+    """Signs texts with a private key derived from the installation's secret, another one for each purpose."""
 
     def __init__(self, secret: str, *, purpose: str) -> None:
         self._key = Ed25519PrivateKey.from_private_bytes(hmac.digest(secret.encode(), purpose.encode(), "sha256"))

@@ -7,10 +7,11 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, Processor
 
+from saraban.kit.error_text import traceback_text, without_values
 from saraban.kit.ids import trace_id
 
 # Their own lines would repeat ours, or tell what callers sent.
-_QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "python_multipart", "alembic")
+_QUIET = ("granian.access", "httpx", "httpcore", "aiosqlite", "asyncio", "asyncmy", "python_multipart", "alembic")
 _SECRETS = frozenset({"password", "access_token", "refresh_token", "token", "authorization", "cookie", "secret_key"})
 
 
@@ -22,7 +23,7 @@ def configure(*, level: str, form: str) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         _add_trace,
-        _hide_secrets,
+        _hide_secrets_and_values,
     ]
     structlog.configure(
         processors=[
@@ -56,9 +57,11 @@ class _Stderr(logging.StreamHandler[Any]):
 
 def _renderers(form: str) -> list[Processor]:
     strip = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    errors = structlog.processors.ExceptionRenderer(lambda exc_info: traceback_text(exc_info[1]))
     if form == "console" or (form == "auto" and sys.stderr.isatty()):
-        return [strip, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
-    return [strip, structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
+        plain = structlog.dev.plain_traceback
+        return [strip, errors, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]
+    return [strip, errors, structlog.processors.JSONRenderer(ensure_ascii=False)]
 
 
 def _add_trace(_logger: object, _name: str, event: EventDict) -> EventDict:
@@ -67,7 +70,10 @@ def _add_trace(_logger: object, _name: str, event: EventDict) -> EventDict:
     return event
 
 
-def _hide_secrets(_logger: object, _name: str, event: EventDict) -> EventDict:
+def _hide_secrets_and_values(_logger: object, _name: str, event: EventDict) -> EventDict:
+    """The driver logs a database's warnings, and asyncio the task that failed behind its first line."""
+    if event.get("logger") in {"asyncmy", "asyncio"}:
+        event["event"] = without_values(event["event"].partition("\n")[0])
     for name in _SECRETS & event.keys():
         event[name] = "(hidden)"
     return event

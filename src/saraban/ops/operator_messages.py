@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
 from saraban.kit.db import DatabaseFault, database_fault
+from saraban.kit.error_text import safe_message
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.problem import field_problems
 
@@ -162,9 +163,8 @@ def _of_file(error: OSError) -> OperatorMessage:
 
 def _told(error: BaseException) -> str:
     """What the server or the system says: a short sentence in English, which names an account but no password."""
-    cause = getattr(error, "orig", None) or error
-    said = cause.args[1] if len(cause.args) > 1 else cause
-    return str(said).splitlines()[0][:200] if str(said) else type(cause).__name__
+    said = error.args[1] if isinstance(error, OSError) and len(error.args) > 1 else safe_message(error)
+    return str(said).splitlines()[0][:200] if str(said) else type(error).__name__
 
 
 def _with(text: Text, told: str, *, end: str = ".") -> Text:

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from saraban.identity.service import NotSignedIn
 from saraban.kit import http
 from saraban.kit.db import DatabaseFault, database_fault
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import (
     ASK_ADMIN,
     CHECK_INPUT,
@@ -191,7 +192,7 @@ def from_fault(error: BaseException) -> DomainError:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
         return DatabaseBusy(retry_after=2)
     if fault is DatabaseFault.FULL:
-        log.error("disk_full", error=str(error)[:300])
+        log.error("disk_full", error=error_text(error))
         return DiskFull()
     log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))
     return DatabaseLost() if fault else Unexpected("An unexpected fault; the log has it under the trace id.")

@@ -19,6 +19,7 @@ from prometheus_client import Counter, Histogram
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
+from saraban.kit.error_text import error_text
 from saraban.kit.ids import begin_trace
 from saraban.worker.processor_share import NO_LIMIT
 
@@ -86,7 +87,7 @@ class LaneDispatcher(ABC):
         facts = {
             "event_name": claim.event.name,
             "event_id": str(claim.event.public_id),
-            "reason": events.failure_text(error),
+            "reason": error_text(error),
         }
         try:
             dead = await self._db.transact(
@@ -95,7 +96,7 @@ class LaneDispatcher(ABC):
                 )
             )
         except Exception as fault:  # noqa: BLE001  the lease runs out, and the event is claimed again
-            log.warning("event_failure_not_recorded", fault=events.failure_text(fault), **facts)
+            log.warning("event_failure_not_recorded", fault=error_text(fault), **facts)
             return DeliveryOutcome.UNRECORDED
         if dead is not None:
             log.error("event_dead", dead_letter=str(dead.public_id), **facts)
@@ -138,7 +139,7 @@ class Dispatcher(LaneDispatcher):
                 )
             )
         except Exception as error:  # noqa: BLE001  the door: one of them fails, and each shall be tried by itself
-            log.info("events_delivered_by_halves", events=len(claims), reason=events.failure_text(error))
+            log.info("events_delivered_by_halves", events=len(claims), reason=error_text(error))
             middle = len(claims) // 2
             for half in (claims[:middle], claims[middle:]):
                 await self._deliver_all(half)

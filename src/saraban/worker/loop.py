@@ -14,6 +14,7 @@ from prometheus_client import Counter
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
+from saraban.kit.error_text import error_text
 from saraban.kit.ids import begin_trace
 from saraban.kit.redis import WorkerNotifier
 from saraban.worker.dispatch import Dispatcher, OutboundDispatcher
@@ -146,7 +147,7 @@ class Worker:
         try:
             return await self._db.read_autocommit(lambda found: events.what_waits(found, conditions, now=now))
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
-            log.warning("worker_look_failed", reason=events.failure_text(error))
+            log.warning("worker_look_failed", reason=error_text(error))
             return [False] * len(conditions)
 
     async def _deliver(self) -> None:
@@ -181,7 +182,7 @@ class Worker:
         try:
             return await self._run_unit(begin())
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
-            log.warning("worker_round_failed", reason=events.failure_text(error))
+            log.warning("worker_round_failed", reason=error_text(error))
             return 0
 
     async def _tick(self) -> None:
@@ -221,7 +222,7 @@ class Worker:
         try:
             return await self._run_unit(job.run())
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
-            log.warning("job_failed", job=job.name, reason=events.failure_text(error))
+            log.warning("job_failed", job=job.name, reason=error_text(error))
             return False
 
     async def _run_timer(self, timer: Timer) -> None:
@@ -229,7 +230,7 @@ class Worker:
         try:
             await self._run_unit(timer.run(self._clock.now()))
         except Exception as error:  # noqa: BLE001  the door: one timer must not stop the others
-            log.warning("timer_failed", timer=timer.name, reason=events.failure_text(error))
+            log.warning("timer_failed", timer=timer.name, reason=error_text(error))
             TIMER_RUNS.labels(timer.name, "failed").inc()
         else:
             TIMER_RUNS.labels(timer.name, "done").inc()

@@ -12,9 +12,8 @@ from saraban.audit.domain.journals import (
     RowDigest,
     rows_digest,
     with_digest,
-    with_signature,
 )
-from saraban.audit.domain.verification import FindingKind, HeadLine, JournalVerification, Trust, heads_of, keys_of
+from saraban.audit.domain.verification import FindingKind, HeadLine, JournalVerification, Trust, heads_of
 from saraban.kit.signatures import Signer
 
 OLD = datetime(2015, 1, 1, tzinfo=UTC)
@@ -195,7 +194,7 @@ class TestForgedDeletion:
 
 def signed(*signers: Signer | None) -> list[tuple[BlockHeader, list[RowDigest] | None]]:
     return [
-        (header if signer is None else with_signature(header, signer), listed)
+        (header if signer is None else with_digest(header, signer), listed)
         for signer, (header, listed) in zip(signers, chain(*"abcdef"[: len(signers)]), strict=True)
     ]
 
@@ -244,7 +243,7 @@ class TestSealTimes:
         for number, (header, listed) in enumerate(chain(*"abcdef"[: len(moments)])):
             dated = with_digest(replace(header, previous_head=head, sealed_at=moments[number]))
             head = dated.head
-            blocks.append((dated if signer is None else with_signature(dated, signer), listed))
+            blocks.append((dated if signer is None else with_digest(dated, signer), listed))
         examination = examined(blocks, *"abcdef"[: len(moments)])
         return [(finding.what, finding.block) for finding in examination.findings]
 
@@ -276,4 +275,3 @@ def test_a_head_file_is_read_line_by_line() -> None:
     ]
 
     assert list(heads_of("deeds", [*lines, f"2026Z deeds 2 {two} ab cd\n"])) == [(1, one, False), (2, two, True)]
-    assert list(keys_of([*lines, "2026Z key 5d1c\n"])) == ["5d1c"]

@@ -90,7 +90,7 @@ class TestCommands:
         proved = [command("verify", "--file", file, *more) for more in (("--key", own), ("--heads", heads))]
         foreign = command("verify", "--file", file, "--key", "5d" * 32)
 
-        assert (alone[0], f"the key that this data itself states ({own})" in alone[1]) == (0, True)
+        assert (alone[0], f"This data itself states the key ({own})" in alone[1]) == (0, True)
         assert [(code, "itself states" in out) for code, out, _ in proved] == [(0, False), (0, False)]
         assert (foreign[0], "signed with an unknown key" in foreign[2]) == (1, True)
 

@@ -176,15 +176,11 @@ class BlockHeader:
     public_key: str | None = None
 
 
-def with_digest(header: BlockHeader) -> BlockHeader:
-    """Return the header with its head."""
-    return replace(header, head=head_digest(header))
-
-
-def with_signature(header: BlockHeader, signer: Signer) -> BlockHeader:
-    """Return the header with its head and the signature of it."""
+def with_digest(header: BlockHeader, signer: Signer | None = None) -> BlockHeader:
+    """Return the header with its head, and the signature of it."""
     head = head_digest(header)
-    return replace(header, head=head, signature=signer.sign(head), public_key=signer.public_key)
+    signature, key = (signer.sign(head), signer.public_key) if signer else (None, None)
+    return replace(header, head=head, signature=signature, public_key=key)
 
 
 def head_digest(header: BlockHeader) -> str:

@@ -23,9 +23,7 @@ from saraban.audit.domain.journals import (
 from saraban.kit.signatures import is_signed_by
 
 MOST_FINDINGS = 20
-KEY_LINE = "key"
 CLOCK_TOLERANCE = timedelta(minutes=5)  # between two machines, and of blocks from before seal times were monotonic
-
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
@@ -70,8 +68,6 @@ class Finding:
 
 
 class HeadLine(NamedTuple):
-    """The head of one block in a head file."""
-
     number: int
     head: str
     is_signed: bool = False
@@ -79,16 +75,12 @@ class HeadLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """
-    What a verification believes besides the blocks.
-
-    :param now: no block can be sealed later
-    :param keys: public keys that may sign; without any, a signature is compared with the key that its block states
-    :param expects_signatures: a journal without any signed block is a finding
-    """
+    """What a verification believes besides the blocks: no block can be sealed after `now`."""
 
     now: datetime
-    keys: frozenset[str] = frozenset()
+    keys: frozenset[str] = (
+        frozenset()
+    )  # may sign; without any, a signature is compared with the key that its block states
     expects_signatures: bool = False
 
 
@@ -138,7 +130,6 @@ class JournalVerification:
         self.rows += len(rows)
 
     def continue_after(self, header: BlockHeader) -> None:
-        """Go on behind a block."""
         self.number, self.head = header.number, header.head
         self.sealed_at = max(self.sealed_at, header.sealed_at)
         self._must_be_signed = self._must_be_signed or header.signature is not None
@@ -258,11 +249,3 @@ def heads_of(journal: str, lines: Iterable[str]) -> Iterator[HeadLine]:
         # A head that was cut short is a line that was never finished: it is written again behind it.
         if len(words) in {4, 6} and words[1] == journal and words[2].isdigit() and len(words[3]) == len(START):
             yield HeadLine(int(words[2]), words[3], len(words) == 6)
-
-
-def keys_of(lines: Iterable[str]) -> Iterator[str]:
-    """Return the public keys from the lines `time key publicKey` of a head file, which its server wrote about itself."""
-    for line in lines:
-        words = line.split()
-        if len(words) == 3 and words[1] == KEY_LINE:
-            yield words[2]

@@ -15,14 +15,13 @@ from saraban.audit.domain.journals import (
     BlockKind,
     Journal,
     rows_digest,
-    with_signature,
+    with_digest,
     years_before,
 )
 from saraban.audit.domain.verification import Finding, JournalVerification
 from saraban.audit.models import AuditBlock, Severity
 from saraban.audit.service.sealer import Sealer
 from saraban.audit.service.trail import Actor, AuditEntry, AuditOrigin, record
-from saraban.kit.signatures import Signer
 
 _AT_ONCE = 10  # blocks a transaction
 _TRIES = 5  # against a sealer that takes the next number first
@@ -64,16 +63,15 @@ async def purge(sealer: Sealer, *, caller: Actor, years: int, dry_run: bool = Fa
 
 async def _step(sealer: Sealer, journal: Journal, *, caller: Actor, years: int, above: int, dry: bool) -> Purged | None:
     async def work(session: AsyncSession) -> Purged | None:
-        now = sealer.clock.now()
-        chosen = await _candidates(session, journal, before=years_before(now, years), above=above)
+        chosen = await _candidates(session, journal, before=years_before(sealer.clock.now(), years), above=above)
         if not chosen:
             return None
         lower = await repository.block_below(session, journal.name, chosen[0].number)
         after = lower.last_id if lower else None
-        finding = await _finding(session, JournalVerification(journal.name, sealer.trust()), journal, chosen, lower)
+        finding = await _finding(session, sealer, journal, chosen, lower)
         if finding or dry:
             return _said(journal, chosen, finding)
-        return await _delete(session, journal, chosen, after, caller=caller, now=now, signer=sealer.signer)
+        return await _delete(session, sealer, journal, chosen, after, caller=caller)
 
     for attempt in range(1, _TRIES + 1):
         try:
@@ -98,12 +96,9 @@ async def _candidates(session: AsyncSession, journal: Journal, *, before: dateti
 
 
 async def _finding(
-    session: AsyncSession,
-    examination: JournalVerification,
-    journal: Journal,
-    chosen: Sequence[AuditBlock],
-    lower: AuditBlock | None,
+    session: AsyncSession, sealer: Sealer, journal: Journal, chosen: Sequence[AuditBlock], lower: AuditBlock | None
 ) -> Finding | None:
+    examination = JournalVerification(journal.name, sealer.trust())
     if lower is not None:
         examination.continue_after(repository.header_of(lower))
     after = lower.last_id if lower else None
@@ -122,22 +117,21 @@ def _said(journal: Journal, chosen: Sequence[AuditBlock], finding: Finding | Non
 
 async def _delete(
     session: AsyncSession,
+    sealer: Sealer,
     journal: Journal,
     chosen: Sequence[AuditBlock],
     after: int | None,
     *,
     caller: Actor,
-    now: datetime,
-    signer: Signer,
 ) -> Purged:
-    said = _said(journal, chosen, None)
+    said, now = _said(journal, chosen, None), sealer.clock.now()
     deleted = await repository.delete_rows(session, journal, after, upto=chosen[-1].last_id)
     if deleted != said.rows:
         raise RuntimeError("rows came or went while their blocks were deleted")
     await repository.clear_row_lists(session, journal.name, first=said.first, last=said.last)
     newest = await repository.last_block(session, journal)
     assert newest is not None, "the chosen blocks are there"
-    header = with_signature(
+    header = with_digest(
         BlockHeader(
             journal=journal.name,
             number=newest.number + 1,
@@ -151,7 +145,7 @@ async def _delete(
             purged_first=said.first,
             purged_last=said.last,
         ),
-        signer,
+        sealer.signer,
     )
     await repository.add_block(session, header, last_id=newest.last_id, marks=None)
     details = {"journal": journal.name, "firstBlock": said.first, "lastBlock": said.last, "rows": said.rows}

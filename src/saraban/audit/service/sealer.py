@@ -2,12 +2,14 @@
 Sealing: rows become blocks once no row can come between them any more; the head of each goes to the head file.
 
 Keys are given out in order and become visible out of order. A key that is seen uncommitted ends a block. A key that was
-given out and is not in the table yet is the reason for the mark: only keys up to the highest one of some time ago count.
+given out and is not seen is the reason for the mark: only keys up to the highest one of so long ago count that every
+transaction of that time has ended.
 """
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -24,16 +26,17 @@ from saraban.audit.domain.journals import (
     Journal,
     rows_digest,
     utc_text,
-    with_signature,
+    with_digest,
 )
-from saraban.audit.domain.verification import KEY_LINE, HeadLine, Trust, heads_of, keys_of
-from saraban.kit.clock import Clock
+from saraban.audit.domain.verification import HeadLine, Trust, heads_of
+from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.signatures import Signer
 
 log = structlog.get_logger(__name__)
 
 _STEP = 500
+_KEY = "key"  # the word of the line `time key publicKey`, which a server writes about itself
 _TAIL_BYTES = 64 * 1024
 
 
@@ -44,7 +47,6 @@ class HeadFile:
     Each server has its own; whichever process sealed a block, every file gets its head within a minute.
 
     :param own_key: this server's public key, which gets a line of its own: those of heads come from the database
-    :param stated_keys: further public keys that may sign
     :param send: gets the lines after they were written
     """
 
@@ -53,21 +55,21 @@ class HeadFile:
         path: Path,
         *,
         own_key: str | None = None,
-        stated_keys: Iterable[str] = (),
         send: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         self.path = path
         self.cut: set[str] = set()  # journals whose last blocks are not those that the file knows
-        self._own_key, self._stated_keys, self._send = own_key, stated_keys, send
+        self._own_key, self._send = own_key, send
 
     @cached_property
     def _written_keys(self) -> set[str]:
-        return set(keys_of(self.lines())) if self.exists() else set()
+        lines = [line.split() for line in self.lines()] if self.exists() else []
+        return {words[2] for words in lines if len(words) == 3 and words[1] == _KEY}
 
     @property
     def trusted_keys(self) -> frozenset[str]:
         """Return the public keys that do not come from the database."""
-        return frozenset(filter(None, (*self._written_keys, *self._stated_keys, self._own_key)))
+        return frozenset(filter(None, (*self._written_keys, self._own_key)))
 
     def exists(self) -> bool:
         return self.path.exists()
@@ -120,7 +122,7 @@ class HeadFile:
         with self.path.open("ab+", buffering=0) as file:  # one write: processes of one server share the file
             end = file.seek(0, os.SEEK_END)
             if self._own_key and (not end or self._own_key not in self._written_keys):
-                lines.insert(0, f"{utc_text(headers[0].sealed_at)} {KEY_LINE} {self._own_key}")
+                lines.insert(0, f"{utc_text(headers[0].sealed_at)} {_KEY} {self._own_key}")
                 self._written_keys.add(self._own_key)
             text = "".join(f"{line}\n" for line in lines)
             if end:
@@ -146,7 +148,6 @@ async def _above(db: Database, journal: str, number: int) -> list[BlockHeader]:
 
 BLOCK_ROWS = 500  # few enough that requests beside it notice nothing
 BLOCKS_AT_ONCE = 60  # of a journal in one call of the timer: 30,000 rows a minute take a twentieth of a core
-SETTLE = 5.0  # seconds between a key's being given out and its row's being in the table, open or committed
 
 
 class Sealer:
@@ -157,7 +158,8 @@ class Sealer:
     ) -> None:
         self.db, self.clock, self.heads, self.signer = db, clock, heads, signer
         self._block_rows = block_rows
-        self._earlier: Mapping[str, int] = {}
+        self._waiting: deque[tuple[float, Mapping[str, int]]] = deque()
+        self._ripe: Mapping[str, int] = {}
 
     def trust(self) -> Trust:
         """Return what this server believes of the blocks in the database."""
@@ -165,19 +167,20 @@ class Sealer:
 
     async def tick(self, _now: datetime) -> int:
         """
-        Seal up to where the journals stood at the call before: for a timer, whose pause is the margin.
+        Seal up to where the journals stood at the last call before the longest transaction.
 
         What many rows at once leave is sealed over the next calls.
         """
         marks = await self.marks()
-        ripe, self._earlier = (marks if self.db.is_sqlite else self._earlier), marks
-        return await self.seal(ripe, most=BLOCKS_AT_ONCE)
+        self._waiting.append((stopwatch(), marks))
+        while self._waiting and self._waiting[0][0] <= stopwatch() - self.db.longest_transaction:
+            _, self._ripe = self._waiting.popleft()
+        return await self.seal(self._ripe, most=BLOCKS_AT_ONCE)
 
-    async def seal_now(self, *, settle: float = SETTLE) -> int:
-        """Seal what is there now, and return the number of blocks."""
+    async def seal_now(self) -> int:
+        """Seal what is there now, once every transaction has ended, and return the number of blocks."""
         marks = await self.marks()
-        if not self.db.is_sqlite:
-            await asyncio.sleep(settle)
+        await asyncio.sleep(self.db.longest_transaction)
         return await self.seal(marks)
 
     async def marks(self) -> Mapping[str, int]:
@@ -218,7 +221,7 @@ class Sealer:
         marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
         moments = [when for mark in marks if (when := _time(mark.at)) is not None]
         now = self.clock.now()
-        header = with_signature(
+        header = with_digest(
             BlockHeader(
                 journal=journal.name,
                 number=previous.number + 1 if previous else 1,

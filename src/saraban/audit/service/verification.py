@@ -48,15 +48,11 @@ class JournalStatus:
 
 @dataclass
 class VerificationReport:
-    """
-    Nothing was tampered with, as far as blocks can tell, when there are no findings; the first come first.
-
-    `unproven_keys` signed blocks, and nothing but those blocks states them.
-    """
+    """Nothing was tampered with, as far as blocks can tell, when there are no findings; the first come first."""
 
     findings: list[Finding] = field(default_factory=list)
     standings: list[JournalStatus] = field(default_factory=list)
-    unproven_keys: set[str] = field(default_factory=set)
+    unproven_keys: set[str] = field(default_factory=set)  # nothing but the blocks that they signed states them
 
 
 class NotAnExport(ValueError):

@@ -18,6 +18,7 @@ from saraban.events import repository
 from saraban.events.domain import FIRST_DELAY, Event, Lane, next_attempt
 from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
 from saraban.kit.db import database_fault, notify_after_commit
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import Pipeline
@@ -261,7 +262,7 @@ async def record_failure(
     if isinstance(error, Postponed):
         row.available_at = now + timedelta(seconds=error.seconds)
         return None
-    row.last_error = failure_text(error)
+    row.last_error = error_text(error)
     if not counts_as_attempt(error, outside=known.sender_of(row.name) is not None):
         row.available_at = now + AFTER_FAULT
         return None
@@ -283,14 +284,3 @@ async def backlog(session: AsyncSession, *, lane: Lane | None = None) -> Backlog
     """Count what waits, in one lane or in both, and what was given up in all."""
     waiting, oldest, dead = await repository.count(session, lane)
     return Backlog(waiting, oldest, dead)
-
-
-def failure_text(error: Exception) -> str:
-    """Return the words that are kept about a failure: one line, and nothing a database says about its rows."""
-    name = type(error).__name__
-    if not isinstance(error, DomainError):
-        from_database = type(error).__module__.startswith("sqlalchemy")
-        words = "" if from_database else str(error).partition("\n")[0]
-    else:
-        words = error.detail
-    return f"{name}: {words}"[:500] if words else name

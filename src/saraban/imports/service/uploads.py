@@ -19,6 +19,7 @@ from saraban.imports import repository
 from saraban.imports.domain import ImportNotChecked, ImportResultMissing, ImportState
 from saraban.imports.models import FileImport, ImportRow, OneImport
 from saraban.kit.db import Database, database_fault
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
@@ -98,7 +99,7 @@ async def _delete_without_row(db: Database, storage: Storage, model: type[FileIm
     except Exception as error:
         if database_fault(error) is None:
             raise
-        log.warning("imports.file_kept", file=source_key(public_id), error=str(error)[:300])
+        log.warning("imports.file_kept", file=source_key(public_id), error=error_text(error))
 
 
 def _refuse_other(file: BinaryIO, suffix: str) -> None:

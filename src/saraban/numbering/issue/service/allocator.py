@@ -24,6 +24,7 @@ from saraban.kit.batching import BatchQueue, TurnMissed
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.departure import ClientGone
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Idempotency, KeyInUse
 from saraban.kit.locks import Locks, LockServiceDown
@@ -278,7 +279,7 @@ class Allocator:
             await self._db.transact(partial(cancel_undelivered, pending, issued))
         except (SQLAlchemyError, OSError) as error:
             # It stays confirmed without a holder, which is legal and shown as such.
-            log.warning("numbering.stray_kept", number=issued.number, error=str(error)[:300])
+            log.warning("numbering.stray_kept", number=issued.number, error=error_text(error))
 
     def _handle_failure(self, series: _OpenSeries, waiters: Sequence[Waiting], error: Exception) -> None:
         """Charge the failure to those it concerns, and have the others wait on."""
@@ -307,7 +308,7 @@ class Allocator:
             for waiter in concerned:
                 waiter.item.uncertain |= unknown
                 _charge(waiter, failure)
-        log.warning("numbering.retry", reason=str(failure), waiting=series.queue.unanswered, error=str(error)[:300])
+        log.warning("numbering.retry", reason=str(failure), waiting=series.queue.unanswered, error=error_text(error))
 
     def _remember(self, name: str, counter: CounterState) -> None:
         if len(self._remembered) >= _REMEMBERED_SERIES:

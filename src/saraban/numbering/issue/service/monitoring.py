@@ -22,6 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_fault
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.pagination import Page
@@ -248,7 +249,7 @@ class RefusalLog:
         except (SQLAlchemyError, OSError) as error:
             if database_fault(error) is not None:
                 self._doubtful = True  # the commit may have gone through
-                log.warning("numbering.error_spooled", waiting=len(self._spool), error=str(error)[:300])
+                log.warning("numbering.error_spooled", waiting=len(self._spool), error=error_text(error))
                 return False
             if len(rows) > 1:
                 return await self._write_one_by_one(rows)

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.batching import BatchQueue, Waiter
 from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.idempotency import Idempotency, KeyInUse, complete_claims
 from saraban.workflow.engine import decisions
@@ -332,7 +333,7 @@ class Transitions:
                     if waiter.item.attempt is not None:
                         _fail(waiter, error)
             elif not isinstance(error, DomainError):
-                log.warning("workflow.not_together", steps=len(sharing), error=str(error)[:300])
+                log.warning("workflow.not_together", steps=len(sharing), error=error_text(error))
         for waiter, one in zip(sharing, done, strict=True):
             if one is not None:
                 _succeed(waiter, one)

@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from saraban_history.columns import code
 
-revision = "0076"
-down_revision = "0072"
+revision = "0074"
+down_revision = "0073"
 
 
 def upgrade() -> None:
