@@ -170,11 +170,10 @@ async def sit(browser: Browser, site: str, sessions: dict[str, StorageState]) ->
             person = Person(page, site)
             if not username:
                 return person
-            if username not in sessions:
+            await person.goto("/inbox")
+            if "/login" in page.url:  # nobody has signed in yet, or that session has ended
                 await person.log_in(username)
                 sessions[username] = await context.storage_state()
-            else:
-                await person.goto("/inbox")
             return person
 
         yield sit_down

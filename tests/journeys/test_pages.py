@@ -25,6 +25,7 @@ PAGES = (
     "/circulations/new",
     "/drawings/shop",
     "/notifications",
+    "/account/sessions",
     "/nowhere",
 )
 # What the project's administrator sees besides.
