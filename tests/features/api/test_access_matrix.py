@@ -19,6 +19,7 @@ TABLE = Path(__file__).parents[2] / "data" / "route_access.txt"
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # files of downloads that nobody reads
 class TestRoutes:
     async def test_answer_each_kind_of_caller_as_the_table_says(self, app: FastAPI, signed_in: SignIn) -> None:
         await add_foreign_project(app)
