@@ -6,7 +6,7 @@ than `TARGET_SECONDS`: more requests at once would only wait for each other.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
@@ -15,7 +15,7 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
 SLOT_WAIT_SECONDS: Final = 1.0
-LOCK_WAIT_SECONDS: Final = 1.0  # a wait for this process's own work keeps its slot while that work makes progress
+LOCK_WAIT_SECONDS: Final = 1.0  # a shorter wait is one for the work of this process, which its slots bound
 TARGET_SECONDS: Final = 0.7  # from a slot to the answer
 QUIET_SECONDS: Final = 0.05  # a client that sends one request after the other sends the next within this time
 RETRY_SECONDS: Final = 3
@@ -113,11 +113,13 @@ class Slot:
             self._is_held = False
             self._admission.free()
 
-    def take(self) -> None:
-        """Continue at once, beyond the limit if need be: the request has been accepted."""
-        if not self._is_held and not self._has_left:
-            self._is_held = True
-            self._admission.in_progress += 1
+    def take(self) -> bool:
+        """Continue at once, beyond the limit if need be: the request has been accepted. Return whether the slot was released."""
+        if self._is_held or self._has_left:
+            return False
+        self._is_held = True
+        self._admission.in_progress += 1
+        return True
 
     def leave(self) -> None:
         """End with the beginning of the answer: how fast the client reads it costs no slot."""
@@ -131,37 +133,21 @@ _slot: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 
 @contextmanager
-def slot_released(*, after: float = 0.0, progress: Callable[[], float] = lambda: 0.0) -> Iterator[None]:
+def slot_released(*, after: float = 0.0) -> Iterator[None]:
     """
     Release the slot of the current request during a wait.
 
-    :param after: seconds without progress after which the wait must be for another process
-    :param progress: when, by the stopwatch, the work that is waited for last made progress
+    :param after: seconds that the wait may take before it counts as one for another process
     """
     slot = _slot.get()
     if slot is None or slot.task is not asyncio.current_task():
         yield
         return
-    began, loop = stopwatch(), asyncio.get_running_loop()
-    timer: asyncio.TimerHandle | None = None
-
-    def release_stuck() -> None:
-        nonlocal timer
-        left = max(began, progress()) + after - stopwatch()
-        if left <= 0:
-            slot.release()
-        else:
-            timer = loop.call_later(left, release_stuck)
-
-    if after:
-        timer = loop.call_later(after, release_stuck)
-    else:
-        slot.release()
+    began = stopwatch()
+    timer = asyncio.get_running_loop().call_later(after, slot.release)
     try:
         yield
     finally:
-        if timer is None:
+        timer.cancel()
+        if slot.take():
             slot.paused += stopwatch() - began
-        else:
-            timer.cancel()
-        slot.take()

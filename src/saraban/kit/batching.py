@@ -136,7 +136,6 @@ class BatchQueue(Generic[Item, Result]):
         self._held_up: set[asyncio.Task[None]] = set()
         self._unanswered: set[Waiter[Item, Result]] = set()
         self._timer: asyncio.TimerHandle | None = None
-        self._progress_at = 0.0
 
     async def ask(
         self, item: Item, identity: Hashable, *, shares: bool = True, size: int = 0, within: float | None = None
@@ -160,7 +159,7 @@ class BatchQueue(Generic[Item, Result]):
             waiter.late_at = waiter.arrived + within
             self._set_timer(waiter.late_at)
         try:
-            with slot_released(after=LOCK_WAIT_SECONDS, progress=lambda: self._progress_at):
+            with slot_released(after=LOCK_WAIT_SECONDS):
                 return await answer
         finally:
             self._unanswered.discard(waiter)
@@ -291,7 +290,6 @@ class BatchQueue(Generic[Item, Result]):
             if waiter.on_its_way and not waiter.settled:
                 waiter.fail(RuntimeError("A batch left a request without an answer."))
             if waiter.settled or waiter.left:
-                self._progress_at = stopwatch()
                 self._end(waiter)
             else:
                 self._waiting.appendleft(waiter)

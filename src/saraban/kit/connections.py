@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from math import ceil
 from time import monotonic, sleep
 from typing import Any
 
@@ -54,6 +55,12 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
         """Whoever waits for an answer is told that the connection is lost."""
         if self._transport is not None:
             self._transport.abort()
+
+
+def mariadb_arguments(read_timeout: float) -> dict[str, Any]:
+    """Return what the driver is given for a connection that counts as lost after so many seconds, on either side."""
+    session = MARIADB_SESSION.format(ceil(read_timeout))
+    return {"connect_timeout": 3, "async_creator_fn": connect_mariadb, "silence": read_timeout, "init_command": session}
 
 
 async def connect_mariadb(*, silence: float, **options: Any) -> MariaDbConnection:

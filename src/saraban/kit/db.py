@@ -9,11 +9,10 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
-from math import ceil
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -33,10 +32,9 @@ from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.connections import (
-    MARIADB_SESSION,
     check_mariadb_connections,
     configure_sqlite,
-    connect_mariadb,
+    mariadb_arguments,
     pooled_connection,
     refuse_writing,
     replace_closed,
@@ -215,7 +213,6 @@ class Database:
         # The client sends nothing after its bound, the server ends what it got within its own; five seconds for a COMMIT.
         self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
-        self._written_at = 0.0
         self._pool_limit = 2 * pool_size
         options: dict[str, Any] = {
             "pool_size": pool_size,
@@ -234,12 +231,7 @@ class Database:
                 "isolation_level": "READ COMMITTED",
                 "pool_recycle": 1800,
                 "pool_pre_ping": False,
-                "connect_args": {
-                    "connect_timeout": 3,
-                    "async_creator_fn": connect_mariadb,
-                    "silence": read_timeout,
-                    "init_command": MARIADB_SESSION.format(ceil(read_timeout)),
-                },
+                "connect_args": mariadb_arguments(read_timeout),
             }
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
@@ -300,10 +292,8 @@ class Database:
 
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """
-        with slot_released(after=LOCK_WAIT_SECONDS, progress=lambda: self._written_at):
-            async with self._turn(), self._transaction() as session:
-                yield session
-            self._written_at = monotonic() if self.is_sqlite else 0.0
+        async with self._turn(), self._transaction() as session:
+            yield session
 
     @asynccontextmanager
     async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
@@ -313,8 +303,17 @@ class Database:
             async with asyncio.timeout(self._transaction_seconds), self._writing_engine.begin() as connection:
                 yield connection
 
-    def _turn(self) -> AbstractAsyncContextManager[None]:
-        return self._writer if self.is_sqlite else nullcontext()
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        if not self.is_sqlite:
+            yield
+            return
+        with slot_released(after=LOCK_WAIT_SECONDS):
+            await self._writer.acquire()
+        try:
+            yield
+        finally:
+            self._writer.release()
 
     @asynccontextmanager
     async def connection_alone(self) -> AsyncIterator[AsyncConnection]:
@@ -374,12 +373,8 @@ class Database:
         """The pool of those who write or that of those who read, whichever is the fuller: both are of the same size."""
         pools: list[Any] = [self.engine.pool, self.reading_engine.pool]
         pool = max(pools, key=lambda one: one.checkedout())
-        return {
-            "size": pool.size(),
-            "in_use": pool.checkedout(),
-            "overflow": max(pool.overflow(), 0),
-            "limit": self._pool_limit,
-        }
+        overflow = max(pool.overflow(), 0)
+        return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
 
 
 _POOL_WAIT = 20.0  # seconds

@@ -17,8 +17,7 @@ from saraban.kit.clock import FixedClock
 from saraban.webhooks import service as webhooks
 from tests.conftest import SIGNING_KEY, SignIn, unwrapped
 from tests.features.webhooks.standard_receiver import verified
-from tests.features.webhooks.test_webhooks import make, worker
-from tests.webhook_receiver import HOOK, Receiver
+from tests.webhook_receiver import HOOK, Receiver, make, worker
 
 LATER = FixedClock(datetime(2100, 1, 1, tzinfo=UTC), ZoneInfo("Asia/Bangkok"))
 EVENTS = ["document.created", "workflow.transitioned"]

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -17,43 +16,21 @@ from fastapi import FastAPI
 from saraban.audit import service as audit
 from saraban.config import Settings
 from saraban.events import service as events
-from saraban.events.service import Handlers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
-from saraban.kit.rate_limits import RateLimiter
-from saraban.notifications import service as notifications
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
-from saraban.webhooks.domain import NotSent, WebhookTransport
+from saraban.webhooks.domain import NotSent
 from saraban.webhooks.models import Webhook
 from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped
 from tests.features.webhooks.standard_receiver import verified
 from tests.terminal import Command, commands_of
-from tests.webhook_receiver import HOOK, Receiver
+from tests.webhook_receiver import HOOK, Receiver, make, worker
 
 NOTICES = "/api/v1/notifications"
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
-
-
-def worker(
-    db: Database,
-    clock: FixedClock,
-    receiver: WebhookTransport,
-    *,
-    per_minute: int = 0,
-    each: int = 0,
-    notices: bool = False,
-) -> Worker:
-    handlers = Handlers()
-    sender = webhooks.WebhookSender(
-        db, clock=clock, transport=receiver, limiter=RateLimiter(), per_minute=per_minute, each_per_minute=each
-    )
-    webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
-    if notices:
-        handlers.add_all(webhooks.SWITCHED_OFF, notifications.react_all)
-    return Worker(db=db, clock=clock, handlers=handlers)
 
 
 async def happen(db: Database, project: str, *, name: str = "document.created", aggregate: str = "") -> UUID:
@@ -78,13 +55,6 @@ async def owner(signed_in: SignIn) -> httpx.AsyncClient:
 @pytest_asyncio.fixture
 async def project(owner: httpx.AsyncClient) -> str:
     return str((await owner.get("/api/v1/projects")).json()["items"][0]["publicId"])
-
-
-async def make(client: httpx.AsyncClient, project: str, **changes: Any) -> dict[str, Any]:
-    body = {"url": HOOK, "events": ["document.created"]} | changes
-    answer = await client.post(f"/api/v1/projects/{project}/webhooks", json=body)
-    assert answer.status_code == 201, answer.text
-    return dict(answer.json())
 
 
 class TestMessages:

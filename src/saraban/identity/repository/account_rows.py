@@ -202,6 +202,11 @@ async def resettable_user(session: AsyncSession, identifier: str) -> User | None
     return await session.scalar(people.order_by((User.username == identifier).desc()).limit(1))
 
 
+async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:
+    tokens = sa.select(User.public_id).join(RefreshToken, RefreshToken.user_id == User.user_id)
+    return await session.scalar(tokens.where(RefreshToken.token_hash == token_hash))
+
+
 async def lock_token_owner(session: AsyncSession, *, token_hash: str) -> User | None:
     """Lock the account before its tokens, as all that end sessions do: a reset and a refresh come one after another."""
     owner = sa.select(RefreshToken.user_id).where(RefreshToken.token_hash == token_hash).scalar_subquery()

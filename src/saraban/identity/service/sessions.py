@@ -15,7 +15,6 @@ from functools import lru_cache, partial
 from uuid import UUID
 
 import jwt
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -217,8 +216,7 @@ async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, devi
 
 
 async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | None:
-    tokens = sa.select(User.public_id).join(RefreshToken, RefreshToken.user_id == User.user_id)
-    return await session.scalar(tokens.where(RefreshToken.token_hash == digest(refresh_token)))
+    return await account_rows.token_owner(session, token_hash=digest(refresh_token))
 
 
 async def log_out(session: AsyncSession, *, refresh_token: str, address: str, now: datetime) -> None:
