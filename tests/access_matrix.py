@@ -20,7 +20,7 @@ from tests.features.api.demo_examples import JSON, replaced
 
 # Without a caller's rights: probes, the log-in and what belongs to it, files of the pages.
 OUTSIDE: Final = re.compile(
-    r"/(static|openapi.json|health/.*|metrics|docs/errors|login|logout|language|setup|invitations/.*)$|/api/v1/auth/"
+    r"/(static|openapi.json|health/.*|metrics|docs/errors|login|forgot-password|logout|language|setup|invitations/.*)$|/api/v1/auth/"
 )
 CODES: Final = {
     "code": "ACC",

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "saraban"
 PAGE = ROOT / "docs" / "requirements.md"
 CITED = re.compile(r"\bREQ-[A-Z]+-\d+\b")
-MOST = 253
+MOST = 255
 NOT_MET = "not yet: "
 TEXTS = {".py", ".md", ".html", ".yaml", ".yml", ".json", ".js", ".css", ".toml", ".sh"}
 # What the product was begun from is no part of the repository; its names would lead nowhere.

@@ -42,7 +42,7 @@ class TestRoutes:
         assert matrix.leaks == []
         assert matrix.failures == []
         known = dict(_lines())
-        assert [f"{route} {row}" for route, row in rows.items() if known.get(route) != row] == []
+        assert "\n".join(f"{route} {row}" for route, row in rows.items() if known.get(route) != row) == ""
         assert known.keys() - rows.keys() == set()
 
 

@@ -107,9 +107,10 @@ async def commit(form: CurrentForm) -> Response:
 async def links_file(form: CurrentForm) -> Response:
     """The links of the page as a file: they are kept nowhere, so the page sends them along."""
     form.page.caller.require_somewhere(CREATE)
+    rows = _unpack(form.text("rows") or "")
     folder = TemporaryDirectory(prefix="saraban-")
     path = Path(folder.name) / "invitations.xlsx"
-    await asyncio.to_thread(_write_links, path, _unpack(form.text("rows") or ""))
+    await asyncio.to_thread(_write_links, path, rows)
     return workbook_response(path, "xlsx", folder)
 
 
