@@ -319,12 +319,12 @@ class Renewing(httpx.Auth):
         from saraban.identity.service import Device, SessionEnded, refresh
 
         sent = request.headers.get("Authorization")
-        is_current = sent == self.client.headers["Authorization"]
+        is_current = sent is not None and sent == self.client.headers.get("Authorization")
         answer = yield request
         is_refused = answer.status_code == 401 or answer.headers.get("Location", "").startswith("/login")
         if not (is_current and is_refused):
             return
-        if sent == self.client.headers["Authorization"]:
+        if sent == self.client.headers.get("Authorization"):
             issuer, token = self.state.tokens, self.opened.refresh_token
             try:
                 self.keep(await refresh(self.state.db, issuer=issuer, refresh_token=token, device=Device()))

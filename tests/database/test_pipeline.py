@@ -191,7 +191,7 @@ class TestConnection:
     async def test_that_somebody_changed_is_refused(
         self, mariadb_url: str, monkeypatch: pytest.MonkeyPatch, change: str
     ) -> None:
-        monkeypatch.setattr(kit_db, "MARIADB_SESSION", change)  # as a proxy would that answers for the server
+        monkeypatch.setattr(connections, "MARIADB_SESSION", change)  # as a proxy would that answers for the server
         db = Database(mariadb_url)
 
         with pytest.raises(DatabaseConnectionChanged):

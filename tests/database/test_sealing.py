@@ -491,6 +491,14 @@ class TestExport:
         for length in range(1, len(lines)):
             assert FindingKind.FILE_CUT in {found[0] for found in found_in(lines[:length])}
 
+    async def test_a_malformed_line_is_a_finding_and_no_error(self, lines: list[bytes]) -> None:
+        end = json.loads(lines[-1])
+        for name, value in (("unsealed", "abc"), ("unsealedFrom", "nope"), ("unsealedFrom", 5)):
+            journals = {journal: told | {name: value} for journal, told in end["journals"].items()}
+            changed = json.dumps(end | {"journals": journals}).encode()
+            assert FindingKind.FILE_FAULT in {found[0] for found in found_in([*lines[:-1], changed])}
+        assert found_in([*lines[:-1], b'{"type":' + b"[" * 200_000, lines[-1]]) != []
+
     async def test_another_file_is_no_export(self) -> None:
         for lines in ([], [b"{}\n"], [b"\xff\x00"], [b'{"type":"export","form":"other"}\n']):
             with pytest.raises(verification.NotAnExport):

@@ -155,7 +155,7 @@ class TestIndex:
         await db.transact(partial(search_index.begin_anew, everything=texts.everything()))
         waits = await count(db, SearchPending)
 
-        async def killed(*_: object) -> None:
+        async def killed(*_: object, **__: object) -> None:
             raise KeyboardInterrupt
 
         with monkeypatch.context() as during:

@@ -236,6 +236,15 @@ def guarded_keyed(permission: str) -> Any:
     return Depends(holder)
 
 
+def require_token(request: Request) -> None:
+    """
+    Check the signature and the times of the access token, without the database.
+
+    :raises NotSignedIn: before the body of a stranger's request is read
+    """
+    token_issuer(request).read(_presented(request))
+
+
 def _presented(request: Request) -> str:
     header = request.headers.get("authorization")
     if header is not None:

@@ -109,6 +109,7 @@ def _article(error: type[DomainError]) -> str:
 # Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
 NOT_FROM_THE_API: Final = {
     "ALREADY_SET_UP": "saraban setup",
+    "BODY_TIMEOUT": "any request, when its body stops coming",
     "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
     "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
     "DEMO_IN_PRODUCTION": "the server's start",

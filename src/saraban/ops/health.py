@@ -9,6 +9,7 @@ import hmac
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -210,4 +211,9 @@ async def measurements(request: Request, db: Db) -> Response:
 
 @router.get("/docs/errors", summary="What each error code means", include_in_schema=False)
 async def errors() -> HTMLResponse:
-    return HTMLResponse(error_catalogue.as_html(error_catalogue.loaded_errors()))
+    return HTMLResponse(_errors_page())
+
+
+@lru_cache(maxsize=1)
+def _errors_page() -> str:
+    return error_catalogue.as_html(error_catalogue.loaded_errors())

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from saraban.identity.dependencies import PUBLIC_PATHS, require_token
 from saraban.kit.admission import Admission, Slot, slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
@@ -102,6 +103,8 @@ class RequestMiddleware:
             return
         client = ClientConnection(receive, limit, has_body=_has_body(headers), timeout=self.body_timeout)
         try:
+            if client.has_body and scope["path"].startswith("/api/") and scope["path"] not in PUBLIC_PATHS:
+                require_token(request)
             if not scope["path"].startswith(UNCOUNTED):
                 await client.await_body()
                 exchange.slot = await self.admission.enter()
@@ -186,7 +189,7 @@ class ClientConnection:
     def __init__(self, receive: Receive, limit: int, *, has_body: bool, timeout: float) -> None:
         self._receive, self._limit, self._timeout = receive, limit, timeout
         self._seen = 0
-        self._began, self._has_body = stopwatch(), has_body
+        self._began, self.has_body = stopwatch(), has_body
         self._first: Message | None = None
         self._presence = begin_presence()
         self._begins: asyncio.TimerHandle | None = None
@@ -201,13 +204,13 @@ class ClientConnection:
 
         :raises BodyTimeout: when it does not come
         """
-        if self._has_body:
+        if self.has_body:
             self._first = await self._next_part()
             if self._first["type"] == "http.disconnect":
                 raise ClientGone
 
     async def _next_part(self) -> Message:
-        if self._is_whole or not self._has_body:
+        if self._is_whole or not self.has_body:
             return await self._receive()
         now = stopwatch()
         longest = self._began + self._timeout + self._seen / LEAST_RATE - now

@@ -90,7 +90,7 @@ class TestSetup:
         code, out, err = command("setup", *ROOT, "--project", str(file))
 
         assert (code, err) == (0, "")
-        assert re.search(r"^\w+: /invitations/\S{40,}$", out, re.MULTILINE)
+        assert re.search(r"^\w+: http://localhost:8000/invitations/\S{40,}$", out, re.MULTILINE)
         assert "Project BRIDGE: 3 organizations, 1 contract, 2 people\n" in out
         assert "invited" in command("user", "list")[1]
 

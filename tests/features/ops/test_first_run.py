@@ -30,6 +30,7 @@ async def empty(tmp_path: Path, migrated_file: Path) -> AsyncIterator[tuple[http
         await seed(system, demo=False)
         app = create_app(settings)
         async with app.router.lifespan_context(app), client_of(app, Accept="text/html") as browser:
+            browser.base_url = "https://saraban.test"  # the cookies of production are for TLS
             yield browser, system
 
 

@@ -125,7 +125,7 @@ def cases() -> Iterator[Hostile]:
     yield case("doubling references", workflow(context_schema=doubling(30)), "/dsl/context_schema", "too_large")
     yield case(
         "a huge choice",
-        workflow(context_schema={"properties": {"a": {"enum": list(range(40_000))}}}),
+        workflow(context_schema={"properties": {"a": {"enum": list(range(30_000))}}}),
         "/dsl/context_schema",
         "too_large",
     )

@@ -178,7 +178,7 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], bytes]]:
         bare = line.removesuffix(b"\n")
         try:
             told = json.loads(bare)
-        except ValueError:
+        except (ValueError, RecursionError):
             told = None
         yield (told if isinstance(told, dict) else {}), bare
 
@@ -222,11 +222,14 @@ class _ExportVerification:
             end = (self._end or {}).get(name)
             if not isinstance(end, dict) or (end.get("blocks"), end.get("head")) != _reached(examination):
                 self.report.findings.append(Finding(FindingKind.FILE_CUT, name, examination.number + 1))
-            since = end.get("unsealedFrom") if isinstance(end, dict) else None
-            count = end.get("unsealed", 0) if isinstance(end, dict) else 0
-            self.report.standings.append(
-                _standing(examination, int(count), datetime.fromisoformat(since) if since else None)
-            )
+            unsealed = end if isinstance(end, dict) else {}
+            try:
+                since = datetime.fromisoformat(unsealed["unsealedFrom"]) if unsealed.get("unsealedFrom") else None
+                standing = _standing(examination, int(unsealed.get("unsealed", 0)), since)
+            except (TypeError, ValueError):
+                self.report.findings.append(Finding(FindingKind.FILE_FAULT, name, examination.number))
+                standing = _standing(examination, 0, None)
+            self.report.standings.append(standing)
         return self.report
 
     def _examine(self) -> None:

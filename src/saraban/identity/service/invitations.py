@@ -30,6 +30,7 @@ from saraban.identity.service.accounts import NewAccount, load_manageable, open_
 from saraban.identity.service.assignments import Person, Placed, anywhere, entry, record
 from saraban.identity.service.callers import NotSignedIn, display_name
 from saraban.identity.service.sessions import digest
+from saraban.kit.admission import slot_released
 from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
@@ -212,7 +213,8 @@ async def request_reset(
     result = await limiter.take([RateLimitRule("reset_account", counted, RESETS_OF_ACCOUNT, RESET_MINUTES)])
     if user is not None and result.refused is None:
         await db.transact(partial(_request_reset, user_id=user.user_id, address=address, now=now))
-    await asyncio.sleep(max(0.0, ends - stopwatch()))
+    with slot_released():
+        await asyncio.sleep(max(0.0, ends - stopwatch()))
 
 
 async def _request_reset(session: AsyncSession, *, user_id: int, address: str, now: datetime) -> None:
