@@ -103,8 +103,6 @@ class CirculationDraft:
 
 
 class CirculationParts(NamedTuple):
-    """What one sheet shows of the rows around its own."""
-
     about: ReferenceAnswer | None
     drawings: Sequence[CarriedDrawingAnswer]
     files: Sequence[tuple[Attachment, bool]]
