@@ -422,7 +422,6 @@ def demo_loader(system: System) -> DemoLoader | None:
 
 
 def stage(system: System) -> demo_documents.DemoServices:
-    """Return the parts of the system that the demo acts on."""
     return demo_documents.DemoServices(
         documents=system.documents,
         storage=system.storage,

@@ -242,8 +242,6 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 
 @dataclass(frozen=True, slots=True)
 class ByteSpan:
-    """`length` bytes from `start` on."""
-
     start: int
     length: int
 

@@ -60,7 +60,6 @@ def stop(th: str, en: str, *, code: int = FAILED) -> typer.Exit:
 
 
 def run_app(app: typer.Typer) -> int:
-    """Run the command that was asked for and give its exit code."""
     return exit_code_of(partial(app, prog_name="saraban"))
 
 

@@ -123,7 +123,6 @@ async def account_context(
 
 
 async def project_named(session: "AsyncSession", code: str) -> UUID:
-    """Return the public id of a project."""
     from saraban.projects import service as projects
 
     return (await projects.find_project_by_code(session, code=code, pointer="/project")).public_id
@@ -143,7 +142,6 @@ async def number_named(ctx: "RequestContext", session: "AsyncSession", project: 
 
 
 async def members_of(ctx: "RequestContext", session: "AsyncSession", project: str) -> tuple[UUID, dict[str, UUID]]:
-    """Return a project with its organizations by code."""
     from saraban.projects import service as projects
 
     place = await project_named(session, project)

@@ -178,7 +178,6 @@ async def _tried(system: "System", content: bytes) -> "AppliedFile":
 
 
 def _told(made: "AppliedFile") -> str:
-    """Sum up a project that was made."""
     counted = Counter(one.path[0] for one in made.differences if len(one.path) == len(("people", "somchai")))
     kinds = (
         ("members", "องค์กร", "organization", "organizations"),

@@ -27,7 +27,6 @@ class Event:
     attempts: int = 0
 
     def uuid_in(self, name: str) -> UUID:
-        """Return a public id of the payload."""
         return UUID(str(self.payload[name]))
 
 
@@ -39,8 +38,6 @@ class EventState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventSearch:
-    """Which events are listed; what is given narrows it."""
-
     state: EventState | None = None
     name: str | None = None
     recorded_before: datetime | None = None

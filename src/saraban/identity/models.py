@@ -87,7 +87,6 @@ class UserName(NamedTuple):
 
 
 def name_columns(person: type[User]) -> Sequence[sa.ColumnElement[Any]]:
-    """Return the columns of a `UserName`."""
     return [getattr(person, name) for name in UserName._fields]
 
 

@@ -6,9 +6,9 @@ from time import monotonic, time
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
-from saraban.kit.dates import BUDDHIST_OFFSET, local_date
+from saraban.kit.dates import local_date
 
-__all__ = ["BUDDHIST_OFFSET", "Clock", "FixedClock", "SystemClock", "epoch", "local_date", "stopwatch"]
+__all__ = ["Clock", "FixedClock", "SystemClock", "epoch", "local_date", "stopwatch"]
 
 
 class Clock(Protocol):

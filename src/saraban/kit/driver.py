@@ -228,7 +228,6 @@ def insert_statement(
     columns: Sequence[str],
     rows: Sequence[Sequence[object]],
 ) -> SqlStatement:
-    """Return the one statement that inserts the rows."""
     chosen = tuple(columns)
     converts = _converts(table, chosen, driver.dialect)
     by_column = list(zip(*rows, strict=True))

@@ -141,7 +141,6 @@ class DiskFull(DomainError):
 
 
 def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Invalid:
-    """Return an `Invalid` for a single field."""
     problem = FieldProblem(pointer, code, Text(th, en), values)
     return Invalid(f"{pointer}: {problem.text.say('en', values)}", fields=[problem])
 

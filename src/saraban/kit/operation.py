@@ -85,7 +85,6 @@ class Receipt:
 
     @property
     def resource_id(self) -> UUID:
-        """The public id, where the operation has one."""
         assert self.public_id is not None
         return self.public_id
 

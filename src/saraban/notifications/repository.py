@@ -258,8 +258,6 @@ class DueSubject:
 
 @dataclass(frozen=True, slots=True)
 class DueStep:
-    """An instance whose present state has a due day."""
-
     instance: UUID
     entity_type: str
     entity_id: str

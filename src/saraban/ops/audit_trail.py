@@ -170,7 +170,6 @@ def sees_all(ctx: RequestContext) -> bool:
 
 
 def may_read(ctx: RequestContext) -> bool:
-    """Whether somebody sees anything of the trail."""
     caller = ctx.caller
     organizations = map(frozenset, ([one] for one in caller.organization_ids))
     return sees_all(ctx) or any(caller.may(SEES_OWN, Scope(one)) for one in organizations)

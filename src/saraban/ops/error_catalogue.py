@@ -53,7 +53,6 @@ def cause(error: type[DomainError]) -> str:
 
 
 def as_markdown(errors: list[type[DomainError]]) -> str:
-    """Return the text of docs/errors.md."""
     return _PREFACE + "".join(_section(error) for error in errors)
 
 

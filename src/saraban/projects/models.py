@@ -309,8 +309,6 @@ class ReviewTeam(Base):
 
 
 class ReviewTeamMember(Base):
-    """A place in a team, for one discipline or for none in particular."""
-
     __tablename__ = "review_team_members"
 
     team_id: Mapped[int] = mapped_column(sa.ForeignKey("review_teams.id"), primary_key=True)

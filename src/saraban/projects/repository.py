@@ -483,7 +483,6 @@ async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: C
 
 
 async def organization_ids(session: AsyncSession, project_ids: Collection[int]) -> frozenset[int]:
-    """The organizations that take part in projects."""
     statement = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id.in_(project_ids))
     return frozenset((await session.scalars(statement)).all())
 

@@ -9,8 +9,6 @@ AROUND: Final = 60
 
 
 class Piece(NamedTuple):
-    """A part of a text as it was written."""
-
     text: str
     is_marked: bool
 

@@ -67,7 +67,6 @@ class Waiting(NamedTuple):
 
 
 async def pending(session: AsyncSession, *, most: int) -> Waiting:
-    """Return the rows that wait longest."""
     found = Waiting([], defaultdict(set), defaultdict(set))
     for key, kind, public_id in await session.execute(sa.select(_pending).order_by(_pending.c.id).limit(most)):
         found.keys.append(key)
@@ -216,7 +215,6 @@ async def queue_renamed(
 
 
 async def queue(session: AsyncSession, named: Mapping[SearchKind, Collection[UUID]]) -> None:
-    """Have these read anew."""
     await _queue(session, named.items())
 
 

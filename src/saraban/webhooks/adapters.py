@@ -12,7 +12,6 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
-    """Ask the system for the addresses of a name."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 

@@ -118,7 +118,6 @@ def _is_what_it_seems(label: str) -> bool:
 
 
 def is_public(text: str) -> bool:
-    """Return whether an IP address is one of the open internet."""
     address = _literal(text)
     if address is None:
         return False
@@ -199,7 +198,6 @@ class WebhookTransport(Protocol):
 
 
 def message(name: str, payload: JsonObject, *, at: datetime) -> dict[str, Json]:
-    """Return the body of a webhook: type, timestamp and data."""
     said = {key: payload[key] for key in _SAID if payload.get(key) is not None}
     actor = payload.get("actor")
     if isinstance(actor, Mapping) and actor.get("publicId"):
@@ -277,7 +275,6 @@ class WebhookHealth:
     given_up: int = 0
 
     def after(self, *, delivered: bool, gave_up: bool, now: datetime) -> "WebhookHealth":
-        """Return what it is after one more attempt."""
         if delivered:
             return WebhookHealth()
         return WebhookHealth(self.failing_since or now, self.given_up + gave_up)

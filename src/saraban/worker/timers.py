@@ -223,8 +223,6 @@ MAXVALUE = "MAXVALUE"
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One row of `information_schema.PARTITIONS`."""
-
     name: str
     method: str
     expression: str

@@ -177,7 +177,6 @@ class BlockHeader:
 
 
 def with_digest(header: BlockHeader, signer: Signer | None = None) -> BlockHeader:
-    """Return the header with its head, and the signature of it."""
     head = head_digest(header)
     signature, key = (signer.sign(head), signer.public_key) if signer else (None, None)
     return replace(header, head=head, signature=signature, public_key=key)
@@ -203,7 +202,6 @@ def head_digest(header: BlockHeader) -> str:
 
 
 def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[str, Json]:
-    """Return the header as the export tells it."""
     return {
         "type": "block",
         "journal": header.journal,

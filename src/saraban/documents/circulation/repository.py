@@ -90,7 +90,6 @@ def _row(values: AnyRow) -> CirculationRow:
 
 
 def _name(values: AnyRow) -> UserName | None:
-    """Return the names of somebody who need not be there."""
     return None if values.public_id is None else UserName._make(values)
 
 
@@ -131,7 +130,6 @@ ABOUT = (
 
 
 async def at(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[CirculationRow]:
-    """Return the sheets of narrow rows, in their order."""
     found = await _rows(session, _select(None).where(Circulation.id.in_([row.document_id for row in rows])))
     sheets = {row.circulation.id: row for row in found}
     return [sheets[row.document_id] for row in rows if row.document_id in sheets]
@@ -208,12 +206,10 @@ async def open_circulations_of(session: AsyncSession, *, document: UUID) -> list
 
 
 def queue(pipeline: Pipeline, circulation: Circulation) -> NewKey:
-    """Add a new sheet, when the pipeline is sent."""
     return pipeline.insert_one(table_of(Circulation), _stated(circulation))
 
 
 def queue_assignees(pipeline: Pipeline, circulation: NewKey, routings: Sequence[CirculationRouting]) -> None:
-    """Add the assignees of a new sheet, when the pipeline is sent."""
     rows = [{**_stated(one), "circulation_id": circulation, "uuid": new_id()} for one in routings]
     pipeline.insert(table_of(CirculationRouting), rows)
 

@@ -21,7 +21,6 @@ PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 
 
 def priority_type() -> sa.Enum:
-    """Return the column type of a document's priority."""
     return sa.Enum(*PRIORITIES, name="priority", native_enum=False, length=10)
 
 

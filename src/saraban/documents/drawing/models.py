@@ -106,8 +106,6 @@ class DrawingRevision(HasPublicId, Base):
 
 
 class DrawingFile(Base):
-    """A file of a revision."""
-
     __abstract__ = True
 
     attachment_id: Mapped[int] = mapped_column(sa.ForeignKey("attachments.id"), primary_key=True)
@@ -178,8 +176,6 @@ class ShopDrawingRevisionAttachment(DrawingFile):
 
 
 class ShopDrawingRevisionContractRef(Base):
-    """The contract drawing that a shop drawing revision was drawn from."""
-
     __tablename__ = "shop_drawing_revision_contract_refs"
 
     shop_drawing_revision_id: Mapped[int] = mapped_column(sa.ForeignKey("shop_drawing_revisions.id"), primary_key=True)
@@ -213,8 +209,6 @@ class AsbuiltDrawingRevisionAttachment(DrawingFile):
 
 
 class AsbuiltRevisionShopRevisionRef(Base):
-    """The shop drawing revision that an as-built revision records."""
-
     __tablename__ = "asbuilt_revision_shop_revisions_refs"
 
     asbuilt_drawing_revision_id: Mapped[int] = mapped_column(
@@ -224,8 +218,6 @@ class AsbuiltRevisionShopRevisionRef(Base):
 
 
 class DrawingTag(Base):
-    """A tag of the project on a drawing."""
-
     __abstract__ = True
 
     tag_id: Mapped[int] = mapped_column(sa.ForeignKey("tags.id"), primary_key=True)

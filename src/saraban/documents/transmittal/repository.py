@@ -73,7 +73,6 @@ async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> d
 
 
 def queue(pipeline: Pipeline, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
-    """Add a new transmittal and what it carries, when the pipeline is sent."""
     pipeline.insert(table_of(Transmittal), [row])
     pipeline.insert(table_of(TransmittalItem), items)
 

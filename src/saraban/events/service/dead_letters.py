@@ -51,7 +51,6 @@ async def list_dead_letters(session: AsyncSession, *, limit: int = 100) -> list[
 
 
 async def any_unreported(session: AsyncSession) -> bool:
-    """Return whether there are dead letters that operators were not told of."""
     return await repository.any_unreported(session)
 
 
@@ -139,7 +138,6 @@ async def delete_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadL
 
 
 async def move_to_dead_letters(session: AsyncSession, row: OutboxEvent, now: datetime) -> DeadLetterView:
-    """Move an event from the outbox to the dead letters."""
     await session.delete(row)
     event = Event(
         row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, row.created_at, row.attempts

@@ -159,7 +159,6 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
 
 
 def queue(pipeline: Pipeline, news: Sequence[NewEvent]) -> None:
-    """Do the same when the pipeline is sent."""
     notify_after_commit(pipeline.session)
     pipeline.insert(repository.TABLE, [_row(one, new_id()) for one in news])
 

@@ -185,7 +185,6 @@ async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> 
 
 
 async def place_names(session: AsyncSession) -> list[str]:
-    """Return the codes and names of all organizations, projects and contracts."""
     statement = sa.union_all(
         sa.select(Organization.organization_code, Organization.organization_name),
         sa.select(Organization.organization_code, Organization.organization_name_en),

@@ -28,8 +28,6 @@ from saraban.kit.db import AnyRow, SessionOrConnection
 
 
 class AssignmentColumns(TypedDict):
-    """A role in a place, as the columns of an assignment."""
-
     role_id: int
     organization_id: int | None
     project_id: int | None

@@ -19,8 +19,6 @@ _definitions = sa.table("workflow_definitions", sa.column("dsl", sa.JSON()))
 
 
 class RoleRow(NamedTuple):
-    """A role with the project that it belongs to, if it belongs to one."""
-
     role: Role
     project_public_id: UUID | None
     project_code: str | None

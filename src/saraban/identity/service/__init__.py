@@ -3,7 +3,6 @@
 from saraban.identity.domain.catalogue import DEMO_ACCOUNTS
 from saraban.identity.domain.throttle import ThrottleRules
 from saraban.identity.service.accounts import (
-    UNCHANGED,
     AccountChange,
     AccountSummary,
     NewAccount,
@@ -20,7 +19,6 @@ from saraban.identity.service.assignments import (
     ACCOUNT_CHANGED,
     LastSuperAdmin,
     RoleDoesNotFit,
-    RoleGiven,
     RoleGrant,
     announce_periods,
     grant_role,
@@ -93,8 +91,6 @@ from saraban.identity.service.sessions import (
 )
 from saraban.identity.service.setup_token import (
     SETUP_PATH,
-    SetupTokenExpired,
-    SetupTokenWrong,
     issue_setup_token,
     require_setup_token,
 )
@@ -106,7 +102,6 @@ __all__ = [
     "DEVICE_COOKIE_LIFE",
     "RESET_REQUESTED",
     "SETUP_PATH",
-    "UNCHANGED",
     "USER_INVITED",
     "AccountChange",
     "AccountSummary",
@@ -131,11 +126,8 @@ __all__ = [
     "PasswordsBusy",
     "PeopleImport",
     "RoleDoesNotFit",
-    "RoleGiven",
     "RoleGrant",
     "SessionEnded",
-    "SetupTokenExpired",
-    "SetupTokenWrong",
     "ThrottleRules",
     "TokenIssuer",
     "UsernameTaken",

@@ -61,8 +61,6 @@ class UsernameTaken(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class AccountSummary:
-    """One row of the list of accounts."""
-
     public_id: UUID
     username: str
     display_name: str

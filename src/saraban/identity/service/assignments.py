@@ -135,7 +135,6 @@ class RoleGrant:
 
     @property
     def levels(self) -> list[str]:
-        """The levels that it names a place of."""
         if self.level is not None:
             return [self.level]
         codes = (self.organization_code, self.project_code, self.contract_code)
@@ -468,12 +467,10 @@ async def tell_changed(session: AsyncSession, users: Iterable[User], now: dateti
 
 
 def entry(action: str, user: User, details: Mapping[str, object] | None = None) -> audit.AuditEntry:
-    """Return what the audit trail keeps about an account."""
     return audit.AuditEntry(action, "user", str(user.public_id), {"username": user.username, **(details or {})})
 
 
 async def record(
     ctx: audit.AuditContext, session: AsyncSession, action: str, user: User, details: Mapping[str, object] | None = None
 ) -> None:
-    """Write an account's row of the audit trail."""
     await audit.record(ctx, session, entry(action, user, details))

@@ -166,7 +166,6 @@ async def system_caller(session: AsyncSession) -> Caller:
 
 
 async def system_context(session: AsyncSession, clock: Clock, address: str = "") -> RequestContext:
-    """Return the context in which the user `system` acts."""
     return RequestContext(await system_caller(session), clock.now(), clock.zone, address)
 
 

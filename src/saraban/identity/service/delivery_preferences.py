@@ -29,14 +29,12 @@ class DeliveryProfile:
 
 
 async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
-    """Return how each of the users wants to be told."""
     if not user_ids:
         return {}
     return {row[0].user_id: _delivery(*row) for row in await repository.users_with_preferences(session, user_ids)}
 
 
 async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, chosen: DeliveryPreferences) -> None:
-    """Save how the caller wants to be notified from now on."""
     row = await repository.lock_preference(session, user_id=ctx.caller.user_id)
     if row is None:
         row = UserPreference(user_id=ctx.caller.user_id, language=ctx.caller.language)
@@ -53,7 +51,6 @@ async def chosen_language(ctx: RequestContext, session: AsyncSession) -> str | N
 
 
 async def choose_language(ctx: RequestContext, session: AsyncSession, *, language: str) -> None:
-    """Remember in which language a user reads."""
     if language not in {"th", "en"}:
         raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
     await repository.choose_language(session, user_id=ctx.caller.user_id, language=language, now=ctx.now)
@@ -65,7 +62,6 @@ async def chosen_project(ctx: RequestContext, session: AsyncSession) -> UUID | N
 
 
 async def choose_project(ctx: RequestContext, session: AsyncSession, *, project: UUID) -> None:
-    """Remember in which project a user works."""
     language, now = ctx.caller.language, ctx.now
     await account_rows.choose_project(session, user_id=ctx.caller.user_id, project=project, language=language, now=now)
 

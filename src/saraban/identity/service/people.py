@@ -208,7 +208,6 @@ async def change_person(
 
 
 async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UUID) -> None:
-    """Sign a person out everywhere, at once."""
     user = await load_manageable(ctx, session, person, "user.edit")
     await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
     await record(ctx, session, "user.end_sessions", user)
@@ -331,7 +330,6 @@ class OfferedRoles:
 
 
 async def offered_roles(ctx: RequestContext, session: AsyncSession) -> OfferedRoles:
-    """Return what a form for the roles of people offers to the caller."""
     caller, places = ctx.caller, await held_roles.places(session)
     homes = [one for one in places if one.level == ORGANIZATION and caller.may("user.create", _scope(one))]
     here = [one for one in places if caller.may(GIVE, _scope(one))]

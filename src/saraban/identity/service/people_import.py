@@ -94,8 +94,6 @@ async def import_people(
 async def _invite(
     ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
 ) -> list[Invitation]:
-    """Invite them, and add what is wrong with them."""
-
     @contextmanager
     def at(index: int) -> Iterator[None]:
         try:

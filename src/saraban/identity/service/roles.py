@@ -336,7 +336,6 @@ async def _copied(ctx: RequestContext, session: AsyncSession, named: str | None)
 
 
 def id_or_name(named: str) -> UUID | str:
-    """Return how somebody names a role: by its public id, or by its name."""
     try:
         return UUID(named)
     except ValueError:

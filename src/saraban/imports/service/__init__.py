@@ -12,10 +12,8 @@ from saraban.imports.service.uploads import (
     store,
 )
 from saraban.imports.service.worker import (
-    ImportJob,
     ImportTurn,
     ImportWorker,
-    LeaseLost,
     hold,
     write_progress,
 )
@@ -24,10 +22,8 @@ __all__ = [
     "MOST_BYTES",
     "Cells",
     "ImportFile",
-    "ImportJob",
     "ImportTurn",
     "ImportWorker",
-    "LeaseLost",
     "ResultWorkbook",
     "find",
     "hold",

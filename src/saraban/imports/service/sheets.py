@@ -36,7 +36,6 @@ def sheet_lines(path: Path, columns: Sequence[SheetColumn], *, formulas: bool = 
 
 
 def _places(columns: Sequence[SheetColumn], headings: Sequence[object]) -> list[int | None]:
-    """Find the columns by their headings, in whatever order and language they stand."""
     found: dict[str, int] = {}
     for place, heading in enumerate(headings):
         found.setdefault(fold(str(heading or "")).strip().lower(), place)

@@ -35,8 +35,6 @@ _SNIFFED = 4096
 
 @dataclass(frozen=True, slots=True)
 class ImportFile:
-    """A file on its way in."""
-
     name: str
     intake: UploadStream
 

@@ -44,7 +44,6 @@ _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
 
 
 def kind_of(template: str) -> NoticeKind:
-    """Return the kind that a template belongs to."""
     return _OF_TEMPLATE[template]
 
 

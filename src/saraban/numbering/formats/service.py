@@ -76,7 +76,6 @@ async def versions_of(session: AsyncSession, saved: NumberFormat) -> list[Format
 
 
 def facts_of(saved: NumberFormat) -> str:
-    """Return a format as the audit keeps it."""
     return orjson.dumps(
         {
             **{name: code for name, code in zip(_CODES, saved.narrowing, strict=True) if code},
@@ -458,7 +457,6 @@ async def _next(
 
 
 async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[FormatRow]:
-    """Give the project's other formats that could print a number of this one."""
     others = [
         other
         for other in await repository.formats_of_project(session, row.project_id)

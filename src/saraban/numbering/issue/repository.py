@@ -412,7 +412,6 @@ async def insert_audits(driver: DriverConnection, audits: Sequence[Sequence[obje
 
 
 def _filled(driver: DriverConnection, text: str, values: Sequence[object]) -> SqlStatement:
-    """Put the values into the places that are left open for them."""
     if driver.on_sqlite:
         return SqlStatement(text.replace("{}", "?"), values)
     return SqlStatement(text.format(*map(driver.literal, values)))

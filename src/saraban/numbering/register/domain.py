@@ -115,8 +115,6 @@ class SeriesRow:
 
 @dataclass(frozen=True, slots=True)
 class NumberRow:
-    """A number as an account shows it."""
-
     id: int
     sequence: int
     range: int

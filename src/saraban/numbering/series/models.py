@@ -364,8 +364,6 @@ COUNTER_OF_RANGE = sa.and_(
 
 @dataclass(frozen=True, slots=True)
 class FormatRow:
-    """A format with the codes it is shown by."""
-
     format: NumberFormat
     project_id: int
     project_public_id: UUID

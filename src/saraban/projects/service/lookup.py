@@ -136,7 +136,6 @@ async def parties(session: AsyncSession, *, project_id: int, contract_id: int | 
 
 
 async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[int]:
-    """Return the keys of the open contracts of a project."""
     return frozenset(row.id for row in await repository.contracts(session, project_id=project_id))
 
 

@@ -148,7 +148,6 @@ async def own_scope(ctx: RequestContext, session: AsyncSession, project_id: int)
 
 
 async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> frozenset[int]:
-    """Return the keys of the organizations that take part in projects."""
     return await repository.organization_ids(session, [one.id for one in places]) if places else frozenset()
 
 
@@ -275,5 +274,4 @@ async def lock_project(session: AsyncSession, *, project_id: int) -> None:
 async def record_change(
     ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
 ) -> None:
-    """Write into the audit trail what was done to a project."""
     await audit.record(ctx, session, audit.AuditEntry(action, "project", str(project.public_id), details))

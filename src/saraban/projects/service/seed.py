@@ -32,7 +32,6 @@ _TABLES: Final[tuple[tuple[Any, tuple[MasterCode, ...], tuple[str, str], Mapping
 
 
 async def seed_master_data(session: AsyncSession) -> None:
-    """Fill in document types, statuses, approve codes."""
     for code, offers, (thai, english), more in _TABLES:
         rows = (
             code.class_(

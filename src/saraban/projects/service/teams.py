@@ -29,8 +29,6 @@ MOST_TEAMS, MOST_MEMBERS, MOST_CHOICES = 100, 100, 100
 
 @dataclass(frozen=True, slots=True)
 class TeamMembership:
-    """A place in an active team of a project."""
-
     project_id: int
     user_id: int
     team: str

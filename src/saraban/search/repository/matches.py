@@ -113,7 +113,6 @@ def _values(wanted: SearchFilter) -> dict[str, object]:
 
 
 def _without_words(wanted: SearchFilter) -> SearchFilter:
-    """Return a filter with as many words, whatever they are."""
     words, excluded, numbers = (("",) * len(getattr(wanted, name)) for name in _TYPED)
     return replace(wanted, words=words, excluded=excluded, numbers=numbers)
 
@@ -322,7 +321,6 @@ def _counts(reader: SearchReader, most: int) -> PreparedStatement:
 
 
 async def recipients(session: AsyncSession, documents: Collection[int]) -> set[tuple[int, int]]:
-    """Return documents with the organizations that they are sent to, by keys."""
     found: set[tuple[int, int]] = set()
     keys = sorted(documents)
     for start in range(0, len(keys), _AT_ONCE):

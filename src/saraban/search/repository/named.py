@@ -21,8 +21,6 @@ _WRITTEN: Final = (SearchKind.CORRESPONDENCE, SearchKind.RFA, SearchKind.TRANSMI
 
 
 class Named(NamedTuple):
-    """A code with its names."""
-
     code: str
     th: str
     en: str | None
@@ -43,7 +41,6 @@ _SHEETS: Final = [(place, code, STATUS_NAMES[code].th, STATUS_NAMES[code].en) fo
 
 
 async def statuses(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """Return statuses by the kinds that have them."""
     return _by_kind(words, await status_names(session))
 
 
@@ -101,5 +98,4 @@ _PROJECTS: Final = PreparedStatement(
 
 
 async def projects(session: AsyncSession, keys: Collection[int]) -> dict[int, tuple[UUID, str]]:
-    """Return public id and code by key."""
     return {key: (public_id, code) for key, public_id, code in await _PROJECTS.rows(session, keys=list(keys))}

@@ -120,7 +120,6 @@ async def sources(session: AsyncSession, kind: SearchKind, heads: Collection[int
 
 
 async def own_texts(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    """Return them without their names, files and earlier numbers."""
     if kind in DRAWINGS:
         return await _drawings(session, kind, heads)
     if kind is SearchKind.CIRCULATION:
@@ -129,7 +128,6 @@ async def own_texts(session: AsyncSession, kind: SearchKind, heads: Collection[i
 
 
 async def complete(session: AsyncSession, kind: SearchKind, found: Sequence[SearchSource]) -> None:
-    """Add names, files and earlier numbers."""
     heads = {one.head_id for one in found}
     if kind < SearchKind.CIRCULATION:
         received = await _recipients(session, heads)
@@ -281,7 +279,6 @@ async def _circulations(session: AsyncSession, heads: Collection[int]) -> list[S
 
 
 async def _assigned(session: AsyncSession, sheets: Collection[int]) -> dict[int, list[int]]:
-    """Return the people that circulations go to."""
     part = CirculationRouting
     statement = sa.select(part.circulation_id, part.assigned_to).where(part.circulation_id.in_(sheets))
     found: dict[int, list[int]] = defaultdict(list)
@@ -330,7 +327,6 @@ _RECIPIENTS: Final = PreparedStatement(
 
 
 async def _recipients(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
-    """Return the organizations that documents are sent to."""
     found: dict[int, list[int]] = defaultdict(list)
     for head, organization in await _RECIPIENTS.rows(session, keys=list(heads)):
         found[head].append(organization)
@@ -435,7 +431,6 @@ def bearers(renamed: Mapping[NameOf, Collection[UUID]]) -> sa.Select[int, UUID]:
 async def bearing(
     session: AsyncSession, kind: SearchKind, among: Collection[int], renamed: Mapping[NameOf, Collection[UUID]]
 ) -> set[int]:
-    """Return the keys of what bears one of these names."""
     if not renamed:
         return set()
     table, found = table_of(heads_of(kind)).c, bearers(renamed).subquery()
@@ -444,7 +439,6 @@ async def bearing(
 
 
 async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit: int) -> list[int]:
-    """Return the next keys of what there is of a kind."""
     table = table_of(heads_of(kind)).c
     statement = sa.select(table.id).where(table.id > after).order_by(table.id).limit(limit)
     if kind < SearchKind.CIRCULATION:
@@ -458,7 +452,6 @@ async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit
 
 
 async def holders(session: AsyncSession, attachment_ids: Collection[int]) -> dict[SearchKind, set[UUID]]:
-    """Return what files hang on."""
     found: dict[SearchKind, set[UUID]] = defaultdict(set)
     link = DocumentRevisionAttachment
     documents = (

@@ -73,7 +73,6 @@ async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) ->
 
 
 def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
-    """Return what is compared of something."""
     numbers = [fold(one) for one in source.numbers]
     number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
     said = [fold(one) for one in (source.subject, *source.texts, *source.files.values())]
@@ -101,8 +100,6 @@ async def _uncollected(work: Awaitable[bool]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class IndexDifference:
-    """Something that is not found by what it says."""
-
     kind: SearchKind
     number: str
 

@@ -213,7 +213,6 @@ async def _matches(
 async def _shown(
     ctx: RequestContext, session: AsyncSession, found: Sequence[Match], words: Sequence[str]
 ) -> list[FoundItem]:
-    """Return what is shown of matches, in their order."""
     sources = await _sources(session, found, words)
     places = await named.projects(session, {one.project_id for _, one in sources})
     return [

@@ -79,7 +79,6 @@ def _bitmap(places: Sequence[int]) -> bytes:
 
 
 def merged(posting: bytes, places: Places) -> bytes:
-    """Return a posting with more places in it."""
     if len(posting) == _BITMAP:
         return (int.from_bytes(posting, "little") | int.from_bytes(_bitmap(places), "little")).to_bytes(
             _BITMAP, "little"

@@ -55,7 +55,6 @@ class ChecklistItem:
 
 
 def checklist(facts: ProjectFacts) -> list[ChecklistItem]:
-    """Say of each kind whether there is enough of it for a first document."""
     done = {
         Missing.ORGANIZATIONS: facts.members >= LEAST_PARTIES,
         Missing.CONTRACTS: max(facts.contract_parties, default=0) >= LEAST_PARTIES,

@@ -162,8 +162,6 @@ def _refused(faults: list[FieldProblem]) -> Invalid:
 
 @dataclass
 class _YamlParser:
-    """Builds maps and lists of the parser's events, and notes where they stand."""
-
     lines: dict[YamlPath, int] = field(default_factory=dict)
     faults: list[FieldProblem] = field(default_factory=list)
 

@@ -1,8 +1,10 @@
 """A project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
+from pydantic import ConfigDict, Field
+from pydantic.config import JsonDict
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, CurrentCaller
@@ -10,9 +12,9 @@ from saraban.identity.domain.context import EVERYTHING, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, PathId, ReadSession
 from saraban.kit.json import Json, JsonObject
+from saraban.kit.schema import Schema
 from saraban.projects import service as projects
 from saraban.setup import service
-from saraban.setup.schemas.project_files import AppliedOut, ProjectChangeOut
 
 router = APIRouter()
 
@@ -37,6 +39,30 @@ _FILE: Final[dict[int | str, dict[str, Any]]] = {
         "content": {YAML: {"schema": {"type": "object"}}},
     }
 }
+_ADDED: JsonDict = {
+    "path": "/contracts/C1/disciplines/STR",
+    "change": "add",
+    "before": None,
+    "after": {"code": "STR", "nameTh": "โครงสร้าง", "nameEn": "Structure"},
+}
+
+
+class ProjectChangeOut(Schema):
+    model_config = ConfigDict(json_schema_extra={"examples": [_ADDED]})
+
+    path: str = Field(description="Codes that name the thing, as a JSON pointer.")
+    change: Literal["add", "change", "close", "keep", "conflict"] = Field(
+        description="`keep`: left out of the file, and in use. `conflict`: only in a dry run, which nothing follows."
+    )
+    before: dict[str, Json] | None = Field(description="What differs, as it is there; null where there is nothing.")
+    after: dict[str, Json] | None = Field(description="The same as the file states it; null where it is closed.")
+
+
+class AppliedOut(Schema):
+    model_config = ConfigDict(json_schema_extra={"examples": [{"changes": [_ADDED], "applied": True}]})
+
+    changes: list[ProjectChangeOut]
+    applied: bool = Field(description="False for a dry run.")
 
 
 class NotYaml(DomainError):

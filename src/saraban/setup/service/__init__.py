@@ -1,6 +1,5 @@
 """What the doors use of `setup`."""
 
-from saraban.setup.domain.checklist import ChecklistItem
 from saraban.setup.domain.comparison import Difference
 from saraban.setup.service.checklist import read_checklist
 from saraban.setup.service.new_project import CREATE, begin, closed_projects, new_project
@@ -13,7 +12,6 @@ __all__ = [
     "MANAGE",
     "TEMPLATES",
     "AppliedFile",
-    "ChecklistItem",
     "Difference",
     "ProjectChangedMeanwhile",
     "ProjectConflict",

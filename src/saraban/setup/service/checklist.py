@@ -72,7 +72,6 @@ async def _facts(session: AsyncSession, key: int, contract_parties: Sequence[int
 
 
 async def _asked(session: AsyncSession, code: str) -> list[frozenset[str]]:
-    """Return the parts of organizations that decide at each step of a workflow."""
     try:
         definition = (await workflow.starting(session, code=code)).definition
     except workflow.WorkflowNotDefined:

@@ -29,7 +29,6 @@ ProjectData = dict[str, Any]  # as a project file has it: `ProjectFile` says wha
 
 
 def stated(**values: Json) -> dict[str, Json]:
-    """Leave out what has no value."""
     return {name: value for name, value in values.items() if value is not None}
 
 

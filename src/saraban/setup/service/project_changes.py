@@ -96,7 +96,6 @@ class ApplyContext:
 
 
 def row_of(saving: ApplyContext, rows: dict[Key, Row], key: Key, new: Callable[[], Row]) -> Row:
-    """Return the row that is there, or a new one."""
     if key not in rows:
         rows[key] = new()
         saving.session.add(rows[key])
@@ -346,14 +345,12 @@ def _narrowing(values: Values) -> numbering.Narrowing:
 
 
 async def format_there(saving: ApplyContext, values: Values) -> NumberFormat | None:
-    """Find the format that is for the same documents."""
     rows = await repository.formats(saving.session, project_id=saving.project_row.id)
     wanted = values.get("type"), _narrowing(values)
     return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == wanted), None)
 
 
 def choice_place(saving: ApplyContext, values: Values) -> workflow_assignment.AssignmentTarget:
-    """Name the documents that a workflow is assigned to."""
     return workflow_assignment.AssignmentTarget(values["kind"].lower(), values.get("type"), saving.project_public_id)
 
 

@@ -75,7 +75,6 @@ def template(name: str) -> str:
 
 
 def demo() -> bytes:
-    """Give the file of the demo project."""
     return _text("demo").encode()
 
 

@@ -167,8 +167,6 @@ class Manner:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the audit trail says of where a change comes from."""
-
     action: str
     details: Mapping[str, Json]
 

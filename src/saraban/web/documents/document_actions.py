@@ -61,8 +61,6 @@ class NothingAttached(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class DocumentForm(SentForm):
-    """A form on the page of a document."""
-
     register: DocumentRegister
     public_id: UUID
     services: core.DocumentServices

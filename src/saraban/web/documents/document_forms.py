@@ -243,7 +243,6 @@ async def number(path: str, form: CurrentForm) -> Response:
 
 
 def _needed(kind: WebKind) -> list[str]:
-    """Fields without which no number can be named."""
     asked = {"rfa_type": "rfaTypeCode", "sub_type": "subTypeCode", "recipients": "to"}
     wanted = [name for ask, name in asked.items() if ask in kind.asks]
     return [kind.organization_field, *wanted, *(["disciplineCode"] if kind.name == "rfa" else [])]
@@ -414,7 +413,6 @@ def changes_of(register: DocumentRegister, form: FormValues) -> dict[str, object
 
 
 def form_of(register: DocumentRegister, document: Any) -> FormValues:
-    """Return the form of a draft as it stands."""
     said = document.model_dump(mode="json", by_alias=True, include=set(register.kind.changes.model_fields))
     said |= {register.web.due_field: document.due_date}
     found = [(name, value) for name, value in said.items() if not isinstance(value, list)]
@@ -477,7 +475,6 @@ def replying_organization(ctx: RequestContext, found: core.DocumentReading) -> U
 
 
 def reply_form(document: Any, replying_organization: UUID, language: str) -> list[tuple[str, str]]:
-    """Give the fields of a new letter that answers a document."""
     found = [
         ("projectPublicId", str(document.project.public_id)),
         ("contractPublicId", str(document.contract.public_id) if document.contract else ""),

@@ -66,8 +66,6 @@ class OpenActions:
 
 @dataclass(frozen=True, slots=True)
 class DocumentDetails:
-    """What belongs to a document and is read beside it."""
-
     offers: OpenActions
     history: list[Any]
     revisions: list[Any] = field(default_factory=list)
@@ -112,8 +110,6 @@ class KindFields:
 
 @dataclass(frozen=True, slots=True)
 class DocumentView:
-    """A document with everything its page shows."""
-
     web: WebKind
     document: Any
     workflow: WorkflowOut | None

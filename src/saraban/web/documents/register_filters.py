@@ -121,7 +121,6 @@ class RegisterFilters(BaseModel):
 
     @staticmethod
     def name_in(web: WebKind, name: str) -> Text:
-        """Say what a filter is called in a register."""
         if name == "type" and "rfa_type" in web.asks:
             return _RFA_TYPE
         return _NAMES_OF_SHEETS.get(name, _NAMES[name]) if web.is_sheet else _NAMES[name]
@@ -132,8 +131,6 @@ class RegisterFilters(BaseModel):
 
 
 class FilterChoices(NamedTuple):
-    """What the filters offer that depends on projects and people."""
-
     parties: Sequence[FilterChoice]
     disciplines: Sequence[FilterChoice]
     types: Sequence[FilterChoice]
@@ -145,7 +142,6 @@ class FilterChoices(NamedTuple):
 
 
 async def filter_choices(page: PageRequest, session: AsyncSession, web: WebKind) -> FilterChoices:
-    """Gather what can be chosen in the project that is shown."""
     chosen = page.project
     known = await page.projects_with(session, None)
     places = [one for one in known if one.public_id == chosen] or known

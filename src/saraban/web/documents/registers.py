@@ -69,8 +69,6 @@ def register_at(path: str) -> DocumentRegister:
 
 @dataclass(frozen=True, slots=True)
 class DocumentSummaryRow:
-    """A document as a row of a register."""
-
     public_id: UUID
     url: str
     number: str

@@ -82,7 +82,6 @@ def unknown_number(kind: DrawingKind, number: str, line: int) -> FieldProblem:
 
 
 def form_of_items(document: Any) -> Iterator[tuple[str, str]]:
-    """Give the fields of the items of a draft as it stands."""
     yield from form_of_numbers((one.kind, one.number) for one in document.items)
     for one in document.items:
         if one.kind == "document":

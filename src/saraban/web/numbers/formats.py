@@ -32,8 +32,6 @@ MOST: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class FormatForm:
-    """What stands in the form."""
-
     project: str
     type: str | None = None
     narrowing: numbering.Narrowing = numbering.Narrowing()  # noqa: RUF009  a tuple

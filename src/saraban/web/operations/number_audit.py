@@ -150,8 +150,6 @@ class NumberAuditLine:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A page of either tab."""
-
     lines: Sequence[NumberAuditLine]
     next_cursor: str | None
     faults: FormErrors

@@ -123,8 +123,6 @@ class PersonPage(PageModel):
 
 @dataclass(frozen=True, slots=True)
 class PersonState:
-    """What one person's page shows beside them."""
-
     form: FormState = field(default_factory=FormState)
     told: TellOnce = field(default_factory=TellOnce)
 

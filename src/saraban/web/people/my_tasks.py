@@ -189,7 +189,6 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 
 def name_of(code: str) -> Text:
-    """Return what a workflow is called on the page."""
     if code in _OF_TYPES:
         return labels.type_name(_OF_TYPES[code])
     return _NAMED.get(code, Text(code, code))

@@ -54,8 +54,6 @@ Year = Annotated[int | None, Query(ge=FIRST_YEAR, le=LAST_YEAR)]
 
 
 class CalendarDayForm(NewCalendarDay):
-    """A day with what the project says of it."""
-
     date: Day
 
 

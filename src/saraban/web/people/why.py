@@ -33,8 +33,6 @@ MOST_PEOPLE = 100
 
 @dataclass(frozen=True, slots=True)
 class AskedRole:
-    """A role that decides, or would, as the page shows it."""
-
     role: GivenRole
     period: RolePeriod
 

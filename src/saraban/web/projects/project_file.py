@@ -58,16 +58,12 @@ Place = Annotated[str, Path(max_length=60)]
 
 
 class FileFault(NamedTuple):
-    """What is wrong with a file, and where."""
-
     line: object
     key: str
     says: str
 
 
 class ChangeRow(NamedTuple):
-    """A difference in words."""
-
     change: str
     parts: Sequence[tuple[Text, str]]
     before: str
@@ -241,7 +237,6 @@ def _row(one: Difference) -> ChangeRow:
 
 
 def _parts(path: Sequence[str]) -> list[tuple[Text, str]]:
-    """Name each thing of a path by its kind and its code."""
     found: list[tuple[Text, str]] = []
     rest = list(path)
     while rest:

@@ -209,7 +209,6 @@ async def listing(place: CurrentGrid, view: CurrentView, page: CurrentPage, sess
 async def line(
     place: CurrentGrid, page: CurrentPage, session: ReadSession, row: Query200 = "", shut: bool = False
 ) -> Response:
-    """One row: as it stands, or as its form."""
     if not page.is_fragment:
         return RedirectResponse(place.url + (f"?{urlencode({'row': row})}" if row and not shut else ""), 303)
     head = await grid_head(place, page, session)
@@ -220,7 +219,6 @@ async def line(
 
 
 async def save(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Add a row, or change one."""
     return await _carried_out(place, form, _save, "saved" if form.text("ref") else "added")
 
 

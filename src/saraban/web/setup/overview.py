@@ -32,8 +32,6 @@ NEEDED: Final[Mapping[str, Text]] = {
 
 @dataclass(frozen=True, slots=True)
 class SetupList:
-    """A list of the set-up, with how many rows it has and what is missing."""
-
     url: str
     title: Text
     about: Text

@@ -38,8 +38,6 @@ class AdministrationPage:
 
 @dataclass(frozen=True, slots=True)
 class MenuGroup:
-    """Pages under one heading."""
-
     heading: Text
     pages: tuple[AdministrationPage, ...]
 
@@ -116,6 +114,5 @@ def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> st
 
 
 def menu_for(caller: Caller) -> list[MenuGroup]:
-    """Return what the menu of somebody shows."""
     groups = [MenuGroup(group.heading, tuple(one for one in group.pages if one.is_open_to(caller))) for group in GROUPS]
     return [group for group in groups if group.pages]

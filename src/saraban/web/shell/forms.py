@@ -111,7 +111,6 @@ NEW_FORM: Final = FormState()
 
 
 def form_with(**values: str) -> FormValues:
-    """Return a form in which some fields are filled in."""
     return ImmutableMultiDict(values)
 
 
@@ -209,7 +208,6 @@ def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, str
 
 
 def form_errors(error: DomainError | None, language: str) -> FormErrors:
-    """Return a refusal as words for each field of the form."""
     if error is None:
         return NO_ERRORS
     found: dict[str, list[str]] = {}

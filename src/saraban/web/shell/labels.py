@@ -174,7 +174,6 @@ def action(code: str) -> Text:
 
 
 def past(label: Text) -> Text:
-    """Return the label of an action as a history says it."""
     return past_tense(Text(label.th, label.en))
 
 
@@ -374,7 +373,6 @@ _DEFAULT: Final = Text("ค่าเริ่มต้น", "Default")
 
 
 def format_name(type_code: str | None, narrowing: Narrowing) -> Text:
-    """What a number format is for."""
     name = type_name(type_code) if type_code else _DEFAULT
     if not any(narrowing):
         return name
@@ -382,7 +380,6 @@ def format_name(type_code: str | None, narrowing: Narrowing) -> Text:
 
 
 def kind_of(type_code: str) -> str:
-    """Return the name of the register in which documents of a type are kept."""
     return _KINDS.get(type_code, "correspondence")
 
 

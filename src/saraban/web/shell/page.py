@@ -161,7 +161,6 @@ class _Translator(NodeTransformer):
 
 @cache
 def environment(language: str) -> Environment:
-    """Return the templates of one language, with its words and its dates."""
     found = _TranslatedEnvironment(
         auto_reload=False,  # asking for each part of each page whether its file has changed
         loader=FileSystemLoader(TEMPLATES),
@@ -229,8 +228,6 @@ def _named(language: str, one: object, field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FormErrors:
-    """What is wrong with a form: at its fields, and above it."""
-
     problem: Mapping[str, object] | None = None
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
@@ -238,12 +235,10 @@ class FormErrors:
         return self.fields.get(name, ())
 
     def any_of(self, names: Sequence[str]) -> bool:
-        """Whether something is wrong at one of these fields."""
         return not self.fields.keys().isdisjoint(names)
 
     @property
     def status(self) -> int:
-        """The status of the page that shows the form."""
         return 200 if self.problem is None else int(str(self.problem["status"]))
 
     def __bool__(self) -> bool:
@@ -304,7 +299,6 @@ def zone_of(request: Request) -> ZoneInfo:
 
 
 def remember_project(response: Response, project: str) -> None:
-    """Limit registers and new documents to a project."""
     response.set_cookie(PROJECT_COOKIE, project, max_age=30 * 86400, path="/", httponly=True, samesite="lax")
 
 
@@ -323,8 +317,6 @@ def id_of(typed: str | None) -> UUID | None:
 
 @dataclass(frozen=True, slots=True)
 class ProjectChoice:
-    """The project that a page is about, among those that the reader may choose."""
-
     place: ProjectRef
     places: Sequence[ProjectRef]
 

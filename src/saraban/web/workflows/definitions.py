@@ -177,7 +177,6 @@ async def _naming(page: PageRequest, session: AsyncSession, *several: AssignedKi
 
 
 def action_summaries(definition: Definition, state: str) -> Iterator[ActionSummary]:
-    """Return the actions of a state in words."""
     here = definition.states[state]
     for step in here.on.values():
         ends = tuple((to, ", ".join(code for code, end in step.outcomes if code and end == to)) for to in step.targets)

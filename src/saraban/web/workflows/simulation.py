@@ -229,7 +229,6 @@ def _payload(typed: str, index: int) -> Any:
 
 
 def permissions_of(definition: Definition) -> frozenset[str]:
-    """Return every permission that a definition asks for."""
     steps = [step for state in definition.states.values() for step in state.on.values()]
     return frozenset(name for step in steps for name in step.require.permissions)
 
@@ -378,7 +377,6 @@ def facts_read(definition: Definition) -> list[str]:
 
 
 def typed_facts(form: FormValues) -> dict[str, str]:
-    """Return what was typed, as the page shows it again."""
     return {name: text(form, name) or "" for name in (*NAMES, "document", "context")}
 
 

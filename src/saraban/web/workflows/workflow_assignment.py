@@ -123,7 +123,6 @@ def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str,
 
 
 def assignment_label(one: AssignedKind, *, rfa_types: Mapping[str, Text]) -> Text:
-    """Return which documents start on a workflow, and where."""
     what = documents_label(one.kind, one.type_code, rfa_types=rfa_types)
     if one.project_code is not None:
         return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")

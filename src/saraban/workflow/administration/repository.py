@@ -42,7 +42,6 @@ async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[AnyR
 
 
 async def running_on(session: AsyncSession, definition_id: UUID) -> int:
-    """How many instances run on a version."""
     statement = sa.select(sa.func.count()).where(
         WorkflowInstance.definition_id == definition_id, WorkflowInstance.status == InstanceStatus.ACTIVE
     )
@@ -74,7 +73,6 @@ async def definitions(
 
 
 async def known_names(session: AsyncSession) -> tuple[frozenset[str], frozenset[str]]:
-    """Role names and permission names that a definition may use."""
     roles = await session.scalars(sa.select(Role.role_name).where(Role.deleted_at.is_(None)))
     permissions = await session.scalars(sa.select(Permission.permission_name).where(Permission.is_active))
     return frozenset(roles.all()), frozenset(permissions.all())
@@ -170,7 +168,6 @@ async def rows_of(session: AsyncSession, ids: Collection[UUID], *, lock: bool) -
 
 
 async def state_names(session: AsyncSession, *, code: str) -> frozenset[str]:
-    """The names of the states of all versions."""
     found = await session.scalars(sa.select(_D.compiled).where(_D.workflow_code == code))
     return frozenset(name for compiled in found for name in as_object(compiled["states"]))
 

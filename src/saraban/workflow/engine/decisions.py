@@ -245,7 +245,6 @@ def may_act(definition: Definition, state: str, facts: Facts) -> bool:
 
 
 def permitted(require: Require, facts: Facts) -> bool:
-    """Return whether the caller meets `require`."""
     return obstacle(require, facts) is None
 
 

@@ -61,8 +61,6 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOption:
-    """One answer that a branch may give, and for what it counts."""
-
     label: Text
     counts: Counts
     comment_required: bool = False
@@ -104,8 +102,6 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOffer:
-    """One answer that the caller may give now."""
-
     code: str
     label: Text
     comment_required: bool

@@ -122,8 +122,6 @@ class ActionChoice:
 
 @dataclass(frozen=True, slots=True)
 class StepFile:
-    """A file that came with the present or the previous step."""
-
     public_id: UUID
     file_name: str
     step_code: str

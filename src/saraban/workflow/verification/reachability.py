@@ -42,7 +42,6 @@ class Exits:
 
 
 def exits_of(state: State) -> Iterator[tuple[Exit, str]]:
-    """Return each exit of a state by an action, with the state that it leads to."""
     for action, step in state.on.items():
         for code, target in step.outcomes:
             yield (state.name, action, code), target

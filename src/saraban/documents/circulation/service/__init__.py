@@ -1,10 +1,9 @@
 """Circulations: one organization passes a document round among its own people and collects their answers."""
 
 from saraban.documents.circulation.models import Circulation
-from saraban.documents.circulation.service.assignees import AlreadyAnswered, NotAssigned
+from saraban.documents.circulation.service.assignees import AlreadyAnswered
 from saraban.documents.circulation.service.kind import (
     CIRCULATION,
-    CirculationClosed,
     CirculationExists,
     OpenCirculations,
     reads_file,
@@ -18,9 +17,7 @@ __all__ = [
     "CIRCULATION",
     "CIRCULATION_NUMBERS",
     "AlreadyAnswered",
-    "CirculationClosed",
     "CirculationExists",
-    "NotAssigned",
     "NotRouting",
     "OpenCirculations",
     "permitted_actions",

@@ -4,7 +4,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -39,7 +40,6 @@ from saraban.documents.circulation.service.assignees import (
     scope_of,
     subject_facts,
 )
-from saraban.documents.circulation.service.register import register_for
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import is_overdue
 from saraban.documents.core.schemas import ReferenceAnswer, RegisterQuery
@@ -47,7 +47,7 @@ from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.db import violates_constraint
+from saraban.kit.db import table_of, violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid, required
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import Pipeline
@@ -67,6 +67,9 @@ _COLUMNS = {
     "deadline_date": "deadline_date",
     "priority": "priority",
 }
+_TABLES = core.register_of_sheets(
+    table_of(Circulation), "circulation_subject", repository.is_involved, repository.ABOUT
+)
 
 
 class CirculationExists(DomainError):
@@ -103,8 +106,6 @@ class CirculationDraft:
 
 
 class CirculationParts(NamedTuple):
-    """What one sheet shows of the rows around its own."""
-
     about: ReferenceAnswer | None
     drawings: Sequence[CarriedDrawingAnswer]
     files: Sequence[tuple[Attachment, bool]]
@@ -197,7 +198,13 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     async def page(
         self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
     ) -> core.CountedPage[CirculationRow]:
-        register = register_for(reach(ctx.caller))
+        register = core.KindRegister(
+            domain.CIRCULATION_RULES,
+            _TABLES,
+            partial(domain.keys_of, reach(ctx.caller)),
+            statuses=domain.STATUS_PLACES,
+            due=_day_starts,
+        )
         return await core.read_page(ctx, session, register, search, counted=counted, wide=repository.at)
 
     async def lock(self, session: AsyncSession, row: CirculationRow) -> None:
@@ -437,3 +444,8 @@ async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: 
         return True
     carriers = await drawings.carriers_of_file(session, CirculationDrawing, attachment_id)
     return bool(carriers) and await repository.reaches_any(session, reach=seen, circulation_ids=carriers)
+
+
+def _day_starts(day: date, _zone: ZoneInfo) -> datetime:
+    """A sheet is due on a day, which `document_reach` has as its midnight, wherever that is."""
+    return datetime.combine(day, time(), UTC)

@@ -204,8 +204,6 @@ def may_write_in(
 
 @dataclass(frozen=True, slots=True)
 class Correspondents:
-    """Who wrote a document, and whom it is sent to, copies too."""
-
     originator: int
     recipients: Collection[int]
 
@@ -262,7 +260,6 @@ def reach(caller: Caller) -> Reach:
 
 
 def may_see(reach: Reach, place: Placement) -> bool:
-    """Return whether a revision may be shown to the caller whose reach this is."""
     if reach.everything or place.project in reach.projects or place.originator in reach.organizations:
         return True
     at_contract = place.contract in reach.contracts

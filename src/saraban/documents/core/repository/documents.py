@@ -126,7 +126,6 @@ _AT_REVISIONS = PreparedStatement(
 
 
 async def at_revisions(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[DocumentRow]:
-    """Return what a register shows of narrow rows, in their order."""
     found = await _AT_REVISIONS.rows(session, revisions=[row.revision_id for row in rows])
     wide = {row.document.id: row for row in map(DocumentRow.read, found)}
     return [wide[row.document_id] for row in rows if row.document_id in wide]
@@ -233,8 +232,6 @@ _link = DocumentRevisionAttachment
 
 
 class LinkedFile(NamedTuple):
-    """A file of a revision."""
-
     id: int
     public_id: UUID
     original_filename: str

@@ -103,7 +103,6 @@ class ReachIndex:
         )
 
     async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
-        """Return how many documents there are to walk through."""
         return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0
 
     async def slice(self, session: AsyncSession, *, after: int, limit: int, project: UUID | None) -> list[int]:

@@ -349,7 +349,6 @@ def size(ask: Ask, index: Index | None, *, most: int) -> list[Query[int]]:
 
 
 def _led_by(ask: Ask, index: Index) -> frozenset[str]:
-    """Return the conditions that bound a range of an index."""
     if index.looks_up:
         return frozenset()
     given = frozenset(name for name in ask.values if _FILTERS.get(name) is index)

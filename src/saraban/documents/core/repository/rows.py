@@ -102,8 +102,6 @@ class SubTypeName(NamedTuple):
 
 
 class DocumentTexts(NamedTuple):
-    """What one document shows beside what its register does."""
-
     body: str | None
     description: str | None
     remarks: str | None
@@ -241,7 +239,6 @@ def summary_select() -> AnySelect:
 
 
 def whole_select() -> AnySelect:
-    """Select the same with all that one document shows."""
     return (
         summary_select()
         .add_columns(*_TEXTS)

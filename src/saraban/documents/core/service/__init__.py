@@ -59,7 +59,7 @@ from saraban.documents.core.service.queries import (
     step_files,
     visible,
 )
-from saraban.documents.core.service.reach_check import ReachDifference, compare_reach
+from saraban.documents.core.service.reach_check import compare_reach
 from saraban.documents.core.service.registers import (
     CountedPage,
     KindRegister,
@@ -100,7 +100,6 @@ __all__ = [
     "NoDraftRevision",
     "NotADraft",
     "OpenRow",
-    "ReachDifference",
     "ReachHeads",
     "ReachIndex",
     "ReachedState",

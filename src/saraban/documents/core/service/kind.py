@@ -314,7 +314,6 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     async def envelopes(
         self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
     ) -> dict[str, Envelope]:
-        """Return the workflow envelopes by entity id."""
         return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
 
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:

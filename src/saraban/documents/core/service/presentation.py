@@ -90,7 +90,6 @@ def summary_fields(
     today: date,
     zone: ZoneInfo,
 ) -> dict[str, Any]:
-    """Return what a register shows of a document with revisions."""
     due = day_of(row.revision.due_date, zone)
     discipline, sub_type = row.discipline, row.sub_type
     has_answer = envelope is not None and (envelope.terminal or envelope.current_state in rules.answered)
@@ -155,7 +154,6 @@ async def read_parts(
 
 
 def full_fields(row: DocumentRow, parts: DocumentParts, zone: ZoneInfo) -> dict[str, Any]:
-    """Return what one document shows beside what its register does."""
     texts = row.texts
     return {
         **parts.references,

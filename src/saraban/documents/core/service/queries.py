@@ -75,7 +75,6 @@ async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public
 async def _full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
-    """Return a document with all that belongs to it."""
     (_, envelopes), parts = await together(
         session, _standing(ctx, session, kind, row, [row]), kind.parts(ctx, session, row, [row])
     )
@@ -406,7 +405,6 @@ async def readable_revisions(ctx: RequestContext, session: AsyncSession, revisio
 
 
 async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
-    """Return whether a file hangs on a revision that the caller may see."""
     return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
 
 

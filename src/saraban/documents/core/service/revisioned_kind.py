@@ -190,7 +190,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return await registers.read_page(ctx, session, register, search, counted=counted, wide=wide)
 
     def register(self, reach: Reach) -> registers.KindRegister:
-        """Return how its register is read for somebody."""
         return registers.KindRegister(self.rules, DOCUMENTS, partial(keys_of, reach), reach)
 
     async def lock(self, session: AsyncSession, row: DocumentRow) -> None:

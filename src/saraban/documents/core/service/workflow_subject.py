@@ -66,7 +66,6 @@ async def facts_of(
 
 
 async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow]) -> dict[str, SubjectContext]:
-    """Read what is around these revisions, by their public ids."""
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
@@ -86,7 +85,6 @@ async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow])
 
 
 def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> SubjectFacts:
-    """Return what a workflow is told of one revision."""
     row, parties = around.row, around.parties
     concerned = around.sent_to | around.of_contract | {row.originator_id}
     return SubjectFacts(

@@ -117,7 +117,6 @@ def pdf_page(title: str) -> bytes:
 
 
 def png_picture() -> bytes:
-    """Return a PNG: sky over a quay."""
     rows = b"".join(b"\0" + _pixel(y) * _WIDTH for y in range(_HEIGHT))
     header = struct.pack(">IIBBBBB", _WIDTH, _HEIGHT, 8, 2, 0, 0, 0)
     chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))

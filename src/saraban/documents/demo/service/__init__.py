@@ -109,7 +109,6 @@ class DemoProject:
 
 
 async def find_demo_project(session: AsyncSession, now: datetime, zone: ZoneInfo) -> DemoProject:
-    """Find the demo project and its people."""
     project = await projects.find_project_by_code(session, code=PROJECT)
     ctx = RequestContext(await identity.system_caller(session), now, zone, ADDRESS)
     members = await projects.organizations(ctx, session, project_public_id=project.public_id)
@@ -158,7 +157,6 @@ async def take_action(
     act: DemoAction,
     now: datetime,
 ) -> DocumentJson:
-    """Do one thing with a document, and return it as it stands then."""
     ctx, kind = stage.context(found.person(act.by), now), KINDS[script.where]
     public_id = UUID(document["data"]["publicId"])
     match act.action:
@@ -333,7 +331,6 @@ async def _draw_anew(ctx: RequestContext, stage: DemoServices, found: DemoProjec
 async def _current(
     ctx: RequestContext, stage: DemoServices, found: DemoProject, numbers: Sequence[str], kind: DrawingKind = SHOP
 ) -> dict[str, UUID]:
-    """Return the current revisions of drawings by their numbers."""
     async with stage.db.reading() as session:
         return await drawings.current_by_number(ctx, session, kind, project=found.project, numbers=numbers)
 

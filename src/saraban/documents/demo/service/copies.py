@@ -137,7 +137,6 @@ class DocumentPattern:
         one.ids = [made[self.public_id], made[self.number_id], *(made[each] for each in self.revisions)]
 
     def _said(self, one: CopiedDocument, issued: numbering.Issued) -> dict[str, object]:
-        """What its series, its words and what it carries say."""
         plan = one.request.plan
         said: dict[str, object] = {
             "sequence": issued.sequence,

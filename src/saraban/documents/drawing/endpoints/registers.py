@@ -241,7 +241,6 @@ async def start_approval(kind: Kind, public_id: PathId, db: Db, idempotency: Ide
 async def _shown(
     ctx: RequestContext, db: Db, kind: KindName, receipt: Receipt, *, status: int = 200, located: bool = False
 ) -> Response:
-    """Show the drawing of a receipt as it stands now."""
     public_id: UUID = receipt.resource_id
     async with read_after_commit(db) as session:
         answer, tag = await service.read(ctx, session, KINDS[kind], public_id)

@@ -40,7 +40,6 @@ def _listed(carrier: CarrierTable) -> PreparedStatement:
 
 
 async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
-    """Return what documents carry of drawings, each in the order of its list."""
     found = []
     for item, key, *rest in await _listed(carrier).rows(session, carriers=list(carriers)):
         keys, texts = rest[: len(_COLUMNS)], rest[len(_COLUMNS) :]
@@ -52,7 +51,6 @@ async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collectio
 def queue(
     pipeline: Pipeline, carrier: CarrierTable, key: NewKey | int, carried: Sequence[tuple[DrawingKind, int]]
 ) -> None:
-    """Add what a document carries, when the pipeline is sent."""
     pipeline.insert(
         table_of(carrier),
         [

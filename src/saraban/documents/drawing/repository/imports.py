@@ -199,7 +199,6 @@ async def _keys(
 
 
 async def count(session: AsyncSession, *, project_id: int) -> int:
-    """Count the drawings of a project in all registers."""
     heads = [tables_of(kind).head for kind in KINDS.values()]
     counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
     return sum((await session.execute(sa.select(*counts))).one())

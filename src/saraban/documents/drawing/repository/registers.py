@@ -331,7 +331,6 @@ class DrawingRow:
 
 
 async def rows(session: AsyncSession, kind: DrawingKind, places: Sequence[DrawingPlace]) -> list[DrawingRow]:
-    """Return what is shown of places, in their order."""
     if not places:
         return []
     statement = _wide(kind).where(tables_of(kind).revision.id.in_([one.revision_id for one in places]))
@@ -351,7 +350,6 @@ def named(kind: DrawingKind, public_id: UUID) -> Condition:
 
 
 def of_revision(kind: DrawingKind, public_id: UUID) -> Condition:
-    """The drawing that has a revision with this public id."""
     tables = tables_of(kind)
     return tables.head.id.in_(sa.select(tables.drawing).where(tables.revision.public_id == public_id))
 
@@ -372,8 +370,6 @@ async def referred(session: AsyncSession, kind: DrawingKind, keys: Collection[in
 
 
 class LinkedDrawingFile(NamedTuple):
-    """A file of a revision."""
-
     attachment: Attachment
     file_type: str | None
     is_main: bool
@@ -443,8 +439,6 @@ async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) 
 
 
 class ListRow(NamedTuple):
-    """A row of one of the project's lists."""
-
     code: str
     name: str
     name_en: str | None

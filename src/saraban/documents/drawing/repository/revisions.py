@@ -32,8 +32,6 @@ class SeenRevision(NamedTuple):
 
 
 class CarriedRevision(NamedTuple):
-    """A revision as a document shows it that carries it."""
-
     key: int
     public_id: UUID
     label: str | None
@@ -103,7 +101,6 @@ async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Colle
 async def current_by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> list[SeenRevision]:
-    """Return what is current of the drawings with these numbers."""
     tables = tables_of(kind)
     current = sa.and_(tables.revision.is_current == sa.true())
     statement = _seen(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)

@@ -173,7 +173,6 @@ async def _key(session: AsyncSession, column: Any, project_id: int, given: Mappi
 
 
 def answer(pipeline: Pipeline, kind: DrawingKind, revision_id: int, *, code: str) -> None:
-    """Write down what a revision was answered with, when the pipeline is sent."""
     for statement in _ANSWERS[kind]:
         pipeline.execute(statement, revision=revision_id, code=code)
 
@@ -201,7 +200,6 @@ async def replace_tags(session: AsyncSession, kind: DrawingKind, drawing_id: int
 
 
 async def link(session: AsyncSession, kind: DrawingKind, revision_id: int, targets: Sequence[int]) -> None:
-    """Write down what a revision refers to."""
     tables = REFERENCES[kind]
     session.add_all(tables.link(**{tables.source.key: revision_id, tables.target.key: target}) for target in targets)
     await session.flush()
@@ -209,8 +207,6 @@ async def link(session: AsyncSession, kind: DrawingKind, revision_id: int, targe
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTarget:
-    """What can be referred to, and whom it concerns."""
-
     key: int
     audience: Audience
 

@@ -21,8 +21,8 @@ from saraban.documents.drawing.service.carried import (
     queue_carried,
     replace_carried,
 )
-from saraban.documents.drawing.service.corrections import RevisionSubmitted, correctable
-from saraban.documents.drawing.service.register_export import ExportTooLarge, write_sheet, write_zip
+from saraban.documents.drawing.service.corrections import correctable
+from saraban.documents.drawing.service.register_export import write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
     DrawingImportJob,
     DrawingImportRow,
@@ -49,8 +49,6 @@ from saraban.documents.drawing.service.registers import (
 )
 from saraban.documents.drawing.service.registration import (
     DrawingChanged,
-    DrawingNumberTaken,
-    DrawingTakesNoAddenda,
     change,
     correct,
     create,
@@ -87,13 +85,9 @@ __all__ = [
     "DrawingChanged",
     "DrawingImportJob",
     "DrawingImportRow",
-    "DrawingNumberTaken",
     "DrawingOfFile",
     "DrawingSubject",
-    "DrawingTakesNoAddenda",
-    "ExportTooLarge",
     "NumberedRevision",
-    "RevisionSubmitted",
     "SeenRevision",
     "carried_answers",
     "carried_drawings",

@@ -138,8 +138,6 @@ async def _around(session: AsyncSession, kind: DrawingKind, revisions: Collectio
 
 @dataclass(frozen=True)
 class DrawingSubject:
-    """The port of one register."""
-
     kind: DrawingKind
     zone: ZoneInfo
 

@@ -50,12 +50,10 @@ async def check_carried(
 
 
 def queue_carried(pipeline: Pipeline, carrier: CarrierTable, key: NewKey | int, wanted: Carried) -> None:
-    """Add what a new document carries, when the pipeline is sent."""
     repository.queue(pipeline, carrier, key, wanted)
 
 
 async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int, wanted: Carried) -> None:
-    """Put other drawings into a draft."""
     pipeline = Pipeline(session)
     repository.remove(pipeline, carrier, key)
     repository.queue(pipeline, carrier, key, wanted)

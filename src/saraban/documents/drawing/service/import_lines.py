@@ -167,7 +167,6 @@ class RegisterImport:
         self._revises: dict[tuple[int | None, int | None], bool] = {}
 
     async def load(self, session: AsyncSession) -> None:
-        """Read what the project has decided and listed, as it stands now."""
         project = self.project
         self._settings = await projects.drawing_settings(session, project_id=project.id, register=self.kind.path)
         self._first_label = self._settings.scheme.next_labels(None)[0]

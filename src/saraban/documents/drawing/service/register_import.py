@@ -193,8 +193,6 @@ class _Counts:
 
 
 class DrawingImportJob:
-    """What a worker does with a file of drawings."""
-
     model = DrawingImport
 
     def count(self, path: Path) -> int:

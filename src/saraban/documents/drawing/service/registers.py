@@ -292,7 +292,6 @@ async def _whole(
 
 
 def version_tag(row: DrawingRow) -> str:
-    """Return the `ETag` of a drawing."""
     return f'"{row.head.version}"'
 
 

@@ -141,7 +141,6 @@ async def revision_files(
 
 
 async def revisions_of_file(session: AsyncSession, kind: DrawingKind, attachment_id: int) -> list[int]:
-    """Return the keys of the revisions that have a file."""
     return await repository.revisions_with_file(session, kind, attachment_id)
 
 

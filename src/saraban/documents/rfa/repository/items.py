@@ -257,14 +257,12 @@ def release(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
 
 
 async def approve_codes(session: AsyncSession) -> list[RfaApproveCode]:
-    """Return the open approve codes in their order."""
     code = RfaApproveCode
     statement = sa.select(code).where(code.is_active).order_by(code.sort_order, code.approve_code)
     return list(await session.scalars(statement))
 
 
 def answer(pipeline: Pipeline, revision_id: int, carried: Sequence[ItemKey], *, code: int, comment: str | None) -> None:
-    """Write down one answer to several items of a revision of an RFA."""
     values: dict[str, object] = {"rfa_approve_code_id": code, "comment": comment}
     named = {kind: columns.item.key for kind, columns in DRAWINGS.items()}
     for kind in (*DRAWINGS, None):
@@ -311,8 +309,6 @@ def close(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
 
 
 class AskedRevision(NamedTuple):
-    """A revision of a drawing, with the answer that it has."""
-
     key: int
     public_id: UUID
     approve_code: str | None
@@ -329,8 +325,6 @@ async def asked_revisions(session: AsyncSession, kind: DrawingKind, keys: Collec
 
 
 class CarryingRfa(NamedTuple):
-    """An RFA that carries a revision of a drawing."""
-
     key: int | None
     rfa_revision_id: int
     rfa_public_id: UUID

@@ -112,7 +112,6 @@ async def item_counts(session: AsyncSession, revision_ids: Collection[int]) -> l
 
 
 def queue(pipeline: Pipeline, row: Mapping[str, object], *, revision: NewKey, status: str) -> None:
-    """Add a new RFA and its first revision, when the pipeline is sent."""
     pipeline.insert(table_of(Rfa), [row])
     known = key_of_code(table_of(RfaStatusCode), "status_code", status)
     pipeline.insert(table_of(RfaRevision), [{"id": revision, "rfa_status_code_id": known}])

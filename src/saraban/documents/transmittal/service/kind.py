@@ -59,8 +59,6 @@ _Items = list[tuple[core.DocumentRow, TransmittedItem]]
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """What a new transmittal carries, resolved."""
-
     items: _Items
     drawings: drawings.Carried
 

@@ -76,8 +76,6 @@ class RowGroup:
 
 
 class ImportedNumber(NamedTuple):
-    """A line that may be imported, resolved."""
-
     token: UUID
     number: str
     base: str
@@ -289,7 +287,6 @@ async def compare_with_ledger(
 async def write_rows(
     ctx: RequestContext, session: AsyncSession, place: ImportTarget, numbers: Sequence[ImportedNumber]
 ) -> None:
-    """Write numbers into ledger and audit."""
     ids = [new_id() for _ in numbers]
     entries = [_entry(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
     audits = [_audit(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]

@@ -59,7 +59,6 @@ async def key_of_counter(session: AsyncSession, counter: NumberCounter) -> Recor
 
 
 async def key_of_number(session: AsyncSession, entry: LedgerEntry) -> RecordedKey:
-    """Return what the number was issued for."""
     found = await repository.recorded_issue(session, entry.public_id)
     return (
         RecordedKey(*found)
@@ -366,7 +365,6 @@ async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, toke
 
 
 async def any_overdue(session: AsyncSession) -> bool:
-    """Return whether the time of a reservation is over."""
     source = required_state(NumberState.EXPIRED, NumberActor.TIMER)
     return await repository.any_overdue(session, source=source, now=await database_now(session))
 

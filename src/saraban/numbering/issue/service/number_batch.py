@@ -186,7 +186,6 @@ class IssuedBatch:
 
 
 def issued_of(entry: LedgerEntry) -> Issued:
-    """Return what the caller got for a row of the ledger."""
     return Issued(
         entry.public_id,
         entry.document_number,

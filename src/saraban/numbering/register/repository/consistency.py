@@ -319,7 +319,6 @@ async def sequences(session: AsyncSession, counter: CounterRow, *, after: tuple[
 async def ledger_numbers(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
 ) -> Sequence[LedgerNumber]:
-    """Return the same numbers with all there is of them."""
     return [LedgerNumber(*row) for row in await _ENTRIES.rows(session, **_position(counter, after), most=limit)]
 
 
@@ -329,7 +328,6 @@ def _position(counter: CounterRow, after: tuple[int, int]) -> dict[str, object]:
 
 
 async def numbers_of(session: AsyncSession, found: Sequence[int]) -> Sequence[LedgerNumber]:
-    """Return these rows of the ledger."""
     return [LedgerNumber(*row) for row in await _NAMED.rows(session, keys=found)] if found else []
 
 
@@ -344,7 +342,6 @@ async def audited_operations(
 
 
 async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[int, set[str]]:
-    """Return what was ever printed for these rows of the ledger."""
     printed: dict[int, set[str]] = {}
     for key, number in await _RENDERINGS.rows(session, keys=keys):
         printed.setdefault(key, set()).add(number)

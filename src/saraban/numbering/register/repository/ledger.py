@@ -350,7 +350,6 @@ async def operations_of_number(session: AsyncSession, number: str) -> list[Numbe
 
 
 async def operations_on(session: AsyncSession, public_id: UUID) -> list[NumberOperation]:
-    """Return what was done with a number, in order."""
     return await _operations(session, NumberAudit.reservation_uuid == public_id)
 
 

@@ -19,8 +19,6 @@ LARGEST_STATED: Final = 999_999_999  # by a person: a typing error shall not use
 
 @dataclass(frozen=True, slots=True, order=True)
 class SequenceRange:
-    """Sequences `first` to `last`, both included."""
-
     first: int
     last: int
 
@@ -110,7 +108,6 @@ class Period:
 
     @property
     def values(self) -> dict[str, str]:
-        """What each token of a period prints."""
         buddhist = self.year + BUDDHIST_OFFSET
         return {
             tokens.YEAR_BE: str(buddhist),
@@ -151,7 +148,6 @@ class PrintedCodes:
 
     @property
     def values(self) -> dict[str, str]:
-        """What each token of a code prints."""
         return {
             tokens.PROJECT: self.project,
             tokens.ORIGINATOR: self.originator,
@@ -165,7 +161,6 @@ class PrintedCodes:
 
 
 def token_values(codes: PrintedCodes, *, period: Period) -> dict[str, str]:
-    """Return the value of every token but `SEQ` and `REV`."""
     return codes.values | period.values
 
 

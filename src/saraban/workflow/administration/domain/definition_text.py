@@ -43,8 +43,6 @@ TWICE = Text(
 
 @dataclass(frozen=True, slots=True)
 class JsonText:
-    """A JSON text that was read."""
-
     text: str
     value: Json
 

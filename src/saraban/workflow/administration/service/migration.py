@@ -81,8 +81,6 @@ class MigrationPlan:
 
 @dataclass(frozen=True, slots=True)
 class MigratedInstance:
-    """One instance, and what became of it or would."""
-
     instance_public_id: UUID
     number: str | None
     from_version: int
@@ -101,8 +99,6 @@ class MigrationBatch:
 
 @dataclass(frozen=True, slots=True)
 class RunningInstances:
-    """How many instances run in a state of a version."""
-
     code: str
     version: int
     is_active: bool

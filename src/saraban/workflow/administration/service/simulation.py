@@ -27,8 +27,6 @@ AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class DifferingInstance:
-    """A finished instance that would have gone another way."""
-
     instance_public_id: UUID
     number: str | None
     parting: Divergence

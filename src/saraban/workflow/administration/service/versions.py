@@ -66,7 +66,6 @@ class WorkflowVersions:
 
 
 async def workflows(session: AsyncSession) -> list[WorkflowVersions]:
-    """Return every workflow, by its code."""
     rows = [_line(row) for row in await repository.summaries(session, code=None)]
     return [WorkflowVersions(code, tuple(some)) for code, some in groupby(rows, key=lambda line: line.code)]
 
@@ -82,12 +81,10 @@ async def workflow(session: AsyncSession, *, code: str) -> WorkflowVersions:
 
 
 async def running_on(session: AsyncSession, *, public_id: UUID) -> int:
-    """Return how many documents run on a version."""
     return await repository.running_on(session, public_id)
 
 
 async def role_names(session: AsyncSession) -> list[str]:
-    """Return the roles that a definition may name."""
     roles, _ = await repository.known_names(session)
     return sorted(roles)
 

@@ -67,7 +67,6 @@ def comment(part: JsonObject, at: str, found: Faults) -> bool:
 
 
 def person(raw: Json, at: str, found: Faults) -> UUID | None:
-    """Read the `publicId` of somebody who can work."""
     key = user_id(raw)
     if key is None:
         found.add(at, "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")

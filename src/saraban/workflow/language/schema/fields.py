@@ -29,8 +29,6 @@ _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One of the values among which a field lets people choose."""
-
     value: Json
     label: Text
 

@@ -25,8 +25,6 @@ class BranchClosed(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ReviewSeat:
-    """A place in a review team of the project."""
-
     team: str
     discipline: str | None = None
 

@@ -123,7 +123,6 @@ async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[In
 async def instances_of(
     session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
 ) -> dict[str, Instance]:
-    """The newest instance of each entity."""
     asked = {"entity_type": entity_type, "entities": list(entity_ids)}
     found = [Instance(*row) for row in await (_LOCKED_OF if lock else _OF).rows(session, **asked)]
     return {row.entity_id: row for row in found}
@@ -363,7 +362,6 @@ def _new(row: Instance) -> dict[str, object]:
 
 
 def insert_histories(pipeline: Pipeline, histories: Sequence[Mapping[str, object]]) -> None:
-    """Write rows of histories; the values are by column."""
     pipeline.insert(_HISTORIES, histories)
 
 

@@ -80,7 +80,6 @@ async def holders(
 
 
 async def versions_running(session: AsyncSession) -> Sequence[UUID]:
-    """The versions under which instances run."""
     runs = sa.exists().where(_ROW.definition_id == WorkflowDefinition.id, _ROW.status == InstanceStatus.ACTIVE)
     return (await session.scalars(sa.select(WorkflowDefinition.id).where(runs))).all()
 
@@ -196,7 +195,6 @@ async def latest_rounds(session: AsyncSession, instance_ids: Collection[UUID]) -
 
 
 async def of_instances(session: AsyncSession, instance_ids: Collection[UUID]) -> Sequence[WorkflowBranch]:
-    """The branches of every round of some instances."""
     statement = sa.select(WorkflowBranch).where(WorkflowBranch.instance_id.in_(instance_ids))
     return await _detached(session, statement)
 

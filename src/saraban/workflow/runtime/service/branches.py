@@ -56,7 +56,6 @@ async def open_round(session: AsyncSession, one: InstanceState, *, now: datetime
 
 
 def row_of(instance: Instance, opened_version: int, name: str, review: Review, now: datetime) -> dict[str, object]:
-    """Return a branch as it is opened in a round."""
     assignee = review.branches[name].assignee
     return {
         "id": new_id(),
@@ -168,7 +167,6 @@ async def _waited_for(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> 
 
 
 async def _names(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[str, str]:
-    """What people are called whom branches ask by name."""
     asked = {UUID(row.assignee_name) for row in rows if row.assignee_kind == "user"}
     found = await assignee_rows.names(session, asked) if asked else ()
     return {str(row.public_id): display_name(row) for row in found}
@@ -284,8 +282,6 @@ def assignee_of(row: WorkflowBranch) -> Assignee:
 
 @dataclass(frozen=True, slots=True)
 class HistoryAnswer:
-    """What a history says of an answer."""
-
     label: Text
     comment: str | None
 

@@ -109,7 +109,6 @@ async def delegates_of(
 
 
 def delegation_of(row: DelegationRow | StandingRow) -> Delegation:
-    """Return a row as the domain reads it."""
     return Delegation(
         delegator=row.delegator_user_id,
         delegate=row.delegate_user_id,
@@ -145,8 +144,6 @@ class DelegationProject:
 
 @dataclass(frozen=True, slots=True)
 class DelegationView:
-    """A delegation as both people see it."""
-
     public_id: UUID
     delegator: Person
     delegate: Person

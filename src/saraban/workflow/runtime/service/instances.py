@@ -133,7 +133,6 @@ async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[
 
 
 async def has_instances(session: AsyncSession, *, entity_type: str) -> bool:
-    """Return whether a workflow was ever started for subjects of this type."""
     return await repository.has_instances(session, entity_type)
 
 
@@ -203,12 +202,10 @@ async def renew_pending(session: AsyncSession, *, entity_type: str, facts: Subje
 
 
 async def renew_work_items(session: AsyncSession, one: InstanceState, *, since: datetime) -> None:
-    """Make the work items of an instance those of its present state."""
     await repository.write_work_items(session, work_items_of(one, await pending_in(session, one), since=since))
 
 
 def work_items_of(one: InstanceState, waiting: PendingAssignees, *, since: datetime) -> repository.WorkItems:
-    """Return the work items of an instance, as they are written."""
     return repository.WorkItems(one.row.id, one.row.current_state, waiting.organizations, waiting.users, since)
 
 

@@ -111,7 +111,6 @@ async def step_data_of(session: AsyncSession, *, public_id: UUID) -> StepData:
 
 
 def step_data_in(row: Instance, definition: Definition) -> StepData:
-    """Return the same of an instance that was read."""
     if definition.context_schema is None:
         return NO_STEP_DATA
     return StepData(definition, row.context or {}, row.current_state)

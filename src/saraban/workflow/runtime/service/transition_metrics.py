@@ -66,7 +66,6 @@ class TransitionAttempt:
 
 
 def outcome_of(error: BaseException | None) -> str:
-    """Return the label of an outcome."""
     if error is None:
         return "success"
     if not isinstance(error, DomainError):

@@ -110,7 +110,6 @@ def _item_results(said: Sequence[ItemResultIn]) -> tuple[ItemResult, ...]:
 
 
 def item_details(command: Command) -> dict[str, Json]:
-    """Return what a history keeps of answers to single items."""
     if not command.item_results:
         return {}
     said = [

@@ -57,7 +57,6 @@ def _event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
 
 
 def subject_fields(held: HeldInstance, history_id: UUID) -> dict[str, Json]:
-    """Return what every event of an instance says of it and of what it moves."""
     row, facts = held.row, held.facts
     return {
         "instancePublicId": str(row.id),
@@ -104,7 +103,6 @@ def is_return(definition: Definition, step: Step) -> bool:
 
 
 def actor_of(held: HeldInstance) -> dict[str, Json]:
-    """Return who acted, and in whose place."""
     return {**_named(held.caller), "onBehalfOf": _named(held.seat) if held.seat else None}
 
 
