@@ -14,7 +14,7 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit import db as kit_db
+from saraban.kit import connections
 from saraban.kit.connections import DatabaseConnectionChanged
 from saraban.kit.db import Code, Database, UtcDateTime
 from saraban.kit.driver import (

@@ -108,7 +108,6 @@ def _article(error: type[DomainError]) -> str:
 # Not given by any operation of the API: by the command line alone, by the server's start, or by every address.
 NOT_FROM_THE_API: Final = {
     "ALREADY_SET_UP": "saraban setup",
-    "BODY_TIMEOUT": "any request, when its body stops coming",
     "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
     "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
     "DEMO_IN_PRODUCTION": "the server's start",
@@ -130,9 +129,9 @@ NOT_FROM_THE_API: Final = {
     "SETUP_TOKEN_WRONG": "the set-up page",
 }
 
-ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY")
+ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY", "SERVER_OVERLOADED")
 WRITES: Final = ("DISK_FULL", "DONE_BUT_NOT_SHOWN")
-INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE")
+INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE", "BODY_TIMEOUT")
 SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED", "PASSWORD_CHANGE_REQUIRED")
 WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)
 OF_JSON: Final = ("BODY_NOT_JSON",)
@@ -195,6 +194,7 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
         *("PROJECT_FILE_NOT_YAML", "PROJECT_FILE_TOO_LARGE", "PROJECT_FILE_CONFLICT"),
         *("NUMBER_TEMPLATE_INVALID", "FORMAT_IN_USE"),
     ),
+    "operations_measurements": ("METRICS_NOT_ALLOWED",),
     "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
     "document_numbering_preview": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
     "document_numbering_reserve": (*_DRAW, "NOT_YOUR_ORGANIZATION"),

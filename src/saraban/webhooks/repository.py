@@ -49,11 +49,11 @@ async def one(session: AsyncSession, public_id: UUID, *, locked: bool = False) -
 
 
 async def to_deliver(session: AsyncSession, public_id: UUID) -> tuple[Webhook, UUID] | None:
-    """Return the active webhook that a message waits for, and its owner's public id."""
+    """Return the active webhook that a message waits for, and the public id of its owner, whose account is open."""
     statement = (
         sa.select(Webhook, User.public_id)
         .join(User, User.user_id == Webhook.user_id)
-        .where(Webhook.public_id == public_id, Webhook.is_active)
+        .where(Webhook.public_id == public_id, Webhook.is_active, User.is_active, User.deleted_at.is_(None))
     )
     row = (await session.execute(statement)).first()
     return None if row is None else (row[0], row[1])
