@@ -164,7 +164,7 @@ class TestSetUpPage:
         self, empty: tuple[httpx.AsyncClient, System], language: str
     ) -> None:
         browser, system = empty
-        browser.cookies.set("lang", language)
+        browser.cookies.set("__Host-lang", language)
         token = await new_token(system)
 
         page = await browser.post("/setup", data=FORM | WRONG | {"token": token, "organization-name-en": "Port"})
@@ -183,7 +183,7 @@ class TestSetUpPage:
         self, empty: tuple[httpx.AsyncClient, System], given: str, status: int, says: str
     ) -> None:
         browser, system = empty
-        browser.cookies.set("lang", "en")
+        browser.cookies.set("__Host-lang", "en")
         first = await new_token(system)
         long_ago = system.clock.now() - timedelta(hours=2)
         if given == "late":

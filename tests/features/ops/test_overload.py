@@ -46,7 +46,7 @@ class TestFullServer:
 
     async def test_answers_503_with_the_time_to_wait(self, client: httpx.AsyncClient) -> None:
         for language, words in (("en", "was not carried out"), ("th", "ยังไม่ได้ดำเนินการ")):
-            answer = await client.post(LETTERS, json={}, headers={"Accept-Language": language})
+            answer = await client.get(LETTERS, headers={"Accept-Language": language})
 
             assert (answer.status_code, answer.headers["retry-after"]) == (503, "3")
             assert answer.headers["content-type"] == "application/problem+json"
