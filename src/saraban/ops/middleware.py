@@ -24,7 +24,7 @@ from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
-from saraban.ops.body_limits import body_limit
+from saraban.ops.body_limits import WITHOUT_TOKEN, body_limit
 from saraban.ops.problems import RequestTooLarge, problem
 from saraban.ops.security_log import record_access
 
@@ -103,7 +103,8 @@ class RequestMiddleware:
             return
         client = ClientConnection(receive, limit, has_body=_has_body(headers), timeout=self.body_timeout)
         try:
-            if client.has_body and scope["path"].startswith("/api/") and scope["path"] not in PUBLIC_PATHS:
+            is_small = not client.has_body or 0 < _declared(headers) <= WITHOUT_TOKEN.size
+            if scope["path"].startswith("/api/") and scope["path"] not in PUBLIC_PATHS and not is_small:
                 require_token(request)
             if not scope["path"].startswith(UNCOUNTED):
                 await client.await_body()

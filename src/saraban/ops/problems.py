@@ -105,7 +105,8 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
         request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
     ) -> Response:
         code = status or status_of(error)
-        request.state.problem = error  # the security log names the permission
+        # For the security log. The error itself would keep its traceback, and so the connection, until the next collection.
+        request.state.refusal = {"problem": error.code, "permission": error.values.get("permission")}
         if page_answer is not None and wants_page(request):
             response = await page_answer(request, error, code)
         else:

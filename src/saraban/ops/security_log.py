@@ -16,7 +16,6 @@ from starlette.types import Message, Scope
 from saraban.audit import service as audit
 from saraban.audit.service import AuditEntry, AuditOrigin, Severity
 from saraban.identity.domain.context import Caller
-from saraban.kit.errors import DomainError
 from saraban.kit.http import client_address
 from saraban.kit.rate_limits import RateLimitRule
 
@@ -50,13 +49,7 @@ async def _record_refusal(scope: Scope, caller: Caller, status: int) -> None:
     rule = RateLimitRule("refusals", str(caller.public_id), REFUSALS_PER_MINUTE)
     if (await _state(scope).rates.limiter.take([rule])).refused:
         return
-    problem: DomainError | None = scope["state"].get("problem")
-    details = {
-        **_request_facts(scope),
-        "status": status,
-        "problem": problem.code if problem else None,
-        "permission": problem.values.get("permission") if problem else None,
-    }
+    details = {**_request_facts(scope), "status": status, **scope["state"].get("refusal", {})}
     try:
         await _write(scope, caller, AuditEntry("access.refused", "access", _reference(scope), details, Severity.WARN))
     except SQLAlchemyError as fault:  # the refusal itself must reach the caller

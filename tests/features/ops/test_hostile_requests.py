@@ -97,6 +97,14 @@ class TestLargeBodies:
         for path in (LOGIN, "/api/v1/auth/refresh", "/login", "/language", "/invitations/x"):
             assert (await client.post(path, content=b"x" * size)).status_code == 413, path
 
+    async def test_are_not_read_before_the_token_is_checked(self, client: httpx.AsyncClient, signed_in: SignIn) -> None:
+        broken = b'{"subject":' + b" " * 5_000
+        forged = {"Authorization": "Bearer eyJhbGciOiJIUzI1NiJ9.e30.x"}
+        answers = [await client.post("/api/v1/rfas", content=broken, headers=each) for each in ({}, forged)]
+        known = await (await signed_in("admin")).post("/api/v1/rfas", json={"subject": " " * 5_000})
+
+        assert ([answer.status_code for answer in answers], known.status_code) == ([401, 401], 422)
+
     async def test_end_at_their_number_of_values(self, client: httpx.AsyncClient, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
         for path, values in (("/api/v1/users", 8_001), ("/api/v1/rfas", 40_001)):
