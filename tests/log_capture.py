@@ -1,5 +1,6 @@
 """What one module logs, whatever was configured in this process before: a logger that was used once keeps what it then knew."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
@@ -18,3 +19,13 @@ def lines_of(module: ModuleType, logger: str = "log") -> Iterator[list[Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, logger, listening)
         yield capture.entries
+
+
+@contextmanager
+def kept_logging() -> Iterator[None]:
+    """Put the configuration of logging back afterwards."""
+    root, before = logging.getLogger(), structlog.get_config()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    structlog.configure(**before)

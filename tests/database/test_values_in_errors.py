@@ -20,6 +20,7 @@ from saraban.kit.error_text import error_text
 from saraban.kit.ids import new_id
 from saraban.kit.statements import PreparedStatement
 from saraban.ops import logs
+from tests.log_capture import kept_logging
 
 SECRET = "o'Neill's geheim"
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -85,11 +86,8 @@ async def db(any_demo_url: str) -> AsyncIterator[Database]:
 
 @pytest.fixture(autouse=True)
 def put_back() -> Iterator[None]:
-    root, before = logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
-    structlog.configure(**before)
+    with kept_logging():
+        yield
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)

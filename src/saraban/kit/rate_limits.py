@@ -140,14 +140,20 @@ class RateLimiter:
 async def _take(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> RateLimitResult:
     refused = None
     for rule in rules:
-        counter, names = _counter(limiter, rule), (rule.window, rule.policy, rule.subject)
-        # What is refused counts nothing: an upload that is too large leaves room for a smaller one.
-        if not (await counter.test(*names, cost=rule.cost) and await counter.hit(*names, cost=rule.cost)):
+        if not await _hit(limiter, rule):
             refused = rule
             break
     shown = refused or rules[0]
     usage = await _usage(limiter, shown)
     return RateLimitResult(tuple(rules), refused, 0 if refused else max(shown.limit - usage.used, 0), usage.reset)
+
+
+async def _hit(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> bool:
+    counter, names = _counter(limiter, rule), (rule.window, rule.policy, rule.subject)
+    # What is refused counts nothing: an upload that is too large leaves room for a smaller one. A moving window keeps to that itself.
+    if counter is not limiter and not await counter.test(*names, cost=rule.cost):
+        return False
+    return await counter.hit(*names, cost=rule.cost)
 
 
 def _counter(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> MovingWindowRateLimiter | FixedWindowRateLimiter:

@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import Text
-from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_stored, has_mark_run
+from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
 
 CODE_LIKE_FORMULA: Final = Text(
     "รหัสขึ้นต้นด้วย = + - @ ไม่ได้ เพราะโปรแกรมตารางจะถือเป็นสูตร",
@@ -43,7 +43,7 @@ def _fold_within(most: int) -> Callable[[object], object]:
         if has_mark_run(value):
             th = TOO_MANY_MARKS.say("th", {"most": MOST_MARKS})
             raise _refuse(th, TOO_MANY_MARKS.en, "combining_marks", most=MOST_MARKS)
-        return fold_stored(value)
+        return fold_bounded(value)
 
     return fold_text
 

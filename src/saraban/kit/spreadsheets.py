@@ -23,10 +23,8 @@ from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import DANGEROUS, FORMULA, check_marks
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take 300 MB
-SECONDS, ROWS_PER_SECOND = (
-    5,
-    10_000,
-)  # processor time: seconds, and one more for so many rows; 200,000 rows take 6 to 10
+# Processor time: seconds, and one more for so many rows; 200,000 rows take 6 to 10.
+SECONDS, ROWS_PER_SECOND = 5, 10_000
 _MOST_UNPACKED = 400 * 1024 * 1024
 _LONGEST_ROW = 16 * 1024 * 1024
 _NO_MEMORY = 3

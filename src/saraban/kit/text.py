@@ -51,12 +51,17 @@ def compose(text: str, pointer: str = "") -> str:
 def fold(text: str, pointer: str = "") -> str:
     """Return what `compose` does, with the decomposed sara am (U+0E4D U+0E32) joined to U+0E33."""
     check_marks(text, pointer)
-    return fold_stored(text)
+    return fold_bounded(text)
 
 
 def fold_stored(text: str) -> str:
     """Fold what the database or a file contains; of a longer run of combining marks, the first `MOST_MARKS` are kept."""
-    folded = unicodedata.normalize("NFC", text if text.isascii() else _SUSPECTS.sub(_cut_marks, text))
+    return fold_bounded(text if text.isascii() else _SUSPECTS.sub(_cut_marks, text))
+
+
+def fold_bounded(text: str) -> str:
+    """Fold a text that is known to have no run of combining marks that is too long."""
+    folded = unicodedata.normalize("NFC", text)
     if _DECOMPOSED_SARA_AM in folded:
         folded = folded.replace(_DECOMPOSED_SARA_AM, _SARA_AM)
     return folded

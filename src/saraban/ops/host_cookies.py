@@ -15,21 +15,21 @@ class HostCookies:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_secured(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*((name, _sent(name, value)) for name, value in message["headers"]), HSTS]
+                message["headers"] = [*((name, _host_cookie(name, value)) for name, value in message["headers"]), HSTS]
             await send(message)
 
         if scope["type"] == "http":
-            scope = {**scope, "headers": [(name, _received(name, value)) for name, value in scope["headers"]]}
+            scope = {**scope, "headers": [(name, _own_cookies(name, value)) for name, value in scope["headers"]]}
         await self.app(scope, receive, send_secured)
 
 
-def _received(name: bytes, value: bytes) -> bytes:
+def _own_cookies(name: bytes, value: bytes) -> bytes:
     crumbs = [crumb.strip() for crumb in value.split(b";")] if name == b"cookie" else []
     own = b"; ".join(crumb.removeprefix(PREFIX) for crumb in crumbs if crumb.startswith(PREFIX))
     return own if name == b"cookie" else value
 
 
-def _sent(name: bytes, value: bytes) -> bytes:
+def _host_cookie(name: bytes, value: bytes) -> bytes:
     if name != b"set-cookie":
         return value
     return PREFIX + value + (b"" if b"; secure" in value.lower() else b"; Secure")

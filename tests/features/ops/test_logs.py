@@ -2,13 +2,13 @@
 
 import io
 import json
-import logging
 from collections.abc import Iterator
 
 import pytest
 import structlog
 
 from saraban.ops import logs
+from tests.log_capture import kept_logging
 
 
 class Terminal(io.StringIO):
@@ -18,11 +18,8 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def put_back() -> Iterator[None]:
-    root, before = logging.getLogger(), structlog.get_config()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:], root.level = handlers, level
-    structlog.configure(**before)
+    with kept_logging():
+        yield
 
 
 def line_of(form: str, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch) -> str:

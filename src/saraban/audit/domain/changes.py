@@ -46,13 +46,13 @@ def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, st
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> FieldChanges:
     """Return old and new of the fields of `after` that are different now; long texts are cut short."""
     return {
-        name: {"old": _shortened(before.get(name)), "new": _shortened(value)}
+        name: {"old": _shorten(before.get(name)), "new": _shorten(value)}
         for name, value in after.items()
         if before.get(name) != value
     }
 
 
-def _shortened(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     if isinstance(value, str) and len(value) > LONGEST:
         return value[: LONGEST - 1] + "…"
     return value.isoformat() if isinstance(value, date) else value

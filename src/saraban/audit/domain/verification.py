@@ -75,12 +75,14 @@ class HeadLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What a verification believes besides the blocks: no block can be sealed after `now`."""
+    """
+    What a verification believes besides the blocks: no block can be sealed after `now`.
+
+    :param keys: may sign; without any, a signature is compared with the key that its block states
+    """
 
     now: datetime
-    keys: frozenset[str] = (
-        frozenset()
-    )  # may sign; without any, a signature is compared with the key that its block states
+    keys: frozenset[str] = frozenset()
     expects_signatures: bool = False
 
 

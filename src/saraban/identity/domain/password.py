@@ -15,12 +15,12 @@ _SEQUENCE: Final = Text("รหัสผ่านนี้เป็นตัว�
 _NAMES: Final = Text("รหัสผ่านนี้มีแต่ชื่อคน องค์กร หรือโครงการ", "This password is only a name of you, a company or a project.")
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return unicodedata.normalize("NFKC", text).casefold()
 
 
 # Alphabets and rows of keys.
-_LINES: Final = _folded(
+_LINES: Final = _fold(
     "01234567890 1234567890-= abcdefghijklmnopqrstuvwxyz qwertyuiop[] asdfghjkl;' zxcvbnm,./ ๐๑๒๓๔๕๖๗๘๙๐ กขคฆงจฉชซฌญ "
     "กขฃคฅฆงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรลวศษสหฬอฮ ๅ/-ภถุึคตขจช ๆไำพะัีรนยบลฃ ฟหกดเ้่าสวง ผปแอิืทมใฝ"
 )
@@ -31,7 +31,7 @@ def password_weakness(password: str, *, names: Iterable[str] = (), common: Conta
     """Return why a new password is not acceptable, or None. `common` holds passwords in lower case and form NFKC."""
     if not SHORTEST_PASSWORD <= len(canonical_password(password)) <= LONGEST_PASSWORD:
         return _LENGTH
-    text = _folded(password)
+    text = _fold(password)
     stem, letters = _without_ends(text), _letters(text)
     if text in common or stem in common:
         return _COMMON
@@ -73,7 +73,7 @@ def _repeats(text: str) -> bool:
 def _spellings(names: Iterable[str]) -> set[str]:
     """Return each name as it is, without what separates its parts, and each part."""
     spellings: set[str] = set()
-    for name in map(_folded, names):
+    for name in map(_fold, names):
         parts = name.translate(dict.fromkeys(map(ord, _letters(name, "PSZC")), " ")).split()
         spellings.update((name, "".join(parts), *parts))
     return {spelling for spelling in spellings if len(spelling) >= 3}

@@ -279,7 +279,7 @@ async def _rotate(
     if row is None or row.is_revoked or row.expires_at <= now:
         return SessionEnded()
     if is_repeated:
-        return await _opened(session, issuer, user, row, secret)
+        return await _issue_tokens(session, issuer, user, row, secret)
     secret = issuer.successor(secret)
     row.is_revoked, row.revoked_at, row.replaced_by_token = True, now, digest(secret)
     row.expires_at, row.updated_at = row.session_started_at + issuer.refresh_life, now
@@ -313,10 +313,10 @@ async def open_session(
     )
     session.add(row)
     await session.flush()
-    return await _opened(session, issuer, user, row, secret)
+    return await _issue_tokens(session, issuer, user, row, secret)
 
 
-async def _opened(
+async def _issue_tokens(
     session: AsyncSession, issuer: TokenIssuer, user: User, row: RefreshToken, secret: str
 ) -> OpenedSession:
     seconds = min(issuer.access_seconds, int((row.expires_at - issuer.clock.now()).total_seconds()))

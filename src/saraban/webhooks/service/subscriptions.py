@@ -141,7 +141,7 @@ def _new(ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn
         topics=None,
         is_active=True,
         given_up=0,
-        secret=_encrypted(_secret()),
+        secret=_encrypt_secret(_secret()),
         version=1,
         created_at=ctx.now,
         updated_at=ctx.now,
@@ -220,7 +220,7 @@ async def rotate(
             retry_after=(free - ctx.now).total_seconds(),
         )
     earlier.insert(0, EarlierSecret(row.secret, ctx.now + OVERLAP))
-    row.earlier_secrets, row.secret = [one.kept for one in earlier], _encrypted(_secret())
+    row.earlier_secrets, row.secret = [one.kept for one in earlier], _encrypt_secret(_secret())
     row.version, row.updated_at = row.version + 1, ctx.now
     await _note(ctx, session, "rotate", row)
     return row
@@ -299,7 +299,7 @@ def _secret() -> str:
     return encoded(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
-def _encrypted(secret: str) -> str:
+def _encrypt_secret(secret: str) -> str:
     return encryption.encrypt(secret.removeprefix(PREFIX))
 
 
@@ -314,8 +314,8 @@ def secret_of(stored: str) -> str | None:
 async def encrypt_secrets(session: AsyncSession) -> None:
     """Encrypt the secrets that an earlier version of Saraban has stored as they are."""
     for row in await repository.with_plain_secrets(session):
-        row.secret = _encrypted(row.secret)
-        row.earlier_secrets = [{**one, "secret": _encrypted(one["secret"])} for one in row.earlier_secrets or ()]
+        row.secret = _encrypt_secret(row.secret)
+        row.earlier_secrets = [{**one, "secret": _encrypt_secret(one["secret"])} for one in row.earlier_secrets or ()]
 
 
 async def _note(
