@@ -86,22 +86,26 @@ class RequestMiddleware:
         headers = Headers(scope=scope)
         is_api = scope["path"].startswith("/api/")
         exchange = ResponseRecorder(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
+        limit = body_limit(scope["method"], scope["path"], upload_limit=self.upload_limit).size
+        client = ClientConnection(receive, limit, has_body=_has_body(headers), timeout=self.body_timeout)
         started = stopwatch()
         try:
-            await self._answer(scope, headers, receive, exchange)
+            await self._answer(scope, headers, client, exchange)
         finally:
-            if exchange.slot is not None:
-                exchange.slot.leave()
+            # The server keeps a connection open for an unread body while anything refers to either end of the request, and the
+            # traceback of an error does until the collector runs.
+            client.end()
+            exchange.end()
             _report(scope, exchange.status, stopwatch() - started)
 
-    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, exchange: "ResponseRecorder") -> None:
-        limit = body_limit(scope["method"], scope["path"], upload_limit=self.upload_limit).size
-        request = Request(scope, receive)
-        if _declared(headers) > limit:
-            refusal = RequestTooLarge(values={"limit": limit})
-            await problem(request, refusal, 413)(scope, receive, exchange.send)
+    async def _answer(
+        self, scope: Scope, headers: Headers, client: "ClientConnection", exchange: "ResponseRecorder"
+    ) -> None:
+        request = Request(scope, client.receive)
+        if _declared(headers) > client.limit:
+            refusal = RequestTooLarge(values={"limit": client.limit})
+            await problem(request, refusal, 413)(scope, client.receive, exchange.send)
             return
-        client = ClientConnection(receive, limit, has_body=_has_body(headers), timeout=self.body_timeout)
         try:
             is_small = not client.has_body or 0 < _declared(headers) <= WITHOUT_TOKEN.size
             if scope["path"].startswith("/api/") and scope["path"] not in PUBLIC_PATHS and not is_small:
@@ -115,14 +119,12 @@ class RequestMiddleware:
         except ClientGone:
             if exchange.status:  # it left in the middle of its answer, or what follows the answer came to look
                 return
-            await Response(status_code=CLIENT_GONE)(scope, receive, exchange.send)
+            await Response(status_code=CLIENT_GONE)(scope, client.receive, exchange.send)
         except Exception as error:
             if exchange.status:  # too late for an answer; the server closes the connection
                 raise
             response = await scope["app"].state.answer_fault(request, error)
-            await response(scope, receive, exchange.send)
-        finally:
-            client.end()
+            await response(scope, client.receive, exchange.send)
 
 
 def _quoted(byte: re.Match[bytes]) -> bytes:
@@ -153,6 +155,11 @@ class ResponseRecorder:
                 self.slot.leave()
             message["headers"] = [*message["headers"], *self._further(message["headers"])]
         await self._send(message)
+
+    def end(self) -> None:
+        if self.slot is not None:
+            self.slot.leave()
+        del self._send
 
     def _further(self, given: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
         """What comes to the headers of an answer, which has none of these but a caching or a content policy of its own."""
@@ -188,7 +195,7 @@ class ClientConnection:
     """
 
     def __init__(self, receive: Receive, limit: int, *, has_body: bool, timeout: float) -> None:
-        self._receive, self._limit, self._timeout = receive, limit, timeout
+        self._receive, self.limit, self._timeout = receive, limit, timeout
         self._seen = 0
         self._began, self.has_body = stopwatch(), has_body
         self._first: Message | None = None
@@ -236,8 +243,8 @@ class ClientConnection:
             with slot_released():
                 message = await self._next_part()
         self._seen += len(message.get("body", b""))
-        if self._seen > self._limit:
-            raise RequestTooLarge(values={"limit": self._limit})
+        if self._seen > self.limit:
+            raise RequestTooLarge(values={"limit": self.limit})
         if message["type"] == "http.request" and not message.get("more_body"):
             self._is_whole = True
             if self._begins is None:
@@ -253,10 +260,15 @@ class ClientConnection:
         )
 
     def end(self) -> None:
+        self._receive = _receive_nothing
         if self._begins is not None:
             self._begins.cancel()
         if self._listening is not None:
             self._listening.cancel()
+
+
+async def _receive_nothing() -> Message:
+    return {"type": "http.disconnect"}
 
 
 async def _departure(receive: Receive, presence: ClientPresence) -> Message:
