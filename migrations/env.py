@@ -6,11 +6,13 @@ told by a test.
 """
 
 from alembic import context
+from saraban_history.rerun import allow_reruns
 
 connection = context.config.attributes.get("connection")
 if connection is None:
     raise SystemExit("Run migrations with `saraban migrate`; it prepares the connection as each database needs it.")
 
+allow_reruns(connection)
 context.configure(connection=connection, transactional_ddl=connection.dialect.name == "sqlite")
 with context.begin_transaction():
     context.run_migrations()

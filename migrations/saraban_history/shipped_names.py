@@ -1,5 +1,13 @@
-"""The Thai names of the codes that had shipped when their rows got names in both languages (0055)."""
+"""The Thai names of the codes that had shipped when their rows got names in both languages, and where the names are."""
 
+# Table: the column of the code, of the name and of the English name.
+NAMED = {
+    "correspondence_types": ("type_code", "type_name", "type_name_en"),
+    "correspondence_status": ("status_code", "status_name", "status_name_en"),
+    "rfa_status_codes": ("status_code", "status_name", "status_name_en"),
+    "rfa_approve_codes": ("approve_code", "approve_name", "approve_name_en"),
+    "circulation_status_codes": ("code", "description", "description_en"),
+}
 THAI = {
     "correspondence_types": {
         "LETTER": "หนังสือ",

@@ -1,12 +1,10 @@
 """The schema of the specification before public ids: integer keys are the only identifiers."""
 
 from alembic import op
-from saraban_history.first import documents, drawings, logs, numbering, people, projects, workflow
+from saraban_history.first import GROUPS
 
 revision = "0001"
 down_revision = None
-
-GROUPS = (people, projects, workflow, drawings, documents, numbering, logs)
 
 
 def upgrade() -> None:

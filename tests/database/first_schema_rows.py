@@ -288,7 +288,7 @@ def contents(connection: sa.Connection) -> dict[str, list[dict[str, Any]]]:
     """
     found = {}
     for table in sorted(sa.inspect(connection).get_table_names()):
-        if table != "alembic_version":
+        if table not in {"alembic_version", "migration_lock"}:
             rows = connection.execute(sa.text(f"SELECT * FROM {table}")).mappings()
             found[table] = sorted(({**row, "number_uuid": None} for row in rows), key=str)
     return found

@@ -19,89 +19,19 @@ from sqlalchemy.dialects import mysql
 from sqlalchemy.exc import DBAPIError
 
 import saraban
-from saraban.kit import migrations, revisions
+from saraban.kit import migration_lock, migrations, revisions
 from saraban.kit.db import Base, Database
 from saraban.numbering.series.domain.template import Template
 from tests.database import first_schema_rows
 from tests.reach import differences
 from tests.servers import MariaDb
 
-STEPS = [
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0013",
-    "0014",
-    "0015",
-    "0016",
-    "0017",
-    "0020",
-    "0030",
-    "0031",
-    "0032",
-    "0033",
-    "0034",
-    "0035",
-    "0036",
-    "0037",
-    "0038",
-    "0039",
-    "0040",
-    "0041",
-    "0042",
-    "0043",
-    "0044",
-    "0045",
-    "0046",
-    "0047",
-    "0048",
-    "0049",
-    "0050",
-    "0051",
-    "0052",
-    "0053",
-    "0054",
-    "0055",
-    "0056",
-    "0057",
-    "0058",
-    "0059",
-    "0060",
-    "0061",
-    "0062",
-    "0063",
-    "0064",
-    "0065",
-    "0066",
-    "0067",
-    "0068",
-    "0069",
-    "0070",
-    "0071",
-    "0072",
-    "0073",
-    "0074",
-]
+SPECIFIED = ["0001", "0002", "0003", "0004"]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
     *("shop_drawings", "shop_drawing_revisions", "contract_drawings", "asbuilt_drawings", "asbuilt_drawing_revisions"),
     *("attachments", "notifications"),
 ]
-# What was typed as a name is kept nowhere; the files of a contract drawing are those of its revisions.
-DROPPED = {"login_failures", "contract_drawing_attachments"}
-NUMBERING = {f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors")}
-# Those of drawings come with their place in the ledger, and go with it.
-RENDERINGS = {"document_number_renderings"}
-
 pytestmark = pytest.mark.servers
 
 
@@ -169,12 +99,16 @@ def _same_type(
     return False if isinstance(there, mysql.MEDIUMTEXT | mysql.LONGTEXT) and isinstance(wanted, sa.Text) else None
 
 
+def _of_the_product(_thing: Any, name: str | None, kind: str, _reflected: bool, _wanted: Any) -> bool:
+    return (kind, name) != ("table", "migration_lock")
+
+
 class TestModels:
     def test_want_nothing_beyond_the_newest_revision(self, any_url: str) -> None:
         metadata = whole_metadata()
 
         def differences(connection: sa.Connection) -> list[Any]:
-            options = {"compare_type": _same_type, "target_metadata": metadata}
+            options = {"compare_type": _same_type, "target_metadata": metadata, "include_object": _of_the_product}
             return compare_metadata(MigrationContext.configure(connection, opts=options), metadata)
 
         assert on(any_url, differences) == []
@@ -226,6 +160,26 @@ class TestMariaDb:
         assert {row[0] for row in public} >= set(PUBLIC)
         assert {tuple(row[1:]) for row in public} == {("uuid", "uuid()", "NO")}
 
+    def test_keeps_the_comments_of_the_specification(self, mariadb_url: str) -> None:
+        """Those of ADR-019 for every public id, and of document 004 (deltas 09 and 10), word for word."""
+        commented = rows(
+            mariadb_url,
+            "SELECT table_name, column_name, column_type, is_nullable, column_default, column_comment "
+            "FROM information_schema.columns WHERE table_schema = DATABASE() AND column_comment <> ''",
+        )
+        columns = {(row[0], row[1]): tuple(row[2:]) for row in commented}
+
+        assert columns.pop(("workflow_instances", "version_no")) == (
+            *("int(11)", "NO", "1"),
+            "Optimistic lock counter — incremented on every successful transition (ADR-001 v1.1 FR-002)",
+        )
+        assert columns.pop(("workflow_histories", "action_by_user_uuid")) == (
+            *("varchar(36)", "YES", "NULL"),
+            "UUID ของ User ผู้ดำเนินการ — ใช้ใน API Response (ADR-019). INT FK action_by_user_id ยังคงอยู่สำหรับ Internal use",
+        )
+        assert {table for table, _ in columns} >= set(PUBLIC)
+        assert set(columns.values()) == {("uuid", "NO", "uuid()", "UUID Public Identifier (ADR-019)")}
+
     def test_lets_no_deletion_reach_a_number(self, mariadb_url: str) -> None:
         rules = rows(
             mariadb_url,
@@ -240,44 +194,142 @@ class TestMariaDb:
 class TestAFreshDatabase:
     def test_goes_up_to_the_head_and_down_to_nothing(self, fresh: str, caplog: pytest.LogCaptureFixture) -> None:
         apart(migrations.upgrade, fresh)
-        assert apart(migrations.current, fresh) == migrations.head() == revisions.newest() == STEPS[-1]
+        assert apart(migrations.current, fresh) == revisions.newest()
 
         apart(migrations.downgrade, fresh, "base")
 
-        assert on(fresh, lambda connection: sa.inspect(connection).get_table_names()) == ["alembic_version"]
-        assert caplog.messages == []  # whoever migrates would see what the driver warns of
+        left = set(on(fresh, lambda connection: sa.inspect(connection).get_table_names()))
+        assert left <= {"alembic_version", "migration_lock"}
+        assert caplog.messages == []  # the operator would see what the driver warns of
 
-    def test_survives_two_processes_that_migrate_at_once(self, fresh: str) -> None:
-        with ThreadPoolExecutor(2) as threads:
-            for done in [threads.submit(migrations.upgrade, fresh, STEPS[2]) for _ in range(2)]:
+
+class TestAnUnknownRevision:
+    @pytest.mark.parametrize(
+        ("revision", "problem", "words"),
+        [
+            ("0005", revisions.DatabaseBeforeRelease, "tagged pre-1.0"),
+            ("0071", revisions.DatabaseBeforeRelease, "tagged pre-1.0"),
+            ("9999", revisions.DatabaseNewer, "newer than this program"),
+        ],
+    )
+    def test_is_refused_with_what_to_install(
+        self, sqlite_url: str, revision: str, problem: type[Exception], words: str
+    ) -> None:
+        on(sqlite_url, lambda c: c.execute(sa.text(f"UPDATE alembic_version SET version_num = '{revision}'")))
+
+        with pytest.raises(problem, match=words):
+            apart(migrations.upgrade, sqlite_url)
+
+        assert apart(migrations.current, sqlite_url) == revision
+
+
+class TestTheLock:
+    def test_lets_two_processes_migrate_at_once(self, mariadb_server: MariaDb) -> None:
+        with new_database(mariadb_server) as url, ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(migrations.upgrade, url, "0003") for _ in range(2)]:
                 done.result()
 
-        assert apart(migrations.current, fresh) == STEPS[2]
+            assert apart(migrations.current, url) == "0003"
+
+    def test_of_another_node_is_waited_for_while_it_beats(
+        self, mariadb_server: MariaDb, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(migration_lock, "PATIENCE", 2.0)
+        with new_database(mariadb_server) as url:
+            apart(migrations.upgrade, url, "0001")
+            claim_elsewhere(url)
+
+            with pytest.raises(migration_lock.MigrationUnderWay):
+                apart(migrations.upgrade, url, "0002")
+
+            assert apart(migrations.current, url) == "0001"
+
+    def test_of_a_node_that_is_gone_expires(self, mariadb_server: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(migration_lock, "EXPIRY", 1.0)
+        with new_database(mariadb_server) as url:
+            apart(migrations.upgrade, url, "0001")
+            claim_elsewhere(url)
+
+            apart(migrations.upgrade, url, "0002")
+
+            assert apart(migrations.current, url) == "0002"
+
+    def test_that_another_took_ends_the_migration(
+        self, mariadb_server: MariaDb, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(migration_lock, "BEAT", 0.05)
+        with new_database(mariadb_server) as url:
+            apart(migrations.upgrade, url, "0001")
+            monkeypatch.setattr(migrations, "_take_step", lambda c, _: (claim_elsewhere(url), c.execute(sa.text("DO SLEEP(30)"))))
+
+            with pytest.raises(migration_lock.MigrationUnderWay):
+                apart(migrations.upgrade, url, "0002")
+
+    def test_keeps_an_interrupted_downgrade_which_is_finished_first(self, mariadb_server: MariaDb) -> None:
+        with new_database(mariadb_server) as url:
+            apart(migrations.upgrade, url, "0003")
+            on(url, lambda c: c.execute(sa.text("UPDATE migration_lock SET movement = 'downgrade 0001'")))
+            taken: list[str] = []
+            take_step = migrations._take_step
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(migrations, "_take_step", lambda c, step: (taken.append(step), take_step(c, step)))
+                apart(migrations.upgrade, url, "0002")
+
+            assert taken == ["downgrade 0001", "upgrade 0002"]
+            assert apart(migrations.current, url) == "0002"
 
 
-class TestEachStep:
-    @pytest.mark.slow
-    def test_goes_up_and_down_with_rows_in_place(self, old: str) -> None:
-        for before, after in pairwise(STEPS):
+@contextmanager
+def new_database(server: MariaDb) -> Iterator[str]:
+    server.drop("locked")
+    yield server.create("locked")
+    server.drop("locked")
+
+
+def claim_elsewhere(url: str) -> None:
+    claimed = "UPDATE migration_lock SET owner = 'another', node = 'elsewhere:3306', beat = beat + 1"
+    apart(migrations._on, url, lambda connection: connection.execute(sa.text(claimed)))
+
+
+class TestTheSpecifiedSteps:
+    def test_go_up_and_down_with_rows_in_place(self, old: str) -> None:
+        for before, after in pairwise(SPECIFIED):
             there, keys = on(old, _everything)
 
             apart(migrations.upgrade, old, after)
             above, keys_above = on(old, _everything)
-            assert on(old, _orphans) == []
-            assert _counts(above, there) == _counts(there, there)
-            assert not {key for key in keys - keys_above if key.table not in NUMBERING | DROPPED}
             apart(migrations.downgrade, old, before)
-
             again, keys_again = on(old, _everything)
-            changed = {table for table in there if again[table] != there[table]}
-            assert changed <= (NUMBERING if after == "0007" else set()) | {"correspondence_types"} | DROPPED, after
-            assert keys_again == keys
             apart(migrations.upgrade, old, after)
 
+            assert _counts(above) == _counts(there)
+            assert keys_above == keys
+            assert (again, keys_again) == (there, keys)
 
-def _counts(found: dict[str, list[Any]], known: dict[str, list[Any]]) -> dict[str, int]:
-    skipped = NUMBERING | RENDERINGS | {"correspondence_types"} | DROPPED
-    return {table: len(found[table]) for table in known if table not in skipped}
+
+class TestTheWholeSchema:
+    def test_takes_the_rows_of_the_specification_and_gives_them_back(self, old: str) -> None:
+        apart(migrations.upgrade, old, "0004")
+        there, keys = on(old, _everything)
+
+        apart(migrations.upgrade, old)
+        above, _ = on(old, _everything)
+        assert on(old, _orphans) == []
+        apart(migrations.downgrade, old, "0004")
+
+        again, keys_again = on(old, _everything)
+        kept = there.keys() - NUMBERING - {"correspondence_types", "contract_drawing_attachments"}
+        assert {table: len(above[table]) for table in kept} == {table: len(there[table]) for table in kept}
+        changed = {table for table in there if again[table] != there[table]}
+        assert changed <= NUMBERING | {"correspondence_types"}
+        assert keys_again == keys
+
+
+NUMBERING = {f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors")}
+
+
+def _counts(contents: dict[str, list[Any]]) -> dict[str, int]:
+    return {table: len(rows) for table, rows in contents.items()}
 
 
 def _everything(connection: sa.Connection) -> tuple[dict[str, list[dict[str, Any]]], set["Key"]]:
@@ -366,35 +418,35 @@ class TestPublicIds:
 
 class TestItemsOfATransmittal:
     def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0046")
+        apart(migrations.upgrade, old, "0004")
         on(old, _revised_transmittal)
         before = on(old, first_schema_rows.contents)["transmittal_items"]
 
         apart(migrations.upgrade, old)
 
         listed = "SELECT transmittal_revision_id, document_number, quantity FROM transmittal_items ORDER BY id"
-        assert rows(old, listed) == [(5, "0001-A", 2), (50, None, 2)]
-        apart(migrations.downgrade, old, "0046")
+        assert rows(old, listed) == [(5, first_schema_rows.RFA, 2), (50, None, 2)]
+        apart(migrations.downgrade, old, "0004")
         assert on(old, first_schema_rows.contents)["transmittal_items"] == before
 
 
 def _revised_transmittal(connection: sa.Connection) -> None:
     """Issue the transmittal with what it carries, and begin its revision B."""
-    copied = "correspondence_id, correspondence_number, correspondence_status_id, subject, created_by"
+    copied = "correspondence_id, correspondence_status_id, subject, created_by"
     for statement in (
         "UPDATE correspondence_revisions SET issued_date = created_at, is_current = 0 WHERE id = 5",
         (
             f"INSERT INTO correspondence_revisions (id, uuid, revision_number, revision_label, is_current, {copied}) "
             f"SELECT 50, '{UUID(int=50).hex}', revision_number + 1, 'B', 1, {copied} FROM correspondence_revisions WHERE id = 5"
         ),
-        "UPDATE transmittal_items SET document_number = '0001-A', quantity = 2",
+        "UPDATE transmittal_items SET quantity = 2",
     ):
         connection.execute(sa.text(statement))
 
 
 class TestReach:
     def test_is_whole_for_documents_that_were_there(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0049")
+        apart(migrations.upgrade, old, "0004")
         on(old, _revised_transmittal)
 
         apart(migrations.upgrade, old)
@@ -413,25 +465,6 @@ def _differences(url: str) -> list[str]:
             await database.close()
 
     return asyncio.run(compare())
-
-
-class TestReceipts:
-    def test_take_the_place_of_answers_and_no_answered_key_counts_as_free(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0047")
-        on(old, _answered_keys)
-
-        apart(migrations.upgrade, old)
-
-        kept = "SELECT idempotency_key, payload_hash, completed_at FROM idempotency_keys ORDER BY id"
-        assert rows(old, kept) == [("answered", "", None), ("running", "hash", None)]
-
-
-def _answered_keys(connection: sa.Connection) -> None:
-    columns = "user_uuid, idempotency_key, operation, payload_hash, claim, locked_until, answer, expires_at"
-    for key, answer in (("answered", "'{}'"), ("running", "NULL")):
-        claim, moment = f"'{UUID(int=1).hex}'", "'2026-11-20 00:00:00'"
-        values = f"{claim}, '{key}', 'POST /x', 'hash', {claim}, {moment}, {answer}, {moment}"
-        connection.execute(sa.text(f"INSERT INTO idempotency_keys ({columns}) VALUES ({values})"))
 
 
 class TestRolesInProjects:
@@ -551,7 +584,7 @@ class TestLedger:
         assert [tuple(row) for row in found] == [("GENERATE", first_schema_rows.LETTER, 3)]
 
     def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0007")
+        apart(migrations.upgrade, old)
 
         apart(migrations.downgrade, old, "0001")
 

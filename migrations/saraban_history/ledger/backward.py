@@ -1,8 +1,8 @@
 """
 Carries the ledger back into counters and reservations, as far as those can hold it.
 
-What they cannot hold stays behind: texts longer than their columns, a number that two projects share, audit rows of
-operations that the old table does not know.
+What they cannot hold stays behind: texts longer than their columns, narrowed formats, numbers of drawings, a number that two
+projects share, audit rows of operations that the old table does not know.
 """
 
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from saraban_history.columns import BIG, MOMENT
-from saraban_history.ledger.facts import Document, rows, write
+from saraban_history.ledger.facts import rows, write
 
 STATUSES = {"RESERVED", "CONFIRMED", "CANCELLED", "VOID"}
 KEY = (
@@ -25,10 +25,6 @@ KEY = (
 )
 
 
-def _into(name: str, **columns: Any) -> sa.TableClause:
-    return sa.table(name, *(sa.column(column, kind) for column, kind in columns.items()))
-
-
 def formats(source: str) -> None:
     columns = {
         "id": sa.Integer,
@@ -40,8 +36,11 @@ def formats(source: str) -> None:
         "created_at": MOMENT,
         "updated_at": MOMENT,
     }
-    kept = [row._asdict() for row in rows(source, **columns) if len(row.format_template) <= 100]
-    write(_into("document_number_formats", **columns), kept)
+    narrowed = dict.fromkeys(("sub_type_code", "rfa_type_code", "discipline_code"), sa.String)
+    found = [row._asdict() for row in rows(source, **columns, **narrowed)]
+    whole = [row for row in found if not any(row.pop(name) for name in narrowed)]
+    kept = [row for row in whole if len(row["format_template"]) <= 100]
+    write("document_number_formats", kept)
 
 
 def counters(source: str) -> None:
@@ -51,7 +50,7 @@ def counters(source: str) -> None:
         key = tuple(getattr(row, name) for name in KEY)
         if key not in highest or highest[key]["last_number"] < row.last_number:
             highest[key] = row._asdict()
-    write(_into("document_number_counters", **columns), list(highest.values()))
+    write("document_number_counters", list(highest.values()))
 
 
 def reservations(source: str, revisions: dict[Any, int]) -> None:
@@ -74,8 +73,10 @@ def reservations(source: str, revisions: dict[Any, int]) -> None:
         "ip_address": sa.String,
     }
     kept: dict[str, dict[str, Any]] = {}
-    for row in rows(source, **same, token=sa.Uuid, holder_public_id=sa.Uuid, created_at=MOMENT):
+    for row in rows(source, **same, token=sa.Uuid, holder_public_id=sa.Uuid, created_at=MOMENT, register=sa.String):
         values = row._asdict()
+        if values.pop("register") != "document":
+            continue
         holder, created = values.pop("holder_public_id"), values.pop("created_at")
         values |= {
             "token": str(row.token),
@@ -87,11 +88,13 @@ def reservations(source: str, revisions: dict[Any, int]) -> None:
             values["document_number_status"] = "CANCELLED"
         if len(row.document_number) <= 100:
             kept.setdefault(row.document_number, values)
-    target = _into("document_number_reservations", **same, token=sa.String, document_id=sa.Integer)
-    write(target, list(kept.values()))
+    write("document_number_reservations", list(kept.values()), token=sa.String)
 
 
-def audit(source: str, documents: dict[Any, Document]) -> None:
+def audit(source: str, letters: dict[Any, int]) -> None:
+    """
+    :param letters: the key of each letter, RFA and transmittal by its public id
+    """
     same = {
         "id": BIG,
         "counter_key": sa.String,
@@ -104,18 +107,16 @@ def audit(source: str, documents: dict[Any, Document]) -> None:
         "created_at": MOMENT,
     }
     kept = []
-    more = {"operation": sa.String, "document_number": sa.String, "holder_public_id": sa.Uuid}
+    more = {"operation": sa.String, "generated_number": sa.String, "holder_public_id": sa.Uuid}
     for row in rows(source, **same, **more):
         if row.operation != "GENERATE" or len(row.counter_key or "") > 500:
             continue
         values = row._asdict()
-        document = documents.get(values.pop("holder_public_id"))
+        values["document_id"] = letters.get(values.pop("holder_public_id"))
         del values["operation"]
-        values["generated_number"] = values.pop("document_number")
-        values["document_id"] = document.row.id if document and document.kind != "circulation" else None
         values["counter_key"] = row.counter_key or ""
         kept.append(values)
-    write(_into("document_number_audit", **same, generated_number=sa.String, document_id=sa.Integer), kept)
+    write("document_number_audit", kept)
 
 
 def errors(source: str) -> None:
@@ -134,4 +135,4 @@ def errors(source: str) -> None:
         context = dict(row.context_data or {})
         trace = context.pop("stackTrace", None)
         kept.append(row._asdict() | {"context_data": context or None, "stack_trace": trace})
-    write(_into("document_number_errors", **columns, stack_trace=sa.Text), kept)
+    write("document_number_errors", kept)

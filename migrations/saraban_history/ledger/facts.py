@@ -13,6 +13,11 @@ from saraban_history.ledger.printing import FALLBACK
 
 KINDS = {"RFA": "rfa", "TRANSMITTAL": "transmittal"}
 BLOCK = 1000
+_TYPES = dict.fromkeys(("uuid", "token", "holder_public_id", "reservation_uuid"), sa.Uuid()) | {
+    "format_values": sa.JSON(),
+    "context_data": sa.JSON(none_as_null=True),
+    "reset_sequence_yearly": sa.Boolean(),
+}
 
 
 def rows(table: str, **columns: Any) -> Iterator[Any]:
@@ -22,9 +27,19 @@ def rows(table: str, **columns: Any) -> Iterator[Any]:
     yield from op.get_bind().execute(sa.select(source).order_by(first)).all()
 
 
-def write(table: sa.TableClause, values: list[dict[str, Any]]) -> None:
+def write(table: str, values: list[dict[str, Any]], **types: Any) -> None:
+    """
+    Insert rows, all with the same columns.
+
+    :param types: of columns that are not what the ledger has under that name
+    """
     for start in range(0, len(values), BLOCK):
-        op.get_bind().execute(sa.insert(table), values[start : start + BLOCK])
+        columns = (sa.column(name, types.get(name) or _type(name)) for name in values[0])
+        op.get_bind().execute(sa.insert(sa.table(table, *columns)), values[start : start + BLOCK])
+
+
+def _type(column: str) -> Any:
+    return _TYPES.get(column) or (MOMENT if column.endswith("_at") else None)
 
 
 @dataclass(frozen=True)
@@ -177,7 +192,7 @@ def _circulation_type(codes: Codes) -> int:
     known = next((key for key, type_code in codes.types.items() if type_code == "CIRCULATION"), None)
     if known is None:
         known = max(codes.types, default=0) + 1
-        types = sa.table("correspondence_types", *map(sa.column, ("id", "type_code", "type_name", "sort_order")))
-        write(types, [{"id": known, "type_code": "CIRCULATION", "type_name": "Circulation sheet", "sort_order": 11}])
+        sheet = {"id": known, "type_code": "CIRCULATION", "type_name": "Circulation sheet", "sort_order": 11}
+        write("correspondence_types", [sheet])
         codes.types[known] = "CIRCULATION"
     return known

@@ -4,6 +4,7 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from alembic import op
 
 from saraban.kit.ids import derived_id, new_id
 from saraban_history.columns import BIG, MOMENT
@@ -11,7 +12,7 @@ from saraban_history.ledger import printing
 from saraban_history.ledger.facts import Codes, Document, Format, rows, write
 
 
-def formats(new: sa.Table, old: str, codes: Codes) -> None:
+def formats(old: str, codes: Codes) -> None:
     """Of several defaults of one project, which the old table could not refuse, the newest is kept."""
     found = rows(
         old,
@@ -28,7 +29,7 @@ def formats(new: sa.Table, old: str, codes: Codes) -> None:
     for key, row in kept.items():
         codes.formats[key] = Format(printing.respelled(row.format_template), row.reset_sequence_yearly)
     write(
-        new,
+        "document_number_formats",
         [
             row._asdict()
             | {"uuid": new_id(), "format_template": codes.formats[key].template, "overflow": "widen", "version": 1}
@@ -37,7 +38,7 @@ def formats(new: sa.Table, old: str, codes: Codes) -> None:
     )
 
 
-def counters(new: sa.Table, old: str, codes: Codes) -> None:
+def counters(old: str, codes: Codes) -> None:
     """Counters that print alike become one series, which goes on after the highest of them (REQ-NUM-03)."""
     merged: dict[tuple[int, str], dict[str, Any]] = {}
     for row in rows(
@@ -69,7 +70,7 @@ def counters(new: sa.Table, old: str, codes: Codes) -> None:
         other = merged.get((row.project_id, series))
         if other is None or other["last_number"] < one["last_number"]:
             merged[row.project_id, series] = one
-    write(new, list(merged.values()))
+    write("document_number_counters", list(merged.values()))
 
 
 def _series(codes: Codes, project: int, kind: int, values: dict[str, str], year: int) -> str:
@@ -161,6 +162,7 @@ class Ledger:
             "format_values": reading.values,
             "issue_year": year,
             "reason": None,
+            "source": "MIGRATED",
         }
         self.entries.append(entry)
         self.by_number[project, number] = entry
@@ -204,7 +206,7 @@ def _year_of(values: dict[str, str], otherwise: int) -> int:
     return int(values["YEAR:B.E."]) - printing.BUDDHIST_OFFSET if "YEAR:B.E." in values else otherwise
 
 
-def audit(new: sa.Table, old: str, ledger: Ledger, by_row: dict[int, Document]) -> None:
+def audit(old: str, ledger: Ledger, by_row: dict[int, Document]) -> None:
     anywhere = {number: entry for (_, number), entry in ledger.by_number.items()}
     written = []
     for row in rows(
@@ -231,15 +233,28 @@ def audit(new: sa.Table, old: str, ledger: Ledger, by_row: dict[int, Document]) 
                 "operation": "GENERATE",
                 "project_id": document.project_id if document else entry and entry["project_id"],
                 "reservation_uuid": entry and entry["uuid"],
-                "document_number": number,
+                "generated_number": number,
                 "holder_public_id": document.public_id if document else None,
                 "series": entry and entry["series"],
             }
         )
-    write(new, written)
+    write("document_number_audit", written)
 
 
-def errors(new: sa.Table, old: str) -> None:
+def mark_drawn() -> None:
+    """An entry whose draw is in the audit was drawn; the others were taken over, and a counter keeps the highest of them."""
+    op.execute(
+        "UPDATE document_number_reservations SET source = 'DRAW' WHERE uuid IN "
+        "(SELECT reservation_uuid FROM document_number_audit WHERE operation = 'GENERATE')"
+    )
+    op.execute(
+        "UPDATE document_number_counters SET before_ledger = COALESCE((SELECT MAX(r.sequence_number) "
+        "FROM document_number_reservations AS r WHERE r.source = 'MIGRATED' AND r.project_id = document_number_counters.project_id "
+        "AND r.series = document_number_counters.series), 0)"
+    )
+
+
+def errors(old: str) -> None:
     """A stack trace joins the context; it has no column any more."""
     written = []
     for row in rows(
@@ -259,4 +274,4 @@ def errors(new: sa.Table, old: str) -> None:
         if trace:
             values["context_data"] = {**(values["context_data"] or {}), "stackTrace": trace}
         written.append(values | {"uuid": new_id()})
-    write(new, written)
+    write("document_number_errors", written)

@@ -7,6 +7,7 @@ import typer
 from saraban import config
 from saraban.cli.output import say, stop, tell, with_system
 from saraban.kit.private_files import protect_folder
+from saraban.kit.revisions import refuse_unknown
 
 
 def migrate(
@@ -32,6 +33,7 @@ def migrate(
     url = config.load().sqlalchemy_url
     prepare_folder()
     stands, newest = history.current(url), history.head()
+    refuse_unknown(stands)
     if check:
         _report(stands, newest)
         return
@@ -55,10 +57,16 @@ def prepare_folder() -> None:
 
 
 def refuse_behind(url: str) -> None:
-    """End the command with one line unless the database stands at the newest revision."""
+    """
+    End the command with one line unless the database is at the newest revision.
+
+    :raises DatabaseNewer, DatabaseBeforeRelease: when this program cannot bring it there
+    """
     from saraban.kit import migrations as history
 
-    if history.current(url) != history.head():
+    revision = history.current(url)
+    refuse_unknown(revision)
+    if revision != history.head():
         raise stop(
             "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate` ก่อน",
             "the database is not at the newest revision: run `saraban migrate` first.",

@@ -119,7 +119,8 @@ class HasPublicId:
     @declared_attr
     @classmethod
     def public_id(cls) -> Mapped[UUID]:
-        return mapped_column("uuid", sa.Uuid(), default=new_id, nullable=False)
+        comment = "UUID Public Identifier (ADR-019)"
+        return mapped_column("uuid", sa.Uuid(), default=new_id, nullable=False, comment=comment)
 
     @declared_attr.directive
     @classmethod

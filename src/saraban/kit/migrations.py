@@ -7,7 +7,8 @@ functions run an event loop of their own: call them where none runs (a command, 
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,10 +18,12 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import event
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from saraban.kit.db import Database
-from saraban.kit.errors import RETRY, DomainError, ErrorKind, Text
-from saraban.kit.revisions import scripts
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.migration_lock import run_alone
+from saraban.kit.revisions import refuse_unknown, scripts
 
 T = TypeVar("T")
 
@@ -46,35 +49,19 @@ class DatabaseNotUtf8mb4(DomainError):
     )
 
 
-class MigrationUnderWay(DomainError):
-    """Another process migrates the same database."""
-
-    kind, code = ErrorKind.BUSY, "MIGRATION_UNDER_WAY"
-    says = Text(
-        "มีโปรเซสอื่นกำลังปรับรุ่นฐานข้อมูลนี้อยู่ รอให้เสร็จแล้วสั่งใหม่",
-        "Another process is migrating this database: wait for it, then try again.",
-    )
-    recovery = (RETRY,)
-
-
 def upgrade(url: str, revision: str = "head") -> None:
     """
     Bring a database up to `revision`; what is already there stays.
 
-    :raises DatabaseNotUtf8mb4: before anything is made
+    :raises DatabaseNotUtf8mb4, DatabaseNewer, DatabaseBeforeRelease: before anything is made
     :raises MigrationUnderWay: when another process keeps at it for a minute
     """
-
-    def work(connection: sa.Connection) -> None:
-        _refuse_other_charset(connection)
-        command.upgrade(_config(connection), revision)
-
-    _on(url, work)
+    asyncio.run(_move(url, "upgrade", revision))
 
 
 def downgrade(url: str, revision: str) -> None:
     """Take a database back to `revision`; `base` is the empty one."""
-    _on(url, lambda connection: command.downgrade(_config(connection), revision))
+    asyncio.run(_move(url, "downgrade", revision))
 
 
 def current(url: str) -> str | None:
@@ -117,42 +104,74 @@ def _on(url: str, work: Callable[[sa.Connection], T]) -> T:
 
 
 async def _run(url: str, work: Callable[[sa.Connection], T]) -> T:
+    async with _opened(url) as database, _writing(database) as connection:
+        return await connection.run_sync(work)
+
+
+async def _move(url: str, direction: str, revision: str) -> None:
+    if revision != "base":
+        script = ScriptDirectory.from_config(_config()).get_revision(revision)
+        revision = script.revision if script else revision
+    movement = f"{direction} {revision}"
+
+    async def work(interrupted: str) -> None:
+        for step in dict.fromkeys(filter(None, (interrupted, movement))):
+            async with _writing(database) as connection:
+                await connection.run_sync(_take_step, step)
+
+    async with _opened(url) as database:
+        if database.is_sqlite:
+            await work("")
+            return
+        async with database.engine.connect() as connection:
+            await run_alone(await connection.execution_options(isolation_level="AUTOCOMMIT"), work)
+
+
+@asynccontextmanager
+async def _opened(url: str) -> AsyncIterator[Database]:
     database = Database(url, read_timeout=_PATIENCE)
     if database.is_sqlite:
         event.listen(database.engine.sync_engine, "connect", _let_go_of_foreign_keys)
-    engine = database.engine.execution_options(saraban_writes=True)
     try:
-        async with engine.connect() as connection, connection.begin():
-            return await connection.run_sync(_alone, work)
+        yield database
     finally:
         await database.close()
 
 
+@asynccontextmanager
+async def _writing(database: Database) -> AsyncIterator[AsyncConnection]:
+    engine = database.engine.execution_options(saraban_writes=True)
+    async with engine.connect() as connection, connection.begin():
+        yield connection
+
+
 def _let_go_of_foreign_keys(connection: Any, _record: object) -> None:
     # A rebuild drops the old table, and with enforcement on that would delete the rows that point at it. The setting
-    # cannot change inside a transaction, so it is made here; `_alone` checks what enforcement would have.
+    # cannot change inside a transaction, so it is made here; `_take_step` checks what enforcement would have.
     cursor = connection.cursor()
     cursor.execute("PRAGMA foreign_keys=OFF")
     cursor.close()
 
 
-def _alone(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
-    """On SQLite the transaction itself keeps others out; MariaDB commits with each DDL statement, so a lock does."""
+def _take_step(connection: sa.Connection, movement: str) -> None:
+    """
+    Move the database to a revision, in one transaction on SQLite.
+
+    MariaDB commits each statement that changes a table. The movement is kept until its last commit: a rerun finishes it.
+    """
+    direction, _, revision = movement.partition(" ")
+    refuse_unknown(MigrationContext.configure(connection).get_current_revision())
+    refuse_unknown(None if revision == "base" else revision)
+    _refuse_other_charset(connection)
+    if connection.dialect.name != "sqlite":
+        # A script that runs again need not get a note for each thing that it would drop and does not find.
+        connection.exec_driver_sql("SET sql_notes = 0")
+        connection.execute(sa.text("UPDATE migration_lock SET movement = :movement"), {"movement": movement})
+        connection.exec_driver_sql("COMMIT")
+    getattr(command, direction)(_config(connection), revision)
     if connection.dialect.name == "sqlite":
-        done = work(connection)
         broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
         if broken:
             raise RuntimeError(f"{len(broken)} rows point at nothing, the first in table {broken[0][0]}")
-        return done
-    if connection.scalar(sa.text("SELECT GET_LOCK('saraban_migrate', 60)")) != 1:
-        raise MigrationUnderWay
-    try:
-        # A script that was killed runs again: MariaDB need not note each thing that it would drop and does not find.
-        connection.exec_driver_sql("SET sql_notes = 0")
-        done = work(connection)
-        connection.exec_driver_sql(
-            "COMMIT"
-        )  # the next in line must find the newest revision: no DDL follows that commits it
-        return done
-    finally:
-        connection.execute(sa.text("SELECT RELEASE_LOCK('saraban_migrate')"))
+        return
+    connection.exec_driver_sql("UPDATE migration_lock SET movement = ''")

@@ -1,6 +1,38 @@
-"""Where the migration scripts lie and which is the newest, for those who only ask: Alembic takes 12 MB to say the same."""
+"""The folder of the migration scripts and the revisions in it, without Alembic, which takes 12 MB."""
 
 from pathlib import Path
+
+from saraban.kit.errors import DomainError, ErrorKind, Text
+
+_FIRST_MERGED, _LAST_MERGED = "0005", "0071"
+
+
+class DatabaseNewer(DomainError):
+    """A newer version of Saraban has migrated the database. This one does not know its tables."""
+
+    kind, code = ErrorKind.CONFLICT, "DATABASE_NEWER"
+    says = Text(
+        "ฐานข้อมูลใหม่กว่าโปรแกรมนี้ (ฐานข้อมูลอยู่ที่รุ่น {revision} โปรแกรมนี้รู้จักถึงรุ่น {newest}) ติดตั้ง Saraban รุ่นใหม่กว่า",
+        "The database is newer than this program (revision {revision}; this program knows up to {newest}). "
+        "Install the newer version.",
+    )
+    recovery = (
+        Text("ติดตั้ง Saraban รุ่นที่ใช้กับฐานข้อมูลนี้ครั้งล่าสุด", "Install the version of Saraban that this database was last used with."),
+    )
+
+
+class DatabaseBeforeRelease(DomainError):
+    """The database is at a revision between 0005 and 0071. Version 1.0 has one migration in place of those."""
+
+    kind, code = ErrorKind.CONFLICT, "DATABASE_BEFORE_RELEASE"
+    says = Text(
+        "ฐานข้อมูลอยู่ที่รุ่น {revision} ของโปรแกรมก่อนรุ่น 1.0 ปรับรุ่นด้วยโปรแกรมที่แท็ก pre-1.0 ก่อน",
+        "This database is at revision {revision} of a version before 1.0. Upgrade it with the version tagged pre-1.0 first.",
+    )
+    recovery = (
+        Text("ติดตั้งโปรแกรมที่แท็ก pre-1.0 แล้วสั่ง `saraban migrate`", "Install the version tagged pre-1.0 and run `saraban migrate`."),
+        Text("ติดตั้งรุ่นนี้ใหม่ แล้วสั่ง `saraban migrate`", "Install this version again and run `saraban migrate`."),
+    )
 
 
 def scripts() -> Path:
@@ -11,5 +43,19 @@ def scripts() -> Path:
 
 
 def newest() -> str:
-    """Return the newest revision, by which the name of its script begins."""
-    return max(script.name for script in (scripts() / "versions").glob("[0-9]*.py")).partition("_")[0]
+    return max(_known())
+
+
+def refuse_unknown(revision: str | None) -> None:
+    """
+    :raises DatabaseNewer, DatabaseBeforeRelease: for the revision of a database that this program cannot use
+    """
+    if revision is None or revision in _known():
+        return
+    is_merged = _FIRST_MERGED <= revision <= _LAST_MERGED
+    problem = DatabaseBeforeRelease if is_merged else DatabaseNewer
+    raise problem(values={"revision": revision, "newest": newest()})
+
+
+def _known() -> set[str]:
+    return {script.name.partition("_")[0] for script in (scripts() / "versions").glob("[0-9]*.py")}

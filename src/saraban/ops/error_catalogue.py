@@ -109,6 +109,8 @@ def _article(error: type[DomainError]) -> str:
 NOT_FROM_THE_API: Final = {
     "ALREADY_SET_UP": "saraban setup",
     "DATABASE_CONNECTION_CHANGED": "the server's start, and every command",
+    "DATABASE_BEFORE_RELEASE": "the server's start, saraban worker, saraban migrate",
+    "DATABASE_NEWER": "the server's start, saraban worker, saraban migrate",
     "DATABASE_NOT_UTF8MB4": "saraban migrate, saraban setup",
     "DEMO_IN_PRODUCTION": "the server's start",
     "DEMO_MISSING": "saraban demo",

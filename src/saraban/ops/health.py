@@ -64,6 +64,10 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
         async with db.engine.connect() as connection:
             stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
         newest = await asyncio.to_thread(revisions.newest)
+        try:
+            revisions.refuse_unknown(stands)
+        except DomainError as problem:
+            raise DependencyDown(str(problem)) from None
         if stands != newest:
             raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
         return f"at {stands}"

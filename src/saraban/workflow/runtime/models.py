@@ -87,7 +87,11 @@ class WorkflowInstance(Base):
         sa.Enum(*(one.value for one in InstanceStatus), name="workflow_instance_status"), default=InstanceStatus.ACTIVE
     )
     context: Mapped[dict[str, Json] | None]
-    version_no: Mapped[int] = mapped_column(default=1, server_default="1")
+    version_no: Mapped[int] = mapped_column(
+        default=1,
+        server_default="1",
+        comment="Optimistic lock counter — incremented on every successful transition (ADR-001 v1.1 FR-002)",
+    )
     started_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     due_on: Mapped[date | None]
     assigned_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id", name="fk_wf_inst_assigned"))
@@ -156,7 +160,11 @@ class WorkflowHistory(Base):
     to_state: Mapped[str] = mapped_column(Code(50))
     action: Mapped[str] = mapped_column(Code(50))
     action_by_user_id: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
-    action_by_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
+    action_by_user_uuid: Mapped[str | None] = mapped_column(
+        sa.String(36),
+        comment="UUID ของ User ผู้ดำเนินการ — ใช้ใน API Response (ADR-019). "
+        "INT FK action_by_user_id ยังคงอยู่สำหรับ Internal use",
+    )
     # In whose place the actor acted, while that person was away.
     on_behalf_of_user_id: Mapped[int | None] = mapped_column(
         sa.ForeignKey("users.user_id", name="fk_wf_hist_on_behalf")
