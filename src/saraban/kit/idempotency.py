@@ -23,7 +23,8 @@ from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
+from saraban.kit.database_faults import database_fault
+from saraban.kit.db import Base, Code, Database, SessionOrConnection, table_of
 from saraban.kit.departure import refuse_departed
 from saraban.kit.driver import DriverConnection, SqlStatement, flush_pending, update_statement
 from saraban.kit.error_text import error_text

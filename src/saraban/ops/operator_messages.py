@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
-from saraban.kit.db import DatabaseFault, database_fault
+from saraban.kit.database_faults import DatabaseFault, database_fault
 from saraban.kit.error_text import safe_message
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.problem import field_problems

@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from saraban.identity.service import NotSignedIn
 from saraban.kit import http
-from saraban.kit.db import DatabaseFault, database_fault
+from saraban.kit.database_faults import DatabaseFault, database_fault
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import (
     ASK_ADMIN,

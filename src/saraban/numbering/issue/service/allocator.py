@@ -22,7 +22,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.batching import BatchQueue, TurnMissed
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.kit.database_faults import DatabaseFault, database_fault
+from saraban.kit.db import Database
 from saraban.kit.departure import ClientGone
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError

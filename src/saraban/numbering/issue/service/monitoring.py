@@ -21,7 +21,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import Database, database_fault
+from saraban.kit.database_faults import database_fault
+from saraban.kit.db import Database
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id, trace_id

@@ -19,7 +19,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.batching import BatchQueue, Waiter
-from saraban.kit.db import Database, DatabaseFault, database_fault
+from saraban.kit.database_faults import DatabaseFault, database_fault
+from saraban.kit.db import Database
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.idempotency import Idempotency, KeyInUse, complete_claims
