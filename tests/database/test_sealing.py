@@ -33,8 +33,7 @@ from saraban.audit.models import AuditBlock, AuditLog
 from saraban.audit.service import HeadFile, Sealer, verification
 from saraban.identity.service import system_caller
 from saraban.kit.clock import FixedClock, SystemClock
-from saraban.kit.database_faults import DatabaseFault, database_fault
-from saraban.kit.db import Database
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.ids import new_id
 from saraban.kit.signatures import Signer, is_signed_by
 from saraban.numbering.series.models import NumberAudit

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from asyncmy.connection import Connection
+from asyncmy.errors import Error as DriverError
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL
@@ -18,8 +19,8 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import PoolProxiedConnection
 
-from saraban.kit.database_faults import UNFIT_NODE, Reconnection, error_number, is_lost
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.reconnection import UNFIT_NODE, Reconnection, error_number, is_lost
 
 T = TypeVar("T")
 _WAL_WAIT = 10.0  # seconds
@@ -50,7 +51,7 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
 
     async def connect(self) -> None:
         """
-        Connect, and check what a statement's quoting in `kit.driver` rests on before a value is sent.
+        Connect, and check what the quoting of `kit.driver` rests on.
 
         :raises DatabaseConnectionChanged: when something on the way changes it
         """
@@ -64,7 +65,6 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             raise
 
     async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work once: what is lost with a transaction is not to be repeated here."""
         return await work()
 
     async def _fill_buffer(self, need: int) -> None:
@@ -81,11 +81,7 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
 
 
 class ReadingConnection(MariaDbConnection):
-    """
-    A connection without transactions: when it is lost it connects anew and asks again (REQ-LCK-08).
-
-    MariaDB refuses a write on it, as nothing would undo it.
-    """
+    """A connection that only reads, outside transactions: when it is lost it connects anew and asks again (REQ-LCK-08)."""
 
     reconnection: Reconnection
     _is_repeating = False
@@ -97,7 +93,6 @@ class ReadingConnection(MariaDbConnection):
         return await self.repeat(partial(super().query, sql, unbuffered))
 
     async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do the work, and do it again on a new connection when this one is lost."""
         if self._is_repeating:
             return await work()
         self._is_repeating = True
@@ -110,9 +105,8 @@ class ReadingConnection(MariaDbConnection):
         try:
             if not self.connected:
                 await super().connect()
-                await super().query("SET SESSION TRANSACTION READ ONLY")
             return await work()
-        except Exception as error:
+        except DriverError as error:
             if is_lost(error):
                 self.close()
             raise
@@ -122,20 +116,19 @@ def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection
     """
     Return what the driver is given for a connection that counts as lost after so many seconds, on either side.
 
-    :param reading: how often a connection that only reads connects anew
+    :param reading: for a connection that only reads: MariaDB refuses a write on it, as nothing would undo it
     """
     session = MARIADB_SESSION.format(ceil(read_timeout)) + (
         f", SESSION wsrep_sync_wait={sync_wait}" if sync_wait else ""
     )
+    session += "; SET SESSION TRANSACTION READ ONLY" if reading else ""
     creator = partial(connect_mariadb, silence=read_timeout, reading=reading)
     return {"connect_timeout": 3, "async_creator_fn": creator, "init_command": session}
 
 
 async def connect_mariadb(*, silence: float, reading: Reconnection | None, **options: Any) -> MariaDbConnection:
-    connection = MariaDbConnection(**options) if reading is None else ReadingConnection(**options)
-    connection.silence = silence
-    if isinstance(connection, ReadingConnection) and reading is not None:
-        connection.reconnection = reading
+    connection = ReadingConnection(**options) if reading else MariaDbConnection(**options)
+    connection.silence, connection.reconnection = silence, reading
     await connection.connect()
     return connection
 
@@ -168,17 +161,9 @@ def _check_session(*session: str) -> None:
         raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
 
 
-def discard_unfit(engine: sa.Engine) -> None:
-    """Replace the pool's connections to a node of a cluster that accepts no work."""
-
-    @event.listens_for(engine, "handle_error")
-    def on_error(context: sa.engine.ExceptionContext) -> None:
-        context.is_disconnect |= error_number(context.original_exception) in UNFIT_NODE
-
-
 def replace_closed(engine: sa.Engine) -> None:
     """
-    Replace a connection that the server closed while it lay idle: it restarted, or `wait_timeout` was over.
+    Replace a connection that the server closed while it lay idle, and all of a pool once one has met a node that is unfit.
 
     That it is closed has been heard by then. To ask for it, as `pool_pre_ping` does, is a round trip more for each session.
     """
@@ -188,6 +173,10 @@ def replace_closed(engine: sa.Engine) -> None:
         transport = connection.driver_connection._transport  # noqa: SLF001  `connected` tells only of what the client did
         if transport is None or transport.is_closing():
             raise DisconnectionError("The server has closed the connection.")
+
+    @event.listens_for(engine, "handle_error")
+    def on_error(context: sa.engine.ExceptionContext) -> None:
+        context.is_disconnect |= error_number(context.original_exception) in UNFIT_NODE
 
 
 @asynccontextmanager

@@ -7,9 +7,11 @@ allocator commit.
 """
 
 import asyncio
+import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import partial
 from time import monotonic
 from types import TracebackType
@@ -31,28 +33,20 @@ from sqlalchemy.schema import SchemaItem
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.connections import (
     configure_sqlite,
-    discard_unfit,
     mariadb_arguments,
     pooled_connection,
     replace_closed,
     with_driver,
 )
-from saraban.kit.database_faults import (
-    NOT_EXECUTED,
-    CommitLost,
-    DatabaseFault,
-    Reconnection,
-    database_fault,
-    error_number,
-    try_again,
-)
 from saraban.kit.departure import refuse_departed
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
+from saraban.kit.reconnection import NOT_EXECUTED, CommitLost, Reconnection, error_number, is_lost
 
 T = TypeVar("T")
 
 _SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
+_POOL_WAIT = 20.0  # seconds
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -113,8 +107,6 @@ AnyRow = sa.Row[*tuple[Any, ...]]
 AnySelect = sa.Select[*tuple[Any, ...]]
 # What a statement can be executed on.
 SessionOrConnection = AsyncSession | AsyncConnection
-
-
 TableArguments = tuple[SchemaItem, ...]
 
 
@@ -135,6 +127,54 @@ class HasPublicId:
 def public_id_index(table: str, *more: SchemaItem, unique: bool = True) -> TableArguments:
     """Return `__table_args__` with the index that REQ-IDN-04 names, and whatever `more` the table has."""
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
+
+
+class DatabaseFault(StrEnum):
+    """Why a statement failed, as far as it decides what to do next."""
+
+    COLLISION = "collision"  # deadlock, snapshot, certification: roll back and run the use case again
+    LOCK_WAIT = "lock_wait"  # a lock was held by another for too long: the same, but it has cost its time already
+    CONNECTION = "connection"  # it was lost, or its node of a cluster accepts no work
+    COMMIT = "commit"  # it was lost during COMMIT, whose outcome is unknown
+    POOL = "pool"  # no connection became free in time
+    FULL = "full"  # no room on the disk: nothing was written, and it works again when there is some
+
+
+_RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
+_LOCK_WAIT = 1205
+_FULL = {1021, 1114}
+_NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
+_COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
+
+
+def database_fault(error: BaseException) -> DatabaseFault | None:
+    """Return which expected database fault `error` is, or None when it is a bug or a broken rule."""
+    if isinstance(error, PoolTimeout):
+        return DatabaseFault.POOL
+    if isinstance(error, CommitLost):
+        return DatabaseFault.COMMIT
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return DatabaseFault.FULL
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | PermissionError):
+        return DatabaseFault.CONNECTION
+    if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+        return None
+    number = error_number(error)
+    if number == _LOCK_WAIT:
+        return DatabaseFault.LOCK_WAIT
+    if number in _COLLISIONS:
+        return DatabaseFault.COLLISION
+    text = str(error.orig).lower()
+    if number in _FULL or any(words in text for words in _NO_ROOM) or _is_refused_page(error.orig):
+        return DatabaseFault.FULL
+    if "database is locked" in text or "database table is locked" in text:
+        return DatabaseFault.LOCK_WAIT
+    return DatabaseFault.CONNECTION if error.connection_invalidated or is_lost(error) else None
+
+
+def _is_refused_page(error: object) -> bool:
+    """SQLite shares a file between its readers, and calls it an I/O error when that cannot grow."""
+    return getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
 
 
 def violates_constraint(error: IntegrityError, *names: str) -> bool:
@@ -212,7 +252,6 @@ class Database:
             return
         for engine in (self.engine, self.reading_engine, self._autocommit_engine):
             replace_closed(engine.sync_engine)
-            discard_unfit(engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
@@ -229,9 +268,8 @@ class Database:
 
     async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """
-        Run one short statement that only reads, outside any transaction, on one of two connections kept for that.
-
-        Whoever holds a session can do it without waiting for those who hold the others.
+        Run one short statement that only reads, outside any transaction, on one of two connections kept for that: whoever holds
+        a session can do it without waiting for those who hold the others.
         """
         async with self._autocommit_engine.connect() as connection:
             return await work(connection)
@@ -246,7 +284,7 @@ class Database:
         """A session for long reads: everything it sees is of the moment of its first read."""
         engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
         async with AsyncSession(engine, expire_on_commit=False) as session:
-            await self.reconnection.run(partial(_acquire_connection, session))
+            await _acquire_connection(session)
             yield session
 
     @asynccontextmanager
@@ -314,9 +352,8 @@ class Database:
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
         Run a use case and commit it, and run it again, from a rollback and a new session, when it collided, when no connection
-        became free, or when the connection was lost before its COMMIT.
+        became free, or when the connection was lost before its COMMIT; `attempts=1`: not at all.
 
-        :param attempts: 1 for work that has another way to come again: it is not repeated
         :raises CommitLost: when nobody knows whether the COMMIT went through (REQ-NUM-09)
         """
 
@@ -345,9 +382,6 @@ class Database:
         pool = max(pools, key=lambda one: one.checkedout())
         overflow = max(pool.overflow(), 0)
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
-
-
-_POOL_WAIT = 20.0  # seconds
 
 
 class Snapshots:
@@ -395,6 +429,19 @@ class Snapshots:
             self._session = await self._open.enter_async_context(self._db.snapshot())
             self._until = self._clock() + self._seconds
         return self._session
+
+
+async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
+    """Run one attempt at a transaction, and another when it collided or when no connection became free."""
+    for count in range(1, attempts):
+        try:
+            return await attempt()
+        except Exception as error:
+            if database_fault(error) not in _RETRIED:
+                raise
+            with slot_released():
+                await asyncio.sleep(0.02 * count)
+    return await attempt()
 
 
 async def _commit(session: AsyncSession) -> None:

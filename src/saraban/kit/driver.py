@@ -23,8 +23,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 from sqlalchemy.orm import SessionTransaction
 from sqlalchemy.pool import PoolProxiedConnection
 
-from saraban.kit.database_faults import UNFIT_NODE, error_number
 from saraban.kit.db import SessionOrConnection
+from saraban.kit.reconnection import UNFIT_NODE, error_number
 
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000

@@ -21,8 +21,7 @@ from redis.asyncio import Redis
 from starlette.responses import Response
 
 from saraban.kit import revisions
-from saraban.kit.database_faults import database_fault
-from saraban.kit.db import Database
+from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, OrjsonResponse, async_dependency, client_address
 from saraban.kit.ids import new_id

@@ -24,8 +24,7 @@ from prometheus_client import (
 )
 
 from saraban.kit.clock import Clock
-from saraban.kit.database_faults import DatabaseFault, database_fault
-from saraban.kit.db import Database
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.numbering.issue.service.monitoring import REDIS_UP, UTILIZATION, WAITING
 from saraban.numbering.register.service.ledger import measure_utilization
 from saraban.numbering.service import Allocator

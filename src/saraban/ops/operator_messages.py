@@ -10,7 +10,7 @@ from typing import NamedTuple
 from pydantic import ValidationError
 from sqlalchemy.exc import DBAPIError
 
-from saraban.kit.database_faults import DatabaseFault, database_fault
+from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.error_text import safe_message
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.problem import field_problems
@@ -85,6 +85,7 @@ _BY_WORDS: tuple[tuple[str, ErrorKind | None, Text], ...] = (
 )
 _BY_FAULT = {
     DatabaseFault.CONNECTION: (ErrorKind.BROKEN, _AWAY),
+    DatabaseFault.COMMIT: (ErrorKind.BROKEN, _AWAY),
     DatabaseFault.FULL: (ErrorKind.FULL, _NO_SPACE),
     DatabaseFault.POOL: (ErrorKind.BUSY, _BUSY),
     DatabaseFault.LOCK_WAIT: (ErrorKind.BUSY, _BUSY),

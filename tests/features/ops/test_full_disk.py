@@ -24,8 +24,7 @@ from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.imports import service as imports
 from saraban.imports.service import worker as import_worker
-from saraban.kit.database_faults import DatabaseFault, database_fault
-from saraban.kit.db import Database
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import health

@@ -17,8 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.events import repository
 from saraban.events.domain import FIRST_DELAY, Event, Lane, next_attempt
 from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
-from saraban.kit.database_faults import database_fault
-from saraban.kit.db import notify_after_commit
+from saraban.kit.db import database_fault, notify_after_commit
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id

@@ -18,8 +18,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.imports import repository
 from saraban.imports.domain import ImportNotChecked, ImportResultMissing, ImportState
 from saraban.imports.models import FileImport, ImportRow, OneImport
-from saraban.kit.database_faults import database_fault
-from saraban.kit.db import Database
+from saraban.kit.db import Database, database_fault
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import NotFound
 from saraban.kit.idempotency import Claim

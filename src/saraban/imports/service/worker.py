@@ -29,8 +29,7 @@ from saraban.imports.models import FileImport, ImportRow, OneImport
 from saraban.imports.service.uploads import result_key, source_key
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.clock import Clock
-from saraban.kit.database_faults import DatabaseFault, database_fault
-from saraban.kit.db import Database
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.errors import DiskFull, DomainError, FieldProblem
 from saraban.kit.ids import new_id
 

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saraban.identity.dependencies import request_context
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import NotSignedIn
-from saraban.kit.database_faults import DatabaseFault, database_fault
+from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Invalid, Text
 from saraban.kit.http import client_address
 from saraban.kit.rate_limits import RateLimiter, RateLimitResult, RateLimitRule
@@ -155,7 +155,7 @@ class RecordedRoute(APIRoute):
                 # A database that is away is met at the door already, where the caller is read (REQ-LCK-08).
                 if database_fault(fault) is not DatabaseFault.CONNECTION:
                     raise
-                failed = NumberingFailed()
+                failed = NumberingFailed(retry_after=3)
                 _keep_later(request, failed)
                 raise failed from fault
 

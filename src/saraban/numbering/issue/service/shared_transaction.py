@@ -12,8 +12,7 @@ from sqlalchemy.exc import IntegrityError
 
 from saraban.kit.batching import BatchQueue, Waiter
 from saraban.kit.clock import stopwatch
-from saraban.kit.database_faults import DatabaseFault, database_fault
-from saraban.kit.db import Database, violates_constraint
+from saraban.kit.db import Database, DatabaseFault, database_fault, violates_constraint
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.locks import LockBusy
 from saraban.kit.pipeline import Pipeline
@@ -162,6 +161,7 @@ _FAILURES = {
     DatabaseFault.COLLISION: Failure.COLLISION,
     DatabaseFault.LOCK_WAIT: Failure.LOCK,
     DatabaseFault.CONNECTION: Failure.CONNECTION,
+    DatabaseFault.COMMIT: Failure.CONNECTION,
     DatabaseFault.POOL: Failure.CONNECTION,
 }
 
