@@ -48,12 +48,14 @@ from saraban.kit.ids import new_secret
 from saraban.kit.locks import DatabaseLocks, RedisLocks
 from saraban.kit.private_files import protect_folder
 from saraban.kit.rate_limits import RateLimiter
+from saraban.kit.reconnection import Reconnection
 from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.kit.signatures import Signer
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
 from saraban.notifications.service import MailSettings
 from saraban.numbering.issue.dependencies import NumberRateLimits
+from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
 from saraban.ops.health import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
@@ -177,6 +179,8 @@ def _database(settings: Settings) -> Database:
         pool_size=settings.db_pool_size,
         pool_timeout=settings.db_pool_timeout,
         read_timeout=settings.db_read_timeout,
+        sync_wait=settings.db_sync_wait,
+        reconnection=Reconnection(settings.database_retries, settings.retry_pause, listener=count_reconnection),
     )
 
 

@@ -197,6 +197,13 @@ class Settings(BaseSettings):
     )
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")
+    db_sync_wait: int = Field(
+        0,
+        ge=0,
+        le=15,
+        description="`wsrep_sync_wait` of each connection, for a Galera cluster whose nodes are read in turn: 1 has a read wait for "
+        "what other nodes have committed. 0: as the server is set.",
+    )
     lock_redis_urls: RedisUrls = Field(
         "",
         description="Independent Redis masters for the series locks, commas between, an odd number: the lock is then held "
@@ -206,7 +213,9 @@ class Settings(BaseSettings):
     lock_timeout: float = Field(10.0, gt=0, description="Seconds one attempt waits for a series lock.")
     lock_retries: int = Field(5, ge=0, description="Further attempts after a lock timeout (1, 2, 4, 8, 16 s apart).")
     retry_pause: float = Field(
-        1.0, gt=0, description="Seconds before the first further attempt at a number; each next pause is twice as long."
+        1.0,
+        gt=0,
+        description="Seconds before the first further attempt at a number, or at what the database lost; each next pause is twice as long.",
     )
     lock_deadline: float = Field(
         35.0,
@@ -215,7 +224,9 @@ class Settings(BaseSettings):
     )
     conflict_retries: int = Field(2, ge=0, description="Further attempts, at once, after a lost compare-and-set.")
     database_retries: int = Field(
-        3, ge=0, description="Further attempts after a lost database connection (1, 2, 4 s apart)."
+        3,
+        ge=0,
+        description="Further attempts after a lost database connection (1, 2, 4 s apart), of every request; 0: none.",
     )
     reservation_minutes: int = Field(5, ge=1, le=1440, description="How long a reserved number waits to be confirmed.")
     number_error_days: int = Field(

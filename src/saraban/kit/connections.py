@@ -1,14 +1,17 @@
 """What every new connection to a database is told, and asked, before anything else is sent over it."""
 
+import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from math import ceil
 from time import monotonic, sleep
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from asyncmy.connection import Connection
+from asyncmy.errors import Error as DriverError
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL
@@ -17,7 +20,9 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.reconnection import UNFIT_NODE, Reconnection, error_number, is_lost
 
+T = TypeVar("T")
 _WAL_WAIT = 10.0  # seconds
 
 # The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
@@ -44,6 +49,24 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
 
     silence: float
 
+    async def connect(self) -> None:
+        """
+        Connect, and check what the quoting of `kit.driver` rests on.
+
+        :raises DatabaseConnectionChanged: when something on the way changes it
+        """
+        await super().connect()
+        try:
+            async with self.cursor() as cursor:
+                await cursor.execute(_SESSION_QUERY)
+                _check_session(*await cursor.fetchone())
+        except BaseException:
+            self.close()
+            raise
+
+    async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
+        return await work()
+
     async def _fill_buffer(self, need: int) -> None:
         timer = self._loop.call_later(self.silence, self._abort)
         try:
@@ -57,15 +80,55 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             self._transport.abort()
 
 
-def mariadb_arguments(read_timeout: float) -> dict[str, Any]:
-    """Return what the driver is given for a connection that counts as lost after so many seconds, on either side."""
-    session = MARIADB_SESSION.format(ceil(read_timeout))
-    return {"connect_timeout": 3, "async_creator_fn": connect_mariadb, "silence": read_timeout, "init_command": session}
+class ReadingConnection(MariaDbConnection):
+    """A connection that only reads, outside transactions: when it is lost it connects anew and asks again (REQ-LCK-08)."""
+
+    reconnection: Reconnection
+    _is_repeating = False
+
+    async def connect(self) -> None:
+        await self.repeat(partial(asyncio.sleep, 0))
+
+    async def query(self, sql: str, unbuffered: bool = False) -> int:
+        return await self.repeat(partial(super().query, sql, unbuffered))
+
+    async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
+        if self._is_repeating:
+            return await work()
+        self._is_repeating = True
+        try:
+            return await self.reconnection.run(partial(self._attempt, work))
+        finally:
+            self._is_repeating = False
+
+    async def _attempt(self, work: Callable[[], Awaitable[T]]) -> T:
+        try:
+            if not self.connected:
+                await super().connect()
+            return await work()
+        except DriverError as error:
+            if is_lost(error):
+                self.close()
+            raise
 
 
-async def connect_mariadb(*, silence: float, **options: Any) -> MariaDbConnection:
-    connection = MariaDbConnection(**options)
-    connection.silence = silence
+def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection | None = None) -> dict[str, Any]:
+    """
+    Return what the driver is given for a connection that counts as lost after so many seconds, on either side.
+
+    :param reading: for a connection that only reads: MariaDB refuses a write on it, as nothing would undo it
+    """
+    session = MARIADB_SESSION.format(ceil(read_timeout)) + (
+        f", SESSION wsrep_sync_wait={sync_wait}" if sync_wait else ""
+    )
+    session += "; SET SESSION TRANSACTION READ ONLY" if reading else ""
+    creator = partial(connect_mariadb, silence=read_timeout, reading=reading)
+    return {"connect_timeout": 3, "async_creator_fn": creator, "init_command": session}
+
+
+async def connect_mariadb(*, silence: float, reading: Reconnection | None, **options: Any) -> MariaDbConnection:
+    connection = ReadingConnection(**options) if reading else MariaDbConnection(**options)
+    connection.silence, connection.reconnection = silence, reading
     await connection.connect()
     return connection
 
@@ -91,33 +154,16 @@ def with_driver(url: URL) -> URL:
     raise ValueError(f"Saraban runs on SQLite and MariaDB, not on {backend}.")
 
 
-def check_mariadb_connections(engine: sa.Engine) -> None:
-    """Check every new connection before a value is sent over it: the quoting of `kit.driver` rests on what it states."""
-
-    @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute(_SESSION_QUERY)
-        *charsets, modes = cursor.fetchone()
-        cursor.close()
-        stated = set(modes.split(","))
-        if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
-            raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
-
-
-def refuse_writing(engine: sa.Engine) -> None:
-    """Have MariaDB refuse a write on connections that read: without a transaction nothing would undo it."""
-
-    @event.listens_for(engine, "connect")
-    def on_connect(connection: Any, _record: Any) -> None:
-        cursor = connection.cursor()
-        cursor.execute("SET SESSION TRANSACTION READ ONLY")
-        cursor.close()
+def _check_session(*session: str) -> None:
+    *charsets, modes = session
+    stated = set(modes.split(","))
+    if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
+        raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
 
 
 def replace_closed(engine: sa.Engine) -> None:
     """
-    Replace a connection that the server closed while it lay idle: it restarted, or `wait_timeout` was over.
+    Replace a connection that the server closed while it lay idle, and all of a pool once one has met a node that is unfit.
 
     That it is closed has been heard by then. To ask for it, as `pool_pre_ping` does, is a round trip more for each session.
     """
@@ -127,6 +173,10 @@ def replace_closed(engine: sa.Engine) -> None:
         transport = connection.driver_connection._transport  # noqa: SLF001  `connected` tells only of what the client did
         if transport is None or transport.is_closing():
             raise DisconnectionError("The server has closed the connection.")
+
+    @event.listens_for(engine, "handle_error")
+    def on_error(context: sa.engine.ExceptionContext) -> None:
+        context.is_disconnect |= error_number(context.original_exception) in UNFIT_NODE
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
@@ -32,22 +32,21 @@ from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.connections import (
-    check_mariadb_connections,
     configure_sqlite,
     mariadb_arguments,
     pooled_connection,
-    refuse_writing,
     replace_closed,
     with_driver,
 )
 from saraban.kit.departure import refuse_departed
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
+from saraban.kit.reconnection import NOT_EXECUTED, CommitLost, Reconnection, error_number, is_lost
 
 T = TypeVar("T")
-Connected = TypeVar("Connected")
 
 _SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
+_POOL_WAIT = 20.0  # seconds
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
@@ -108,8 +107,6 @@ AnyRow = sa.Row[*tuple[Any, ...]]
 AnySelect = sa.Select[*tuple[Any, ...]]
 # What a statement can be executed on.
 SessionOrConnection = AsyncSession | AsyncConnection
-
-
 TableArguments = tuple[SchemaItem, ...]
 
 
@@ -136,31 +133,34 @@ def public_id_index(table: str, *more: SchemaItem, unique: bool = True) -> Table
 class DatabaseFault(StrEnum):
     """Why a statement failed, as far as it decides what to do next."""
 
-    COLLISION = "collision"  # deadlock, snapshot: roll back and run the use case again
+    COLLISION = "collision"  # deadlock, snapshot, certification: roll back and run the use case again
     LOCK_WAIT = "lock_wait"  # a lock was held by another for too long: the same, but it has cost its time already
-    CONNECTION = "connection"  # the outcome of a commit under way is unknown
+    CONNECTION = "connection"  # it was lost, or its node of a cluster accepts no work
+    COMMIT = "commit"  # it was lost during COMMIT, whose outcome is unknown
     POOL = "pool"  # no connection became free in time
     FULL = "full"  # no room on the disk: nothing was written, and it works again when there is some
 
 
+_RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 _LOCK_WAIT = 1205
 _FULL = {1021, 1114}
 _NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
 _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
-_LOST = {1053, 1152, 1927, 1969, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031}
 
 
 def database_fault(error: BaseException) -> DatabaseFault | None:
     """Return which expected database fault `error` is, or None when it is a bug or a broken rule."""
     if isinstance(error, PoolTimeout):
         return DatabaseFault.POOL
+    if isinstance(error, CommitLost):
+        return DatabaseFault.COMMIT
     if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return DatabaseFault.FULL
     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | PermissionError):
         return DatabaseFault.CONNECTION
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return None
-    number = error.orig.args[0] if error.orig is not None and error.orig.args else None
+    number = error_number(error)
     if number == _LOCK_WAIT:
         return DatabaseFault.LOCK_WAIT
     if number in _COLLISIONS:
@@ -170,9 +170,7 @@ def database_fault(error: BaseException) -> DatabaseFault | None:
         return DatabaseFault.FULL
     if "database is locked" in text or "database table is locked" in text:
         return DatabaseFault.LOCK_WAIT
-    if error.connection_invalidated or number in _LOST or "lost connection" in text or "not connected" in text:
-        return DatabaseFault.CONNECTION
-    return None
+    return DatabaseFault.CONNECTION if error.connection_invalidated or is_lost(error) else None
 
 
 def _is_refused_page(error: object) -> bool:
@@ -193,6 +191,8 @@ class Database:
     :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
     :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09), on either side
     :param transaction_seconds: after which a transaction on MariaDB is given up
+    :param sync_wait: `wsrep_sync_wait` of each connection: which statements wait until a node of a cluster has what others wrote
+    :param reconnection: how often a read, and a transaction before its COMMIT, is repeated when its connection is lost
 
     `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
     """
@@ -206,7 +206,10 @@ class Database:
         read_timeout: float = 15.0,
         transaction_seconds: float = 60.0,
         echo: bool = False,
+        sync_wait: int = 0,
+        reconnection: Reconnection | None = None,
     ) -> None:
+        self.reconnection = reconnection or Reconnection()
         self.url = with_driver(make_url(url))
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
@@ -232,12 +235,13 @@ class Database:
                 "isolation_level": "READ COMMITTED",
                 "pool_recycle": 1800,
                 "pool_pre_ping": False,
-                "connect_args": mariadb_arguments(read_timeout),
+                "connect_args": mariadb_arguments(read_timeout, sync_wait),
             }
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
         if not self.is_sqlite:
             options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+            options["connect_args"] = mariadb_arguments(read_timeout, sync_wait, self.reconnection)
         self.reading_engine = self.engine if self.is_sqlite else create_async_engine(self.url, **options)
         options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
         self._autocommit_engine = create_async_engine(self.url, **options)
@@ -248,9 +252,7 @@ class Database:
             configure_sqlite(self.engine.sync_engine)
             return
         for engine in (self.engine, self.reading_engine, self._autocommit_engine):
-            check_mariadb_connections(engine.sync_engine)
             replace_closed(engine.sync_engine)
-        refuse_writing(self.reading_engine.sync_engine)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
@@ -267,16 +269,16 @@ class Database:
 
     async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """
-        Run one short statement that only reads, outside any transaction, on one of two connections kept for that.
-
-        Whoever holds a session can do it without waiting for those who hold the others. A connection that turns out to be
-        broken (the server was restarted meanwhile) is replaced, and the statement sent again.
+        Run one short statement that only reads, outside any transaction, on one of two connections kept for that: whoever holds
+        a session can do it without waiting for those who hold the others.
         """
-        return await _on_living_connection(self._autocommit_engine.connect, work)
+        async with self._autocommit_engine.connect() as connection:
+            return await work(connection)
 
     async def read_pooled(self, work: Callable[[PoolProxiedConnection], Awaitable[T]]) -> T:
         """Do the same on MariaDB with the driver's connection as the pool has it: what SQLAlchemy does around it takes longer."""
-        return await _on_living_connection(partial(pooled_connection, self._autocommit_engine), work)
+        async with pooled_connection(self._autocommit_engine) as pooled:
+            return await work(pooled)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncSession]:
@@ -338,7 +340,7 @@ class Database:
         try:
             async with asyncio.timeout(self._transaction_seconds):  # its error counts as a lost connection
                 yield session
-                await session.commit()
+                await _commit(session)
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
             raise
@@ -350,17 +352,22 @@ class Database:
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
-        Run a use case and commit it, and run it again, from a rollback and a new session, when it collided
-        or when no connection became free.
+        Run a use case and commit it, and run it again, from a rollback and a new session, when it collided, when no connection
+        became free, or when the connection was lost before its COMMIT; `attempts=1`: not at all.
 
-        A lost connection is not retried here: the outcome of its commit is unknown (REQ-NUM-09).
+        :raises CommitLost: when nobody knows whether the COMMIT went through (REQ-NUM-09)
         """
 
         async def attempt() -> T:
             async with self.writing() as session:
                 return await work(session)
 
-        return await try_again(attempt, attempts=attempts)
+        return await self.repeat(attempt, attempts=attempts)
+
+    async def repeat(self, attempt: Callable[[], Awaitable[T]], *, attempts: int = 3) -> T:
+        """Run an attempt at a transaction, and others after a collision or a lost connection; it must bear to be run twice."""
+        once = partial(try_again, attempt, attempts=attempts)
+        return await (self.reconnection.run(once) if attempts > 1 else once())
 
     async def ping(self) -> None:
         async with self.engine.connect() as connection:
@@ -376,11 +383,6 @@ class Database:
         pool = max(pools, key=lambda one: one.checkedout())
         overflow = max(pool.overflow(), 0)
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
-
-
-_POOL_WAIT = 20.0  # seconds
-_STALE_WITHIN = 1.0  # seconds; what took longer to fail was no stale connection
-_RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 
 
 class Snapshots:
@@ -420,7 +422,7 @@ class Snapshots:
                 await self.end()
                 raise
 
-        return await try_again(attempt, attempts=_SNAPSHOT_TRIES)
+        return await self._db.repeat(attempt, attempts=_SNAPSHOT_TRIES)
 
     async def _present(self) -> AsyncSession:
         if self._session is None or self._clock() >= self._until:
@@ -428,20 +430,6 @@ class Snapshots:
             self._session = await self._open.enter_async_context(self._db.snapshot())
             self._until = self._clock() + self._seconds
         return self._session
-
-
-async def _on_living_connection(
-    connect: Callable[[], AbstractAsyncContextManager[Connected]], work: Callable[[Connected], Awaitable[T]]
-) -> T:
-    until = monotonic() + _STALE_WITHIN
-    while True:
-        try:
-            async with connect() as connection:
-                return await work(connection)
-        except Exception as error:
-            if database_fault(error) is not DatabaseFault.CONNECTION or monotonic() > until:
-                raise
-            until = 0.0
 
 
 async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
@@ -455,6 +443,17 @@ async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
             with slot_released():
                 await asyncio.sleep(0.02 * count)
     return await attempt()
+
+
+async def _commit(session: AsyncSession) -> None:
+    if session.new or session.dirty or session.deleted:
+        await session.flush()  # a connection that is lost here has committed nothing
+    try:
+        await session.commit()
+    except DBAPIError as error:
+        if database_fault(error) is DatabaseFault.CONNECTION and error_number(error) not in NOT_EXECUTED:
+            raise CommitLost from error
+        raise
 
 
 async def _acquire_connection(session: AsyncSession) -> None:

@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, NamedTuple, Self, cast
 from uuid import UUID
@@ -24,6 +24,7 @@ from sqlalchemy.orm import SessionTransaction
 from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.db import SessionOrConnection
+from saraban.kit.reconnection import UNFIT_NODE, error_number
 
 _SQLITE_VARIABLES = 32_000  # the library allows 32,766 in one statement
 _MOST_ROWS = 1000
@@ -165,17 +166,19 @@ class DriverConnection:
 
         :raises DBAPIError: as SQLAlchemy would, for the first that failed
         """
-        text = ";".join(texts)
         try:
-            async with self._connection.cursor() as cursor:
-                await cursor.execute(text)
-                found = [await cursor.fetchall()]
-                while len(found) < len(texts) and await cursor.nextset():
-                    found.append(await cursor.fetchall())
-                return found
+            return await self._connection.repeat(partial(self._read_all, texts))  # type: ignore[no-any-return]
         except BaseException as fault:
             self._raise_translated(fault)
             raise
+
+    async def _read_all(self, texts: Sequence[str]) -> list[Sequence[Any]]:
+        async with self._connection.cursor() as cursor:
+            await cursor.execute(";".join(texts))
+            found = [await cursor.fetchall()]
+            while len(found) < len(texts) and await cursor.nextset():
+                found.append(await cursor.fetchall())
+            return found
 
     def _raise_translated(self, fault: BaseException) -> None:
         """Raise what SQLAlchemy would, for what a driver's connection raises, but without the statement: it has values."""
@@ -183,6 +186,8 @@ class DriverConnection:
             self._pooled.invalidate()  # asyncmy has closed it in the middle of an answer, which the pool did not see
         error = self.dialect.loaded_dbapi.Error
         if isinstance(fault, error):
+            if error_number(fault) in UNFIT_NODE and not self.on_sqlite:
+                self._connection.close()  # the ROLLBACK that follows fails, and so the pool replaces all of its connections
             raise DBAPIError.instance("", None, fault, error, dialect=self.dialect) from fault
 
     async def _execute_one(self, statement: SqlStatement) -> Effect:

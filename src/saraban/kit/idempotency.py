@@ -11,6 +11,7 @@ What is shown is made after the commit, from the receipt, for the rights of whoe
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -20,6 +21,7 @@ import orjson
 import sqlalchemy as sa
 import structlog
 from sqlalchemy.dialects import mysql, sqlite
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
@@ -30,6 +32,7 @@ from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
+from saraban.kit.reconnection import CommitLost
 from saraban.kit.statements import PreparedStatement
 
 log = structlog.get_logger(__name__)
@@ -102,10 +105,13 @@ class Claim:
         """
         Take the key if it is new, expired, or left by a process that died; read the receipt if the work is done.
 
+        Taken again, after a COMMIT whose outcome is unknown, it gets another id: on a cluster no node can then complete the first.
+
         :raises KeyReused: when the key came before with another operation or payload
         :raises KeyInUse: when the first request still runs
         """
-        operation = self._operation
+        operation, before = self._operation, self.id
+        self.id = new_id()
         ((row, claim, payload_hash, kind, public_id, outcome, completed_at),) = await _taking(
             self._db.is_sqlite
         ).run_alone(
@@ -113,6 +119,7 @@ class Claim:
             user=operation.user,
             key=operation.key,
             new_claim=self.id,
+            old_claim=before,
             name=operation.name,
             hash=operation.payload_hash,
             lease=_lease(self._db.is_sqlite),
@@ -127,6 +134,21 @@ class Claim:
             raise KeyInUse(retry_after=1)
         else:
             self.receipt = Receipt(kind, public_id, orjson.loads(outcome), repeated=True)
+
+    async def find_committed(self) -> Receipt | None:
+        """
+        Return the receipt of a COMMIT whose answer was lost, if it went through; otherwise the work may run again.
+
+        :raises KeyInUse: when another request took the key over meanwhile
+        :raises CommitLost: when there is no key that could tell, or the database is still away
+        """
+        if self.row is None:
+            raise CommitLost
+        try:
+            await self.take()
+        except DBAPIError as error:
+            raise CommitLost from error
+        return replace(self.receipt, repeated=False) if self.receipt is not None else None
 
     async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None:
         """
@@ -182,7 +204,7 @@ class Idempotency:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._running: dict[UUID, int] = {}
+        self._running: set[Claim] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._renewal: asyncio.Task[None] | None = None
 
@@ -196,7 +218,12 @@ class Idempotency:
         async with self.claim(operation) as claim:
             if claim.receipt is not None:
                 return claim.receipt
-            return await self._db.transact(partial(_complete_work, claim, work))
+            try:
+                return await self._db.transact(partial(_complete_work, claim, work))
+            except CommitLost:
+                if (receipt := await claim.find_committed()) is not None:
+                    return receipt
+                return await self._db.transact(partial(_complete_work, claim, work))
 
     @asynccontextmanager
     async def claim(self, operation: Operation) -> AsyncIterator[Claim]:
@@ -213,21 +240,21 @@ class Idempotency:
         if claim.row is None:
             yield claim
             return
-        self._begin_lease(claim.id, claim.row)
+        self._begin_lease(claim)
         try:
             yield claim
         except Exception:
             await self._release(claim)
             raise
         finally:  # the work of a cancelled request may be on its way: its claim stays until it lapses
-            del self._running[claim.id]
+            self._running.discard(claim)
 
     async def _release(self, claim: Claim) -> None:
         """Free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
         await asyncio.wait([self._start(claim.release(), "idempotency-release")], timeout=_PATIENCE)
 
-    def _begin_lease(self, claim: UUID, row: int) -> None:
-        self._running[claim] = row
+    def _begin_lease(self, claim: Claim) -> None:
+        self._running.add(claim)
         if self._renewal is None or self._renewal.done():
             self._renewal = self._start(self._renew_leases(), "idempotency-leases")
 
@@ -240,7 +267,7 @@ class Idempotency:
     async def _renew_leases(self) -> None:
         while known := set(self._running):
             await asyncio.sleep(_BEAT)
-            if slow := {claim: row for claim, row in self._running.items() if claim in known}:
+            if slow := {claim.id: claim.row for claim in self._running & known if claim.row is not None}:
                 await self._renew(slow)
 
     async def _renew(self, claims: Mapping[UUID, int]) -> None:
@@ -295,7 +322,8 @@ def _taking(on_sqlite: bool) -> PreparedStatement:
     lapsed = sa.and_(
         _KEYS.c.completed_at.is_(None), _KEYS.c.locked_until <= now, _KEYS.c.payload_hash == claimed["payload_hash"]
     )
-    free = sa.or_(_KEYS.c.expires_at <= _given("now", _KEYS.c.expires_at), lapsed)
+    own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _given("old_claim", _KEYS.c.claim))
+    free = sa.or_(_KEYS.c.expires_at <= _given("now", _KEYS.c.expires_at), lapsed, own)
     told = [_KEYS.c[name] for name in _TOLD]
     if on_sqlite:
         into = sqlite.insert(_KEYS).values(row)

@@ -22,7 +22,7 @@ from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.db import Database, DatabaseFault, SessionOrConnection, database_fault, try_again
+from saraban.kit.db import Database, SessionOrConnection
 from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
@@ -60,12 +60,7 @@ class PreparedStatement:
                 told = await connection.execute(self.statement, parameters)
                 return told.all() if told.returns_rows else ()
 
-        try:
-            return await try_again(attempt, attempts=3)
-        except Exception as error:
-            if database_fault(error) is not DatabaseFault.CONNECTION:
-                raise
-            return await attempt()
+        return await db.repeat(attempt)
 
     async def read_autocommit(self, db: Database, **parameters: object) -> Rows:
         """Return the rows of a short select, read outside any transaction as `Database.read_autocommit` does."""

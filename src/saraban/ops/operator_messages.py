@@ -85,6 +85,7 @@ _BY_WORDS: tuple[tuple[str, ErrorKind | None, Text], ...] = (
 )
 _BY_FAULT = {
     DatabaseFault.CONNECTION: (ErrorKind.BROKEN, _AWAY),
+    DatabaseFault.COMMIT: (ErrorKind.BROKEN, _AWAY),
     DatabaseFault.FULL: (ErrorKind.FULL, _NO_SPACE),
     DatabaseFault.POOL: (ErrorKind.BUSY, _BUSY),
     DatabaseFault.LOCK_WAIT: (ErrorKind.BUSY, _BUSY),

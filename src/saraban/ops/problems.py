@@ -45,6 +45,8 @@ log = structlog.get_logger(__name__)
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
 
+_AWAY_SECONDS: Final = 3
+_KEY: Final = "idempotency-key"
 _FOR_PROGRAMS = ("/api/", "/health", "/metrics", "/openapi.json")
 
 
@@ -81,13 +83,27 @@ class DatabaseBusy(DomainError):
 
 
 class DatabaseLost(DomainError):
-    """The database does not answer. The administrator finds the cause in the log under the trace id."""
+    """The database does not answer, for seconds already. The administrator finds the cause in the log under the trace id."""
 
-    kind, code = ErrorKind.BROKEN, "DATABASE_ERROR"
+    kind, code = ErrorKind.BUSY, "DATABASE_ERROR"
     says = Text(
         "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
     )
     recovery = (RETRY, ASK_ADMIN)
+
+
+class CommitUnknown(DomainError):
+    """
+    The database stopped answering while it saved the change. With an `Idempotency-Key` send the same request again after
+    `Retry-After` seconds; without one, look first whether it was saved.
+    """
+
+    kind, code = ErrorKind.BUSY, "DATABASE_COMMIT_UNKNOWN"
+    says = Text(
+        "ฐานข้อมูลหยุดตอบระหว่างบันทึก ข้อมูลอาจถูกบันทึกแล้วหรือยังไม่ถูกบันทึก",
+        "The database stopped answering while saving. The change may be saved or not.",
+    )
+    recovery = (Text("เปิดดูก่อนว่าบันทึกแล้วหรือไม่ หากยัง ให้ทำรายการอีกครั้ง", "See whether it was saved. If not, do it again."),)
 
 
 class Unexpected(DomainError):
@@ -127,7 +143,7 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
     for kind in (DomainError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, on_error)
     app.state.answer_fault = lambda request, error: answer(
-        request, error if isinstance(error, DomainError) else from_fault(error)
+        request, error if isinstance(error, DomainError) else from_fault(error, is_keyed=_KEY in request.headers)
     )
 
 
@@ -186,8 +202,8 @@ def from_http(error: HTTPException) -> DomainError:
     return RequestRefused(str(error.detail)) if error.status_code < 500 else Unexpected()
 
 
-def from_fault(error: BaseException) -> DomainError:
-    """Log what nobody expected and give the little that a caller may know of it."""
+def from_fault(error: BaseException, *, is_keyed: bool = False) -> DomainError:
+    """Log what nobody expected and give the little that a caller may know of it; `is_keyed`: it may be sent again in any case."""
     fault = database_fault(error)
     if fault in {DatabaseFault.POOL, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
@@ -196,7 +212,11 @@ def from_fault(error: BaseException) -> DomainError:
         log.error("disk_full", error=error_text(error))
         return DiskFull()
     log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))
-    return DatabaseLost() if fault else Unexpected("An unexpected fault; the log has it under the trace id.")
+    if fault is DatabaseFault.COMMIT:
+        return CommitUnknown(retry_after=_AWAY_SECONDS if is_keyed else None)
+    if fault:
+        return DatabaseLost(retry_after=_AWAY_SECONDS)
+    return Unexpected("An unexpected fault; the log has it under the trace id.")
 
 
 def _exc_info(error: BaseException) -> tuple[type[BaseException], BaseException, TracebackType | None]:

@@ -155,7 +155,7 @@ class RecordedRoute(APIRoute):
                 # A database that is away is met at the door already, where the caller is read (REQ-LCK-08).
                 if database_fault(fault) is not DatabaseFault.CONNECTION:
                     raise
-                failed = NumberingFailed()
+                failed = NumberingFailed(retry_after=3)
                 _keep_later(request, failed)
                 raise failed from fault
 

@@ -157,7 +157,7 @@ class NumberingConflict(DomainError):
 class NumberingFailed(DomainError):
     """The database could not be reached on any attempt (REQ-LCK-08)."""
 
-    kind, code = ErrorKind.BROKEN, "NUMBERING_DATABASE_ERROR"
+    kind, code = ErrorKind.BUSY, "NUMBERING_DATABASE_ERROR"
     says = Text(
         "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ", "Something went wrong in the system. Please contact the administrator."
     )
@@ -223,7 +223,7 @@ class Attempts:
         self.failures[failure] += 1
         count = self.failures[failure]
         if count > self.budget.allows(failure):
-            raise _END[failure](retry_after=3 if failure is not Failure.CONNECTION else None)
+            raise _END[failure](retry_after=3)
         delay = _delay(failure, count, self.budget.pause)
         if elapsed + delay >= self.budget.deadline:
             raise self.too_late()
@@ -231,7 +231,7 @@ class Attempts:
 
     def too_late(self) -> DomainError:
         """Return what a request is told at its deadline: a database that does not answer is not "busy"."""
-        return NumberingFailed() if self.met is Failure.CONNECTION else NumberingBusy(retry_after=3)
+        return (NumberingFailed if self.met is Failure.CONNECTION else NumberingBusy)(retry_after=3)
 
 
 _END: dict[Failure, type[DomainError]] = {

@@ -1,14 +1,35 @@
 """What the endpoints of instances fetch from the application: subjects, transitions, and versions from `If-Match`."""
 
-from typing import Annotated
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any
 
-from fastapi import Depends, Header, Request
+from fastapi import Depends, Header, Request, Response
+from fastapi.routing import APIRoute
+from sqlalchemy.exc import DBAPIError
 
 from saraban.kit import etags
 from saraban.kit.errors import invalid
 from saraban.kit.http import async_dependency
 from saraban.workflow.runtime.service.subjects import Subjects
+from saraban.workflow.runtime.service.transition_metrics import count_unread
 from saraban.workflow.runtime.service.transitions import Transitions
+
+
+class CountedRoute(APIRoute):
+    """A step that failed before its instance, or even its caller, was read is an attempt too (REQ-WFL-15)."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def count(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except DBAPIError as error:
+                if request.method == "POST" and "/workflow/instances/" in self.path:
+                    count_unread(error)
+                raise
+
+        return count
 
 
 def subjects(request: Request) -> Subjects:

@@ -24,12 +24,12 @@ from saraban.kit.http import (
 )
 from saraban.kit.operation import Operation
 from saraban.workflow.runtime import schemas
-from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
+from saraban.workflow.runtime.dependencies import CountedRoute, IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.service import delegations, review, tasks
 from saraban.workflow.runtime.service.transition_request import Command, Transitioned
 from saraban.workflow.runtime.service.transitions import Transitions
 
-router = APIRouter()
+router = APIRouter(route_class=CountedRoute)
 
 DelegationIfMatch = Annotated[
     str | None,

@@ -221,16 +221,16 @@ class Allocator:
         except LockServiceDown as down:
             await self._note_redis_down(down, waiters[0].item)
             path.kind, path.locks_row = "database", True
-            await self._batch(series, waiters)
+            monitoring.DB_FALLBACK.inc(await self._batch(series, waiters))
 
-    async def _batch(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
-        """Answer whoever still waits, in a transaction that series whose locks are held share."""
+    async def _batch(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> int:
+        """Answer whoever still waits, in a transaction that series whose locks are held share; return how many got a number."""
         path = series.lock_path
         path.remembered = self._remembered.get(series.name)
         turn = SeriesTurn(series.name, waiters, path)
         await self._transactions.run(turn)
         if turn.issued is None:  # nobody waits any more
-            return
+            return 0
         self._remember(series.name, turn.issued.counter)
         path.locks_row = path.searches = False
         series.met = None
@@ -244,6 +244,7 @@ class Allocator:
                 waiter.fail(outcome)
         for pending, issued_number in undelivered:
             await self._cancel(pending, issued_number)
+        return sum(isinstance(outcome, Issued) for outcome in turn.issued.outcomes)
 
     async def _replan(self, waiter: Waiting) -> None:
         """The format was changed between the plan and the issue. One after the other, so that their order stays."""
@@ -301,7 +302,7 @@ class Allocator:
             series.lock_path.searches |= failure is Failure.TAKEN
             _count(failure)
             # Without a connection nothing can have been committed; with a broken one it can.
-            broken = database_fault(error) is DatabaseFault.CONNECTION
+            broken = database_fault(error) in {DatabaseFault.CONNECTION, DatabaseFault.COMMIT}
             unknown = failure is Failure.TAKEN or broken
             for waiter in begun:
                 waiter.item.unseen |= broken
@@ -334,7 +335,6 @@ class Allocator:
 
     async def _note_redis_down(self, down: LockServiceDown, pending: PendingIssue) -> None:
         monitoring.REDIS_FAILED.inc()
-        monitoring.DB_FALLBACK.inc()
         monitoring.REDIS_UP.set(0)
         ctx, plan = pending.request.ctx, pending.plan
         log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=plan.series)

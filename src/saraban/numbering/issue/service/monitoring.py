@@ -70,7 +70,9 @@ REDIS_SUCCESS = Counter("docnum_lock_redis_success_total", "Locks got from Redis
 REDIS_FAILED = Counter("docnum_lock_redis_failed_total", "Locks that Redis could not give because it did not answer.")
 DB_FALLBACK = Counter("docnum_lock_db_fallback_total", "Numbers drawn under the database lock because Redis was down.")
 CONFLICT = Counter("docnum_conflict_version_total", "Compare-and-sets that were lost.")
-RETRY = Counter("docnum_retry_total", "Attempts after the first.", ["attempt", "reason"])
+RETRY = Counter(
+    "docnum_retry_total", "Attempts after the first, also at what the database lost.", ["attempt", "reason"]
+)
 BATCH = Histogram(
     "docnum_batch_size",
     "Requests for numbers that shared one transaction.",
@@ -84,6 +86,11 @@ for _kind, _scenario in _SCENARIOS.items():
 for _reason in _REASONS:
     for _attempt in range(1, _ATTEMPTS + 1):
         RETRY.labels(attempt=str(_attempt), reason=_reason.value)
+
+
+def count_reconnection(attempt: int) -> None:
+    """Count a further attempt at any work whose database connection was lost."""
+    RETRY.labels(attempt=str(attempt), reason=Failure.CONNECTION.value).inc()
 
 
 class SeriesUtilization(NamedTuple):
@@ -245,7 +252,7 @@ class RefusalLog:
     async def _write(self, rows: Sequence[_ErrorRow]) -> bool:
         """:returns: whether the database took them; on its faults they stay for the next time"""
         try:
-            await self._db.transact(lambda session: _insert(session, rows, doubtful=self._doubtful))
+            await self._db.transact(lambda session: _insert(session, rows, doubtful=self._doubtful), attempts=1)
         except (SQLAlchemyError, OSError) as error:
             if database_fault(error) is not None:
                 self._doubtful = True  # the commit may have gone through

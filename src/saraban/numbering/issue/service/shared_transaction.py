@@ -161,6 +161,7 @@ _FAILURES = {
     DatabaseFault.COLLISION: Failure.COLLISION,
     DatabaseFault.LOCK_WAIT: Failure.LOCK,
     DatabaseFault.CONNECTION: Failure.CONNECTION,
+    DatabaseFault.COMMIT: Failure.CONNECTION,
     DatabaseFault.POOL: Failure.CONNECTION,
 }
 

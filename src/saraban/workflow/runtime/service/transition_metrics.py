@@ -79,6 +79,12 @@ def outcome_of(error: BaseException | None) -> str:
     return "system_error" if error.kind in {ErrorKind.BUSY, ErrorKind.BROKEN} else "validation_error"
 
 
+def count_unread(error: Exception) -> None:
+    """Count an attempt that the database was away to name, unless it was counted further in."""
+    if not hasattr(error, "__notes__"):
+        TRANSITIONS.labels("unknown", "other", "system_error").inc()
+
+
 def report(
     attempt: TransitionAttempt,
     duration: float,
@@ -93,6 +99,8 @@ def report(
     :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
     """
     outcome = outcome_of(error)
+    if outcome == "system_error" and error is not None:
+        error.add_note(f"Counted as a failed step of {attempt.workflow_code}.")
     action = attempt.action if attempt.known_action else "other"
     DURATION.labels(attempt.workflow_code).observe(duration)
     TRANSITIONS.labels(attempt.workflow_code, action, outcome).inc()

@@ -290,6 +290,7 @@ class TransitionRequest:
         tells a lost race from an action out of place
     :param attempt: what is counted, as soon as that is known
     :param admitted: its caller may know of the instance; only then it is an attempt
+    :param is_unsure: a COMMIT with it was lost
     """
 
     ctx: RequestContext
@@ -300,6 +301,7 @@ class TransitionRequest:
     seen: InstanceSnapshot | None = None
     attempt: TransitionAttempt | None = None
     admitted: bool = False
+    is_unsure: bool = False
     trace: str = field(default_factory=trace_id)
 
     @property

@@ -23,6 +23,7 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.idempotency import Idempotency, KeyInUse, complete_claims
+from saraban.kit.reconnection import CommitLost
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
 from saraban.workflow.language.subject import Envelope, InstanceStatus
@@ -65,7 +66,7 @@ async def transition_batch(
             if alone:
                 raise
     if not alone:
-        # What has an attempt will be written: it must not be tried again if the connection is lost.
+        # What has an attempt will be written: only its key tells what became of it if its COMMIT is lost.
         for request in requests:
             request.attempt = None
         for request, decision in decided.items():
@@ -309,11 +310,20 @@ class Transitions:
             _succeed(waiter, done)
 
     async def _take_alone(self, request: TransitionRequest) -> Transitioned:
+        assert request.claim is not None  # every request has it, with a key or without
+        if request.is_unsure and (receipt := await request.claim.find_committed()):
+            return Transitioned(request.instance_id, receipt)
         if request.seen is None or request.attempt is None:
             async with self._db.reading() as session:
                 request.see(request.seen or await self._snapshot(session, request))
         batch = partial(transition_batch, subjects=self._subjects, requests=[request], alone=True)
-        (done,) = await self._db.transact(batch)
+        try:
+            (done,) = await self._db.transact(batch)
+        except CommitLost:
+            if request.is_unsure:
+                raise
+            request.is_unsure = True
+            return await self._take_alone(request)
         assert done is not None  # who comes alone is refused with an error
         return done
 
@@ -327,11 +337,12 @@ class Transitions:
             batch = partial(transition_batch, subjects=self._subjects, requests=requests, alone=False)
             done = await self._db.transact(batch) if sharing else ()
         except Exception as error:  # noqa: BLE001  whatever it is, each is told of it, or finds it by itself
-            if database_fault(error) is DatabaseFault.CONNECTION:
-                # Whether those that were written are committed nobody knows (REQ-NUM-09): they must not be tried again.
+            if isinstance(error, CommitLost):
+                for request in requests:
+                    request.is_unsure = request.attempt is not None
+            elif database_fault(error) is DatabaseFault.CONNECTION:
                 for waiter in sharing:
-                    if waiter.item.attempt is not None:
-                        _fail(waiter, error)
+                    _fail(waiter, error)
             elif not isinstance(error, DomainError):
                 log.warning("workflow.not_together", steps=len(sharing), error=error_text(error))
         for waiter, one in zip(sharing, done, strict=True):

@@ -1,0 +1,68 @@
+"""By what a lost database connection is known, and how work is repeated on another (REQ-LCK-08, decision 57)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+from asyncmy.errors import Error as DriverError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from saraban.kit.admission import slot_released
+
+T = TypeVar("T")
+# A node that left its cluster, or was made read-only, refuses each statement: another connection may reach another node.
+UNFIT_NODE = {1047, 1290, 1836}
+NOT_EXECUTED = {0, 2006, *UNFIT_NODE}  # the driver had no connection, or the server refused the statement
+# The last: a node lost its cluster during COMMIT, and the other nodes may have it.
+_LOST = {1053, 1152, 1927, 1969, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031, 1180} | UNFIT_NODE
+
+
+class CommitLost(SQLAlchemyError):
+    """The connection was lost after COMMIT was sent: only the request's token can tell whether it went through."""
+
+
+def error_number(error: BaseException) -> object:
+    """Return the number that the server or the driver gave an error."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return cause.args[0] if cause is not None and cause.args else None
+
+
+def is_lost(error: BaseException) -> bool:
+    """Return whether another connection may do what this one did not; a timeout of our own is no lost connection."""
+    text = str(error.orig if isinstance(error, DBAPIError) else error).lower()
+    return isinstance(error, DBAPIError | DriverError) and (
+        error_number(error) in _LOST or "lost connection" in text or "not connected" in text
+    )
+
+
+@dataclass(slots=True)
+class Reconnection:
+    """
+    How often work is repeated whose connection was lost: at once, as the server closes idle connections, then after pauses.
+
+    :param retries: further attempts after a pause; 0: none at all
+    :param pause: seconds before the first of them; each next pause is twice as long
+    :param listener: called with the number of each further attempt
+    """
+
+    retries: int = 3
+    pause: float = 1.0
+    listener: Callable[[int], None] | None = None
+
+    async def run(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Run the attempt until its connection is not lost; none begins later than the pauses take together."""
+        pauses = [0.0, *(self.pause * 2**count for count in range(self.retries))] if self.retries else []
+        until = monotonic() + sum(pauses)
+        for count, pause in enumerate(pauses, 1):
+            try:
+                return await attempt()
+            except Exception as error:
+                if not is_lost(error) or monotonic() > until:
+                    raise
+            if self.listener is not None:
+                self.listener(count)
+            with slot_released():
+                await asyncio.sleep(pause)
+        return await attempt()
