@@ -95,6 +95,9 @@ class NewDrawing(_Sheet):
     title: DrawingTitle = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
     revision: NewDrawingRevision = Field(default_factory=NewDrawingRevision)
+    reservation_token: UUID | None = Field(
+        None, description="Of a number reserved for it in this register, in place of `drawingNumber`."
+    )
 
 
 class DrawingChanges(_Sheet):

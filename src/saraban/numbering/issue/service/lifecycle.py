@@ -18,7 +18,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database, violates_constraint
-from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
+from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering.issue import repository
@@ -425,13 +425,21 @@ def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
 
 def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> None:
     """What the number prints, and whom it was reserved for, must be the document's; the year stays the reservation's."""
+    if entry.register != plan.register:
+        raise invalid(
+            "/reservationToken",
+            "other_register",
+            "เลขที่นี้จองไว้ในทะเบียน {register}",
+            "This number was reserved in the register {register}.",
+            register=entry.register,
+        )
     pointers = {
         "/projectPublicId": entry.project_id == plan.project.id,
         "/correspondenceTypeCode": entry.correspondence_type_id == plan.type.id,
         "/originatorOrganizationPublicId": entry.originator_organization_id == plan.originator.id,
         "/recipients": entry.recipient_organization_id == plan.key.recipient_organization_id,
     }
-    prints = printed_codes(plan.parties).values
+    prints = printed_codes(plan.parties, plan.request.category_code).values
     for token, pointer in _FIELDS.items():
         if token in entry.format_values:
             pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
@@ -452,4 +460,5 @@ _FIELDS = {
     tokens.SUB_TYPE: "/subTypeCode",
     tokens.RFA_TYPE: "/rfaTypeCode",
     tokens.DISCIPLINE: "/disciplineCode",
+    tokens.CATEGORY: "/categoryCode",
 }

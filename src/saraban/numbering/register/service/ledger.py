@@ -439,6 +439,7 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
         discipline_code=issued_for.get("discipline"),
         category_code=issued_for.get("category"),
         revision=entry.revision_label if "{REV}" in entry.format_template else None,
+        drawing_register=entry.register if entry.register != DOCUMENTS else None,
     )
 
 
