@@ -24,6 +24,7 @@ from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.corrections import RevisionSubmitted, submitted_among
 from saraban.documents.drawing.service.numbers import DrawingDraft, plan_number, prints_revision, reserved_label
 from saraban.documents.drawing.service.placement import belonging, classified, find_place
+from saraban.documents.drawing.service.presentation import summary
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
@@ -321,7 +322,7 @@ async def change(
     if kind.whole and given.keys() & {"category_code", "sub_category_code"}:
         stood = {f"{name}_code": before.named[name] for name in ("category", "sub_category")}
         given = {**stood, **given}
-    stated = registers.summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
+    stated = summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
     stated |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}
     stated["discipline_code"] = before.discipline and before.discipline.discipline_code
     asked = changes.model_dump(exclude_unset=True)

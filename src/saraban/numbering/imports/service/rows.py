@@ -16,10 +16,15 @@ from saraban.kit.ids import derived_id, new_id
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import insert_numbers
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, key_in_codes, plan
-from saraban.numbering.issue.service.number_request import NumberParties, NumberRequest, check_permission, resolve
+from saraban.numbering.issue.service.number_request import (
+    OVERRIDE,
+    NumberParties,
+    NumberRequest,
+    check_permission,
+    resolve,
+)
 from saraban.numbering.series.domain.counter import NO_RECIPIENT, SequenceExhausted, year_of_issue
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, register_of, series_in
 from saraban.numbering.series.domain.template import stored_template
@@ -55,7 +60,7 @@ class ImportTarget:
 async def import_target(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> ImportTarget:
     """:raises Forbidden: for who does not manage the numbers of the project"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    ctx.caller.require(OVERRIDE, Scope(project=project.id))
     read = await projects.read_project(ctx, session, public_id=project.public_id)
     return ImportTarget(
         project,

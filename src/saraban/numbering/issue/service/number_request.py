@@ -44,7 +44,7 @@ from saraban.projects.service import (
 
 DRAWING_CATEGORIES = frozenset({"DRW", "CDW", "SDW", "ADW"})
 FIRST_REVISION = "A"
-OTHER_YEAR_PERMISSION = "numbering.manage_formats"
+OVERRIDE = "numbering.override"
 _LABEL = re.compile(r"[A-Z]{1,3}\Z|[A-Z]{0,3}[0-9]{1,3}\Z")
 _RECIPIENT_TYPES = frozenset({"OWNER", "CONTRACTOR", "CONSULTANT"})
 _REMEMBERED_FOR = 2.0  # seconds
@@ -197,7 +197,7 @@ def requested_year(ctx: RequestContext, request: NumberRequest, parties: NumberP
     stated = ad_year(request.year)
     if stated == current:
         return stated
-    ctx.caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
+    ctx.caller.require(OVERRIDE, scope_of(parties))
     if not (request.year_reason or "").strip():
         raise invalid(
             "/yearReason",
