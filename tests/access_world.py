@@ -197,7 +197,7 @@ class Builder:
             ],
             "/circulations": (await self.send("POST", "/circulations", circulation))["publicId"],
             **dict.fromkeys(("/drawings/{kind}", "/drawings/{name}"), drawn["publicId"]),
-            **dict.fromkeys(("/drawings/{kind}/revisions", "revision"), revisions[0]["publicId"]),
+            **dict.fromkeys(("/drawings/{kind}/revisions", "revision"), revisions[0]["data"]["publicId"]),
             "number": issued["documentNumber"],
         }
 

@@ -145,6 +145,11 @@ def unwrapped(answer: httpx.Response) -> dict[str, Any]:
     return envelope["data"] | {name: envelope[name] for name in ("workflow", "stepAttachments") if name in envelope}
 
 
+def unwrapped_items(answer: httpx.Response) -> list[dict[str, Any]]:
+    """Give the items of a list, each with its `workflow` beside its fields."""
+    return [one["data"] | {"workflow": one["workflow"]} for one in answer.json()["items"]]
+
+
 def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
     """Run a coroutine on an event loop of its own thread: the test's loop must not notice."""
     with ThreadPoolExecutor(1) as thread:

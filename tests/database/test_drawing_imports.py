@@ -5,6 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.conftest import unwrapped_items
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
 
@@ -26,7 +27,7 @@ def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(any_demo_url
         with signed_in_client(server, "admin") as client:
             done = read_until(client, address, lambda body: body["state"] == "DONE")
             query = {"projectPublicId": project, "q": "KILL-0000", "limit": 100}
-            found = client.get("/api/v1/drawings/shop", params=query).json()["items"]
+            found = unwrapped_items(client.get("/api/v1/drawings/shop", params=query))
     finally:
         server.kill()
 

@@ -185,7 +185,7 @@ class TestServer:
                     "revision": {"attachmentPublicIds": files, "date": "2026-03-02"},
                 }
                 sent = client.post("/api/v1/drawings/shop", json=drawing).raise_for_status()
-                address = f"/api/v1/drawings/shop/{sent.json()['publicId']}"
+                address = f"/api/v1/drawings/shop/{sent.json()['data']['publicId']}"
                 while (problems := _problems(client, address))[files[0]] is None:
                     time.sleep(0.05)
         finally:
@@ -195,5 +195,5 @@ class TestServer:
 
 
 def _problems(client: httpx.Client, address: str) -> dict[str, str | None]:
-    (revision,) = client.get(address).raise_for_status().json()["revisions"]
+    (revision,) = client.get(address).raise_for_status().json()["data"]["revisions"]
     return {file["publicId"]: file["textProblem"] for file in revision["attachments"]}

@@ -16,6 +16,7 @@ from benchmarks.drawings import fill
 from saraban.documents.rfa.repository import items
 from saraban.kit.db import Database
 from saraban.kit.pipeline import Pipeline
+from tests.conftest import unwrapped_items
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
 from tests.statement_count import rows_read
@@ -81,7 +82,7 @@ def _submitted(server: RunningSaraban) -> dict[str, Any]:
         revisions = []
         for page in range(0, DRAWINGS, 100):
             query = {"projectPublicId": project["publicId"], "q": f"ANS-{page // 100}", "limit": 100}
-            listed = client.get("/api/v1/drawings/shop", params=query).raise_for_status().json()["items"]
+            listed = unwrapped_items(client.get("/api/v1/drawings/shop", params=query).raise_for_status())
             revisions += [one["revision"]["publicId"] for one in listed]
         consultant = next(one["publicId"] for one in organizations if one["organizationCode"] == "คคง.")
         body = {

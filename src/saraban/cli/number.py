@@ -19,10 +19,12 @@ from saraban.cli.options import (
     Contract,
     Discipline,
     LongReason,
+    NamedRegister,
     Originator,
     Project,
     Reason,
     Recipient,
+    Register,
     RfaType,
     SubType,
     Type,
@@ -59,6 +61,7 @@ def preview(
     rfa_type: RfaType = None,
     sub_type: SubType = None,
     category: Category = None,
+    register: Register = None,
 ) -> None:
     """Show the next number of a series. This is a preview: nothing is issued.
 
@@ -75,6 +78,7 @@ def preview(
         "rfa_type_code": rfa_type,
         "sub_type_code": sub_type,
         "category_code": category,
+        "drawing_register": register,
     }
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> tuple[str, str, str]:
@@ -94,6 +98,7 @@ def void(
     account: As,
     reason: Reason,
     project: Project,
+    register: NamedRegister = None,
 ) -> None:
     """Void a confirmed number that no document uses; it is never issued again.
 
@@ -104,7 +109,7 @@ def void(
     from saraban.numbering import service as numbering
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "Issued":
-        named = await number_named(ctx, session, project, number)
+        named = await number_named(ctx, session, project, number, register)
         return await numbering.void_number(ctx, session, public_id=named, reason=reason)
 
     voided = as_account(account, step).number
@@ -152,6 +157,7 @@ def override(
     rfa_type: RfaType = None,
     sub_type: SubType = None,
     category: Category = None,
+    register: Register = None,
     issued_on: Annotated[
         datetime | None,
         typer.Option(
@@ -187,6 +193,7 @@ def override(
         "rfa_type_code": rfa_type,
         "sub_type_code": sub_type,
         "category_code": category,
+        "drawing_register": register,
         "year": year,
         "year_reason": reason if year is not None else None,
     }
@@ -248,6 +255,7 @@ def reserve(
     rfa_type: RfaType = None,
     sub_type: SubType = None,
     category: Category = None,
+    register: Register = None,
     range_: Annotated[
         UUID | None,
         typer.Option("--range", help="A reserved range to issue from, as `saraban number range list` names it."),
@@ -267,6 +275,7 @@ def reserve(
         "rfa_type_code": rfa_type,
         "sub_type_code": sub_type,
         "category_code": category,
+        "drawing_register": register,
         "range_public_id": range_,
     }
 
@@ -289,7 +298,7 @@ def reserve(
 
 
 @group.command()
-def confirm(number: _Reserved, account: As, project: Project) -> None:
+def confirm(number: _Reserved, account: As, project: Project, register: NamedRegister = None) -> None:
     """Confirm a number that the account reserved, without a document.
 
     Examples:
@@ -299,13 +308,21 @@ def confirm(number: _Reserved, account: As, project: Project) -> None:
     from saraban.numbering import service as numbering
 
     confirmed = _changed(
-        account, project, number, lambda ctx, session, token: numbering.confirm_reservation(ctx, session, token=token)
+        account,
+        (project, number, register),
+        lambda ctx, session, token: numbering.confirm_reservation(ctx, session, token=token),
     )
     tell(f"ยืนยัน {confirmed} แล้ว", f"{confirmed} is confirmed.")
 
 
 @group.command()
-def cancel(number: _Reserved, account: As, project: Project, reason: Reason = "No longer needed.") -> None:
+def cancel(
+    number: _Reserved,
+    account: As,
+    project: Project,
+    reason: Reason = "No longer needed.",
+    register: NamedRegister = None,
+) -> None:
     """Release a number that the account reserved; it stays in the register and is not issued again.
 
     Examples:
@@ -316,8 +333,7 @@ def cancel(number: _Reserved, account: As, project: Project, reason: Reason = "N
 
     cancelled = _changed(
         account,
-        project,
-        number,
+        (project, number, register),
         lambda ctx, session, token: numbering.cancel_reservation(ctx, session, token=token, reason=reason),
     )
     tell(f"ยกเลิกการจอง {cancelled} แล้ว", f"{cancelled} is given up.")
@@ -325,17 +341,21 @@ def cancel(number: _Reserved, account: As, project: Project, reason: Reason = "N
 
 def _changed(
     account: str,
-    project: str,
-    number: str,
+    reserved: tuple[str, str, str | None],
     verb: "Callable[[RequestContext, AsyncSession, UUID], Awaitable[Issued]]",
 ) -> str:
-    """Do something with a reservation, named by its number or its token, and return the number as it is printed."""
+    """
+    Do something with a reservation and return the number as it is printed.
+
+    :param reserved: its project, its number or its token, and its register
+    """
+    project, number, register = reserved
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "Issued":
         try:
             named = UUID(number)
         except ValueError:
-            named = await number_named(ctx, session, project, number)
+            named = await number_named(ctx, session, project, number, register)
         return await verb(ctx, session, named)
 
     return as_account(account, step).number

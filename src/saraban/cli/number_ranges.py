@@ -7,7 +7,20 @@ from uuid import UUID
 
 import typer
 
-from saraban.cli.options import As, Contract, Discipline, Originator, Project, Reason, Recipient, RfaType, SubType, Type
+from saraban.cli.options import (
+    As,
+    Category,
+    Contract,
+    Discipline,
+    Originator,
+    Project,
+    Reason,
+    Recipient,
+    Register,
+    RfaType,
+    SubType,
+    Type,
+)
 from saraban.cli.output import print_list, say, stop, tell
 from saraban.cli.run import PAGE, as_account, members_of, read_pages, reading, request_in_codes
 from saraban.kit.errors import unknown
@@ -59,6 +72,8 @@ def create(
     discipline: Discipline = None,
     rfa_type: RfaType = None,
     sub_type: SubType = None,
+    category: Category = None,
+    register: Register = None,
     keeper: Annotated[
         str | None,
         typer.Option("--for", help="Code of the only organization that may issue numbers from a reserved range."),
@@ -82,7 +97,13 @@ def create(
     """
     from saraban.numbering import service as numbering
 
-    codes = {"discipline_code": discipline, "rfa_type_code": rfa_type, "sub_type_code": sub_type}
+    codes = {
+        "discipline_code": discipline,
+        "rfa_type_code": rfa_type,
+        "sub_type_code": sub_type,
+        "category_code": category,
+        "drawing_register": register,
+    }
 
     async def asked(ctx: "RequestContext", session: "AsyncSession") -> "tuple[Plan, RangeDraft]":
         request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)

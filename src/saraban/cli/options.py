@@ -1,7 +1,7 @@
 """What several verbs of `saraban number` ask for, each with the words of its help."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
@@ -58,3 +58,11 @@ Discipline = Annotated[str | None, typer.Option(help="Code of the discipline.")]
 RfaType = Annotated[str | None, typer.Option(help="Code of the RFA type.")]
 SubType = Annotated[str | None, typer.Option(help="Code of the sub type.")]
 Category = Annotated[str | None, typer.Option(help="Code of the drawing category.")]
+Register = Annotated[
+    Literal["contract", "shop", "asbuilt"] | None,
+    typer.Option(help="Of drawings: the register that the number counts in; shop if left out."),
+]
+NamedRegister = Annotated[
+    Literal["contract", "shop", "asbuilt"] | None,
+    typer.Option("--register", help="Of a drawing's number: the register that it is in."),
+]

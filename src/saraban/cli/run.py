@@ -128,16 +128,22 @@ async def project_named(session: "AsyncSession", code: str) -> UUID:
     return (await projects.find_project_by_code(session, code=code, pointer="/project")).public_id
 
 
-async def number_named(ctx: "RequestContext", session: "AsyncSession", project: str, number: str) -> UUID:
+async def number_named(
+    ctx: "RequestContext", session: "AsyncSession", project: str, number: str, register: str | None
+) -> UUID:
     """
     Return the public id of a number as it is printed.
 
+    :param register: of drawings; None for documents
     :raises NotFound: also for a number that the account may not see
     """
     from saraban.numbering import service as numbering
+    from saraban.numbering.series.domain.states import DOCUMENTS
 
     place = await project_named(session, project)
-    found = await numbering.resolve_number(ctx, session, project_public_id=place, number=number)
+    found = await numbering.resolve_number(
+        ctx, session, project_public_id=place, number=number, register=register or DOCUMENTS
+    )
     return found.asked.public_id
 
 

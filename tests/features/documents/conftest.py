@@ -86,7 +86,7 @@ class Desk:
         body = {"projectPublicId": self.project, "drawingNumber": number, "title": "แปลนฐานราก", **more}
         answer = await (await self.as_(account)).post(f"/api/v1/drawings/{kind}", json=body)
         assert answer.status_code == httpx.codes.CREATED, answer.text
-        return answer.json()  # type: ignore[no-any-return]
+        return unwrapped(answer)
 
     async def upload(self, account: str) -> str:
         client = await self.as_(account)

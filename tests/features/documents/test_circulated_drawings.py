@@ -36,7 +36,7 @@ class TestASheet:
             f"/api/v1/drawings/shop/{drawing['publicId']}/revisions", json={}
         )
         before = unwrapped(await client.get(address))
-        wanted = {"drawingRevisionPublicIds": [revised.json()["revision"]["publicId"]]}
+        wanted = {"drawingRevisionPublicIds": [unwrapped(revised)["revision"]["publicId"]]}
         after = unwrapped(await client.patch(address, json=wanted))
         nothing = await client.patch(address, json={"drawingRevisionPublicIds": None})
         await desk.act("dc.consultant", sheet, "start")

@@ -7,6 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from tests.conftest import unwrapped
 from tests.drawing_imports import DrawingImports
 from tests.features.documents.conftest import Desk, pointers
 
@@ -34,14 +35,14 @@ async def drawn(desk: Desk, kind: str = "shop", number: str = "N-1", **more: Any
 
 async def current(desk: Desk, drawing: dict[str, Any], account: str = "dc.contractor") -> dict[str, Any]:
     read = await desk.read(account, f"drawings/{drawing['kind']}", drawing["publicId"])
-    return read.json()["revisions"][0]  # type: ignore[no-any-return]
+    return unwrapped(read)["revisions"][0]  # type: ignore[no-any-return]
 
 
 async def revise(desk: Desk, drawing: dict[str, Any]) -> dict[str, Any]:
     path = f"/api/v1/drawings/{drawing['kind']}/{drawing['publicId']}/revisions"
     answer = await (await desk.as_("dc.contractor")).post(path, json={})
     assert answer.status_code == httpx.codes.CREATED, answer.text
-    return answer.json()  # type: ignore[no-any-return]
+    return unwrapped(answer)
 
 
 def states(drawing: dict[str, Any]) -> list[tuple[str, str | None]]:
@@ -98,7 +99,7 @@ class TestRevision:
 
         await imports.imported(["N-1", "", "", "1", "", "แปลนฐานราก"])
 
-        whole = (await desk.read("dc.contractor", "drawings/shop", drawing["publicId"])).json()
+        whole = unwrapped(await desk.read("dc.contractor", "drawings/shop", drawing["publicId"]))
         newer, older = (one["workflow"] for one in whole["revisions"])
         assert (newer, older["currentState"]) == (None, "cancelled")
         assert await desk.listed("reviewer.consultant", "inbox") == []
@@ -181,10 +182,10 @@ class TestStart:
         started = await client.post(path)
         again = await client.post(path)
 
-        assert [one["workflow"] for one in read.json()["revisions"]] == [None, None]
-        assert read.json()["canStartApproval"] is True
+        assert [one["workflow"] for one in unwrapped(read)["revisions"]] == [None, None]
+        assert unwrapped(read)["canStartApproval"] is True
         assert started.status_code == httpx.codes.CREATED, started.text
-        assert started.json()["revisions"][0]["workflow"]["currentState"] == "draft"
+        assert unwrapped(started)["revisions"][0]["workflow"]["currentState"] == "draft"
         assert (again.status_code, again.json()["code"]) == (409, "DRAWING_APPROVAL_STARTED")
 
     async def test_is_refused_where_rfas_approve(self, desk: Desk) -> None:

@@ -44,7 +44,7 @@ async def test_what_was_imported_gets_its_files(desk: Desk, app: FastAPI, tmp_pa
         answer = await add_file(desk, drawing)
 
     assert answer.status_code == httpx.codes.OK, answer.text
-    (revision,) = answer.json()["revisions"]
+    (revision,) = unwrapped(answer)["revisions"]
     assert revision["revisionLabel"] == "1"
     assert [(one["fileType"], one["isMain"]) for one in revision["attachments"]] == [("PDF", True), ("PDF", False)]
 
@@ -59,7 +59,7 @@ async def test_what_was_mistyped_is_corrected_once_for_each_version(desk: Desk, 
     empty = await correct(desk, drawing, title=None)
 
     assert (answer.status_code, answer.headers["ETag"], same.headers["ETag"]) == (200, '"2"', '"2"')
-    (revision,) = answer.json()["revisions"]
+    (revision,) = unwrapped(answer)["revisions"]
     read = {name: revision[name] for name in ("title", "titleEn", "statusCode", "reason", "legacyNumber")}
     assert read == {name: value for name, value in given.items() if name != "date"} | {"legacyNumber": "OLD-7"}
     assert (revision["revisionDate"], revision["revisionLabel"]) == ("2026-03-02", "0")
@@ -80,7 +80,7 @@ async def test_what_was_sent_keeps_its_words(desk: Desk) -> None:
     answer = await correct(desk, drawing, title="แปลนเสาเข็ม")
     read = unwrapped(await desk.read("dc.contractor", "transmittals", sent["publicId"]))
 
-    assert answer.json()["revision"]["title"] == "แปลนเสาเข็ม"
+    assert unwrapped(answer)["revision"]["title"] == "แปลนเสาเข็ม"
     assert [one["title"] for one in read["drawings"]] == ["แปลนฐานราก"]
 
 
@@ -109,7 +109,7 @@ class TestInAWorkflow:
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"]}
         drawing = await desk.register("dc.contractor", "shop", "N-1", **own)
         in_draft = await correct(desk, drawing, title="แปลนเสาเข็ม")
-        await desk.act("dc.contractor", in_draft.json()["revisions"][0], "submit")
+        await desk.act("dc.contractor", unwrapped(in_draft)["revisions"][0], "submit")
         while_open = await correct(desk, drawing, title="อื่น")
 
         assert in_draft.status_code == httpx.codes.OK

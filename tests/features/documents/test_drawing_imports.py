@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped, unwrapped_items
 from tests.drawing_imports import SHOP_HEAD, DrawingImports, drawing_worker
 from tests.features.documents.conftest import Desk, pointers
 from tests.number_imports import sheet_of
@@ -25,8 +25,8 @@ async def register(imports: DrawingImports, kind: str = "shop") -> dict[str, lis
     """Return the labels of each drawing of a register, the current one last, by number."""
     query = {"projectPublicId": imports.project, "limit": 100}
     found = {}
-    for one in (await imports.client.get(f"/api/v1/drawings/{kind}", params=query)).json()["items"]:
-        whole = (await imports.client.get(f"/api/v1/drawings/{kind}/{one['publicId']}")).json()
+    for one in unwrapped_items(await imports.client.get(f"/api/v1/drawings/{kind}", params=query)):
+        whole = unwrapped(await imports.client.get(f"/api/v1/drawings/{kind}/{one['publicId']}"))
         assert whole["revision"]["publicId"] == whole["revisions"][0]["publicId"]
         found[one["drawingNumber"]] = [revision["revisionLabel"] for revision in reversed(whole["revisions"])]
     return found
@@ -95,7 +95,7 @@ class TestCheck:
         found = await imports.imported(["แปลนฐานราก", "31/12/2569", FIRST, "2", "1:100"], head=head)
 
         query = {"projectPublicId": imports.project}
-        (one,) = (await imports.client.get("/api/v1/drawings/shop", params=query)).json()["items"]
+        (one,) = unwrapped_items(await imports.client.get("/api/v1/drawings/shop", params=query))
         assert counts(found)["imported"] == 1
         assert (one["revision"]["revisionDate"], one["revision"]["revisionLabel"], one["scale"]) == (
             "2026-12-31",
@@ -124,7 +124,7 @@ class TestImport:
         made = await desk.register("admin", "shop", FIRST)
         await imports.imported([FIRST, "", "", "1", "", "แปลนฐานราก แก้ไข"])
 
-        whole = (await imports.client.get(f"/api/v1/drawings/shop/{made['publicId']}")).json()
+        whole = unwrapped(await imports.client.get(f"/api/v1/drawings/shop/{made['publicId']}"))
         newer, older = whole["revisions"]
         assert (older["isCurrent"], newer["isCurrent"]) == (False, True)
         assert older["currentUntil"] == newer["currentFrom"]
@@ -134,7 +134,7 @@ class TestImport:
         made = await desk.register("admin", "shop", FIRST)
         done = await imports.imported([FIRST, "NOWHERE", "", "1", "", "แปลนฐานราก"])
 
-        whole = (await imports.client.get(f"/api/v1/drawings/shop/{made['publicId']}")).json()
+        whole = unwrapped(await imports.client.get(f"/api/v1/drawings/shop/{made['publicId']}"))
         assert counts(done)["imported"] == 1
         assert whole["category"] is None
 
@@ -174,8 +174,8 @@ class TestImport:
         other = await imports.checked([FIRST, "", "", "0", "", "แปลน", "", "S3", ""], head=head)
 
         query = {"projectPublicId": imports.project}
-        (one,) = (await imports.client.get("/api/v1/drawings/shop", params=query)).json()["items"]
-        whole = (await imports.client.get(f"/api/v1/drawings/shop/{one['publicId']}")).json()
+        (one,) = unwrapped_items(await imports.client.get("/api/v1/drawings/shop", params=query))
+        whole = unwrapped(await imports.client.get(f"/api/v1/drawings/shop/{one['publicId']}"))
         (revision,) = whole["revisions"]
         assert [whole["zone"], revision["statusCode"], revision["legacyNumber"]] == stated
         assert (counts(again)["there"], faults(other)) == (1, [(2, "status", "differs")])
@@ -235,7 +235,7 @@ class TestMissing:
 
         assert (counts(done)["imported"], counts(shop)["imported"]) == (3, 1)
         query = {"projectPublicId": imports.project}
-        found = (await imports.client.get("/api/v1/drawings/contract", params=query)).json()["items"]
+        found = unwrapped_items(await imports.client.get("/api/v1/drawings/contract", params=query))
         assert [(one["category"]["code"], one["subCategory"]["code"], one["volumePage"]) for one in found] == [
             ("ZZ", "ZZ-1", 1),
             ("ZZ", "ZZ-2", 2),

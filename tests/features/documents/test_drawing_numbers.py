@@ -17,6 +17,7 @@ from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberFormat, NumberRendering
 from saraban.projects.models import CorrespondenceType
+from tests.conftest import unwrapped, unwrapped_items
 from tests.drawing_imports import DrawingImports
 from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk, pointers
@@ -39,14 +40,14 @@ async def issued(desk: Desk, **body: Any) -> dict[str, Any]:
     """Register a shop drawing with a number of the format."""
     answer = await register(desk, categoryCode="FND", **body)
     assert answer.status_code == httpx.codes.CREATED, answer.text
-    return answer.json()  # type: ignore[no-any-return]
+    return unwrapped(answer)
 
 
 async def revise(desk: Desk, drawing: dict[str, Any], **body: Any) -> dict[str, Any]:
     path = f"/api/v1/drawings/{drawing['kind']}/{drawing['publicId']}/revisions"
     answer = await (await desk.as_("admin")).post(path, json=body)
     assert answer.status_code == httpx.codes.CREATED, answer.text
-    return answer.json()  # type: ignore[no-any-return]
+    return unwrapped(answer)
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +109,7 @@ class TestFromOutside:
 class TestFromTheFormat:
     async def test_is_the_next_of_its_register(self, desk: Desk, db: Database) -> None:
         found = [(await issued(desk, disciplineCode="TER"))["drawingNumber"] for _ in "12"]
-        asbuilt = (await register(desk, kind="asbuilt", categoryCode="FND", disciplineCode="TER")).json()
+        asbuilt = unwrapped(await register(desk, kind="asbuilt", categoryCode="FND", disciplineCode="TER"))
 
         assert found == ["LCBP3-C2-TER-FND-0001-0", "LCBP3-C2-TER-FND-0002-0"]
         assert asbuilt["drawingNumber"] == "LCBP3-C2-TER-FND-0001-0"
@@ -135,9 +136,9 @@ class TestFromTheFormat:
         revised = await revise(desk, drawing)
         before, now = drawing["drawingNumber"], revised["drawingNumber"]
         client = await desk.as_("admin")
-        listed = (
+        listed = unwrapped_items(
             await client.get("/api/v1/drawings/shop", params={"projectPublicId": desk.project, "q": before})
-        ).json()
+        )
         wanted = [drawings.NumberedRevision(before), drawings.NumberedRevision(before, "0")]
 
         async with db.reading() as session:
@@ -147,7 +148,7 @@ class TestFromTheFormat:
             current = await drawings.current_by_number(ctx, session, SHOP, numbers=[before, now, "no"], **place)
             found = await drawings.revisions_by_number(ctx, session, SHOP, wanted=wanted, **place)
 
-        assert [one["drawingNumber"] for one in listed["items"]] == [now]
+        assert [one["drawingNumber"] for one in listed] == [now]
         assert current == dict.fromkeys((before, now), UUID(revised["revision"]["publicId"]))
         assert [found[one].revision.revision_label for one in wanted] == ["1", "0"]
 
@@ -177,7 +178,7 @@ class TestFromTheFormat:
             await client.post("/api/v1/drawings/shop", json=body, headers={"Idempotency-Key": "one"}) for _ in "12"
         ]
 
-        assert [one.json()["publicId"] for one in answers] == [answers[0].json()["publicId"]] * 2
+        assert [unwrapped(one)["publicId"] for one in answers] == [unwrapped(answers[0])["publicId"]] * 2
         assert answers[1].headers["Idempotent-Replay"] == "true"
 
     async def test_names_what_the_format_prints_and_is_missing(self, desk: Desk, db: Database) -> None:
@@ -230,7 +231,7 @@ class TestImport:
         await imports.imported([number, "", "", "1", "", "แปลน"], [number, "", "", "2", "", "แปลน"])
         again = await imports.checked([number, "", "", "3", "", "แปลน"])
 
-        read = (await (await desk.as_("admin")).get(f"/api/v1/drawings/shop/{drawing['publicId']}")).json()
+        read = unwrapped(await (await desk.as_("admin")).get(f"/api/v1/drawings/shop/{drawing['publicId']}"))
         assert read["drawingNumber"] == "LCBP3-C2-GEN-FND-0001-2"
         assert [(one["column"], one["code"]) for one in again["report"]["faults"]] == [("drawing_number", "taken")]
         assert await consistent(db)

@@ -12,6 +12,7 @@ from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import Database
+from tests.conftest import unwrapped
 from tests.drawing_imports import DrawingImports
 from tests.features.documents.conftest import PDF, Desk, pointers
 from tests.other_project import add_other_project
@@ -115,7 +116,7 @@ class TestFields:
         found = await sent(client, "PATCH", path, cases)
 
         assert found == each_at_its_field(cases)
-        assert (await client.get(path)).json() == made
+        assert unwrapped(await client.get(path)) == made
 
 
 async def test_a_revision_is_refused_by_its_field(desk: Desk, app: FastAPI) -> None:
@@ -137,7 +138,7 @@ async def test_a_revision_is_refused_by_its_field(desk: Desk, app: FastAPI) -> N
     assert found == each_at_its_field(cases)
     assert (backwards.status_code, pointers(backwards)) == (409, ["/label"])
     assert await rows(app.state.db) == before == 2
-    assert (await client.get(f"/api/v1/drawings/shop/{made['publicId']}")).json() == made
+    assert unwrapped(await client.get(f"/api/v1/drawings/shop/{made['publicId']}")) == made
 
 
 @pytest.mark.parametrize(

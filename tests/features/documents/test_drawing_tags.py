@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from saraban.documents.drawing.domain import KINDS
+from tests.conftest import unwrapped, unwrapped_items
 from tests.features.documents.conftest import Desk, pointers
 
 
@@ -24,7 +25,7 @@ async def tagged(desk: Desk, account: str, kind: str, tag: str) -> list[str]:
         await client.get(f"/api/v1/drawings/{path}", params=query | more)
         for path, more in ((kind, {}), ("current-set", {"kind": kind}))
     ]
-    listed, current = ([one["drawingNumber"] for one in page.json()["items"]] for page in pages)
+    listed, current = ([one["drawingNumber"] for one in unwrapped_items(page)] for page in pages)
     assert listed == current
     return listed
 
@@ -39,10 +40,10 @@ class TestTags:
         drawing = await desk.register("admin", kind, "N-1", tags=["URGENT", "SITE", "URGENT"])
         await desk.register("admin", kind, "N-2")
         address, client = f"/api/v1/drawings/{kind}/{drawing['publicId']}", await desk.as_("admin")
-        kept = (await client.patch(address, json={"zone": "2"})).json()
-        changed = (await client.patch(address, json={"tags": ["SITE"]})).json()
+        kept = unwrapped(await client.patch(address, json={"zone": "2"}))
+        changed = unwrapped(await client.patch(address, json={"tags": ["SITE"]}))
         found = [await tagged(desk, "admin", kind, tag) for tag in ("SITE", "URGENT", "NONE")]
-        emptied = (await client.patch(address, json={"tags": None})).json()
+        emptied = unwrapped(await client.patch(address, json={"tags": None}))
 
         assert sorted(codes(drawing)) == sorted(codes(kept)) == ["SITE", "URGENT"]
         assert changed["tags"] == [{"code": "SITE", "name": "Site", "nameTh": "ป้าย SITE", "color": "teal"}]
@@ -60,7 +61,7 @@ class TestTags:
         ]
 
         assert [(one.status_code, pointers(one)) for one in wrong] == [(422, ["/tags/1"])] * 2
-        assert codes((await client.get(address)).json()) == ["SITE"]
+        assert codes(unwrapped(await client.get(address))) == ["SITE"]
 
     async def test_find_nothing_that_the_reader_is_not_shown(self, desk: Desk, kind: str) -> None:
         own = {"originatorOrganizationPublicId": desk.organizations["ผรม.2"], "tags": ["SITE"]}
@@ -82,4 +83,4 @@ async def test_a_tag_that_was_closed_stays_and_is_given_to_no_other(desk: Desk) 
 
     assert closed.status_code == httpx.codes.OK, closed.text
     assert [one.status_code for one in answers] == [200, 422]
-    assert codes(answers[0].json()) == ["SITE"]
+    assert codes(unwrapped(answers[0])) == ["SITE"]

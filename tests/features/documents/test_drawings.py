@@ -17,7 +17,7 @@ from saraban.identity import service as identity
 from saraban.identity.models import Organization
 from saraban.kit.clock import local_date
 from saraban.projects.models import ContractOrganization, ProjectOrganization, RfaApproveCode
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped, unwrapped_items
 from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk, pointers
 from tests.project_callers import add_callers, everybody, statuses
@@ -34,7 +34,7 @@ async def numbers(desk: Desk, account: str, kind: str, path: str = "", **query: 
     client = await desk.as_(account)
     answer = await client.get(f"/api/v1/drawings/{path or kind}", params={"projectPublicId": desk.project, **query})
     assert answer.status_code == httpx.codes.OK, answer.text
-    return [one["drawingNumber"] for one in answer.json()["items"]]
+    return [one["drawingNumber"] for one in unwrapped_items(answer)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,7 +54,7 @@ class TestRegister:
         client = await desk.as_("admin")
         read = await client.get(f"/api/v1/drawings/{kind}/{made['publicId']}")
 
-        assert read.json() == made
+        assert unwrapped(read) == made
         assert read.headers["ETag"] == '"1"'
         assert (made["kind"], made["drawingNumber"], made["scale"]) == (kind, "LP3-HW-ST-001", "1:100")
         (revision,) = made["revisions"]
@@ -132,7 +132,7 @@ class TestRevisions:
         drawing = await desk.register("admin", kind, "N-1", titleEn="Plan")
 
         answer = await self.revise(desk, drawing, title="แปลนฐานราก แก้ไข", reason="เปลี่ยนเสาเข็ม")
-        third = (await self.revise(desk, drawing, label="5")).json()
+        third = unwrapped(await self.revise(desk, drawing, label="5"))
 
         assert answer.status_code == httpx.codes.CREATED, answer.text
         assert [one["revisionLabel"] for one in third["revisions"]] == ["5", "1", "0"]
@@ -174,7 +174,7 @@ class TestRevisions:
             client = await desk.as_("admin")
             asked = {"projectPublicId": desk.project, "kind": "shop", **query}
             answer = await client.get("/api/v1/drawings/current-set", params=asked)
-            return [(one["drawingNumber"], one["revision"]["revisionLabel"]) for one in answer.json()["items"]]
+            return [(one["drawingNumber"], one["revision"]["revisionLabel"]) for one in unwrapped_items(answer)]
 
         assert await set_of() == [("N-1", "1"), ("N-2", "0")]
         assert await set_of(asOf=(today - timedelta(days=1)).isoformat()) == [("N-1", "0")]
@@ -195,7 +195,7 @@ class TestRevisions:
 
         async def answer(day: date) -> tuple[str | None, bool]:
             asked = {"projectPublicId": desk.project, "asOf": day.isoformat()}
-            (listed,) = (await client.get("/api/v1/drawings/shop", params=asked)).json()["items"]
+            (listed,) = unwrapped_items(await client.get("/api/v1/drawings/shop", params=asked))
             sheet = await client.get("/api/v1/drawings/shop/export", params={**asked, "format": "csv"})
             code = listed["revision"]["responseCode"]
             return code and code["code"], ",1A," in sheet.text
@@ -214,7 +214,7 @@ class TestRevisions:
 
         async def links(drawing: dict[str, Any], name: str) -> list[tuple[str, str]]:
             answer = await client.get(f"/api/v1/drawings/{drawing['kind']}/{drawing['publicId']}/revisions")
-            return [(one["kind"], one["drawingNumber"]) for one in answer.json()["items"][0][name]]
+            return [(one["kind"], one["drawingNumber"]) for one in unwrapped_items(answer)[0][name]]
 
         assert await links(built, "derivedFrom") == [("shop", "S-1")]
         assert await links(shop, "derivedFrom") == [("contract", "C-1")]
@@ -229,7 +229,7 @@ class TestRevisions:
         await self.revise(desk, shop)
         await self.revise(desk, shop)
 
-        read = (await desk.read("admin", "drawings/asbuilt", built["publicId"])).json()
+        read = unwrapped(await desk.read("admin", "drawings/asbuilt", built["publicId"]))
 
         (reference,) = read["revisions"][0]["derivedFrom"]
         assert built["revisions"][0]["derivedFrom"][0]["supersededBy"] is None
@@ -257,9 +257,9 @@ class TestRegisterSettings:
         assert saved.json() == (await client.get(self.path(desk, "contract"))).json() == wanted
         assert (number.status_code, pointers(number)) == (422, ["/drawingNumber"])
         assert (label.status_code, pointers(label)) == (422, ["/revision/label"])
-        assert [one["revisionLabel"] for one in addendum.json()["revisions"]] == ["C01", "P01"]
+        assert [one["revisionLabel"] for one in unwrapped(addendum)["revisions"]] == ["C01", "P01"]
         # A history that began in another scheme goes on in this one.
-        assert [one["revisionLabel"] for one in onward.json()["revisions"]] == ["P01", "0"]
+        assert [one["revisionLabel"] for one in unwrapped(onward)["revisions"]] == ["P01", "0"]
         assert (await client.get(self.path(desk, "shop"))).json() == before
 
     async def test_come_back_without_repeating_a_label(self, desk: Desk) -> None:
@@ -269,7 +269,7 @@ class TestRegisterSettings:
         labels = []
         for scheme in ("A", "0"):
             await client.put(self.path(desk, "shop"), json={"revisionScheme": scheme})
-            labels.append((await (await desk.as_("admin")).post(path, json={})).json()["revision"]["revisionLabel"])
+            labels.append(unwrapped(await (await desk.as_("admin")).post(path, json={}))["revision"]["revisionLabel"])
 
         again = await (await desk.as_("admin")).post(path, json={"label": "1"})
 
@@ -323,7 +323,7 @@ class TestChange:
         stale = await client.patch(address, json={"zone": "3"}, headers={"If-Match": '"1"'})
 
         assert changed.status_code == httpx.codes.OK, changed.text
-        assert (changed.json()["category"]["name"], changed.json()["zone"]) == ("Hazardous waste", "2")
+        assert (unwrapped(changed)["category"]["name"], unwrapped(changed)["zone"]) == ("Hazardous waste", "2")
         assert changed.headers["ETag"] == '"2"'
         assert (stale.status_code, stale.json()["code"]) == (412, "DRAWING_CHANGED")
         assert await numbers(desk, "admin", "shop", category="HW9") == ["N-1"]
@@ -375,7 +375,7 @@ class TestIsolation:
         shop = await desk.register("dc.contractor", "shop", "S-1", revision=revision, **own)
         other = await desk.as_("dc.consultant")
 
-        shown = (await other.get(f"/api/v1/drawings/contract/{signed['publicId']}")).json()
+        shown = unwrapped(await other.get(f"/api/v1/drawings/contract/{signed['publicId']}"))
         got = await other.get(f"/api/v1/attachments/{file}/content")
         taken = await sent(
             desk, "dc.consultant", "asbuilt", "A-1",

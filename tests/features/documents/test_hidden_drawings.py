@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from saraban.documents.drawing.endpoints import registers
 from saraban.kit.ids import new_id
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped
 from tests.features.documents.conftest import PDF, Desk
 from tests.project_callers import MANAGER, SIGNED_IN, SUPER, add_callers
 
@@ -101,10 +101,10 @@ async def test_is_answered_like_one_that_is_not_there(hidden: dict[str, str], si
             assert found[0] in {403, 404}, (name, method, path)
         assert (await client.get(f"/api/v1/attachments/{hidden['file']}/content")).status_code == httpx.codes.NOT_FOUND
     admin = await signed_in(SUPER)
-    whole = (await admin.get(OF_ONE[0][1].format(**hidden))).json()
+    whole = unwrapped(await admin.get(OF_ONE[0][1].format(**hidden)))
     assert (len(whole["revisions"]), whole["zone"]) == (1, None)
     by_revision = await admin.get(OF_ONE[2][1].format(**hidden))
-    assert (by_revision.json(), by_revision.headers["ETag"]) == (whole, '"1"')
+    assert (unwrapped(by_revision), by_revision.headers["ETag"]) == (whole, '"1"')
 
 
 async def test_is_in_no_list_and_in_no_file(hidden: dict[str, str], signed_in: SignIn) -> None:

@@ -52,14 +52,14 @@ async def carried(desk: Desk, rfa: dict[str, Any], account: str = "dc.contractor
 
 
 async def drawing(desk: Desk, made: dict[str, Any]) -> dict[str, Any]:
-    return (await desk.read("admin", f"drawings/{made['kind']}", made["publicId"])).json()  # type: ignore[no-any-return]
+    return unwrapped(await desk.read("admin", f"drawings/{made['kind']}", made["publicId"]))
 
 
 async def revise(desk: Desk, made: dict[str, Any]) -> dict[str, Any]:
     client = await desk.as_("admin")
     answer = await client.post(f"/api/v1/drawings/{made['kind']}/{made['publicId']}/revisions", json={})
     assert answer.status_code == httpx.codes.CREATED, answer.text
-    return answer.json()  # type: ignore[no-any-return]
+    return unwrapped(answer)
 
 
 def results(*said: tuple[dict[str, Any], str]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ class TestAnRfa:
         path = f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories"
         await admin.post(path, json={"code": "FND", "nameTh": "ฐานราก"})
         body = {"projectPublicId": desk.project, "title": "แปลน", "categoryCode": "FND", "disciplineCode": "TER"}
-        made = (await admin.post("/api/v1/drawings/shop", json=body)).json()
+        made = unwrapped(await admin.post("/api/v1/drawings/shop", json=body))
         rfa = await rfa_of(desk, made)
 
         newer = await revise(desk, made)
@@ -293,7 +293,7 @@ class TestADrawingRevision:
 
         changed = await admin.patch(f"/api/v1/drawings/shop/{made['publicId']}", json={"categoryCode": "RIGHT"})
 
-        assert (changed.status_code, changed.json()["category"]["code"]) == (200, "RIGHT")
+        assert (changed.status_code, unwrapped(changed)["category"]["code"]) == (200, "RIGHT")
         assert [(one["number"], one["isSuperseded"]) for one in await carried(desk, rfa)] == [("S-1", False)]
         async with app.state.db.reading() as session:
             told = await session.scalar(

@@ -19,7 +19,7 @@ async def send(desk: Desk, *revisions: str, **changes: Any) -> httpx.Response:
 
 async def revise(desk: Desk, kind: str, drawing: dict[str, Any]) -> dict[str, Any]:
     client = await desk.as_("admin")
-    return dict((await client.post(f"/api/v1/drawings/{kind}/{drawing['publicId']}/revisions", json={})).json())
+    return unwrapped(await client.post(f"/api/v1/drawings/{kind}/{drawing['publicId']}/revisions", json={}))
 
 
 def carried(found: dict[str, Any]) -> list[tuple[str, str, str, bool]]:

@@ -6,7 +6,7 @@ from html import unescape
 import httpx
 import pytest
 
-from tests.conftest import SignIn
+from tests.conftest import SignIn, unwrapped, unwrapped_items
 from tests.features.documents.conftest import Desk, desk_of
 from tests.features.web.conftest import Sit
 from tests.features.web.forms import selected
@@ -24,7 +24,7 @@ async def registered(desk: Desk, kind: str, number: str, account: str = "admin",
     }
     answer = await (await desk.as_(account)).post(f"/api/v1/drawings/{kind}", json=body | more)
     assert answer.status_code == httpx.codes.CREATED, answer.text
-    return str(answer.json()["publicId"])
+    return str(unwrapped(answer)["publicId"])
 
 
 class TestRegister:
@@ -116,8 +116,8 @@ class TestForms:
         assert "2 drawings registered." in page
         assert "shopNumbers=S-1%0AS-10" in page
         query = {"projectPublicId": desk.project}
-        listed = (await (await desk.as_("dc.contractor")).get("/api/v1/drawings/shop", params=query)).json()["items"]
-        full = [(await desk.read("dc.contractor", "drawings/shop", one["publicId"])).json() for one in listed]
+        listed = unwrapped_items(await (await desk.as_("dc.contractor")).get("/api/v1/drawings/shop", params=query))
+        full = [unwrapped(await desk.read("dc.contractor", "drawings/shop", one["publicId"])) for one in listed]
         assert [(one["drawingNumber"], one["revision"]["revisionLabel"], one["revision"]["title"]) for one in full] == [
             ("S-1", "3", "แปลน"),
             ("S-10", "0", "แปลนคาน"),
@@ -146,9 +146,9 @@ class TestForms:
         assert "one drawing at a time" in several
         page = html_of(await browser.get(answer.headers["location"]))
         assert "<h1>LCBP3-C2-GEN-FND-0001-0</h1>" in page
-        number = (
+        number = unwrapped(
             await desk.read("dc.contractor", "drawings/shop", answer.headers["location"].rpartition("/")[2])
-        ).json()
+        )
         assert number["revision"]["title"] == "แปลนฐานราก อาคาร HW"
         series = html_of(await (await sit("admin", "th")).get("/numbers", params={"project": desk.project}))
         assert "แบบขยาย: LCBP3-C2-GEN-FND-…-" in series
@@ -206,7 +206,7 @@ class TestForms:
 
         wrong = await browser.post(f"{path}/revisions", data=sent)
         right = await browser.post(f"{path}/revisions", data=sent | {"label": "1", "titleEn": ""})
-        newest = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revision"]
+        newest = unwrapped(await (await desk.as_("admin")).get(f"/api/v1{path}"))["revision"]
 
         page = html_of(wrong)
         assert wrong.status_code == httpx.codes.CONFLICT
@@ -230,7 +230,7 @@ class TestCorrection:
         desk = await desk_of(signed_in)
         revision = {"date": "2026-02-28", "legacyNumber": "OLD-7"}
         path = f"/drawings/shop/{await registered(desk, 'shop', 'S-1', revision=revision)}"
-        one = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revision"]["publicId"]
+        one = unwrapped(await (await desk.as_("admin")).get(f"/api/v1{path}"))["revision"]["publicId"]
         browser, viewer = await sit("admin", language), await sit("viewer", language)
         page = html_of(await browser.get(path))
         dialog = page.partition(f'<dialog class="sheet" id="correct-{one}"')[2].partition("</dialog>")[0]
@@ -245,7 +245,7 @@ class TestCorrection:
         assert f'data-reopen="correct-{one}"' in wrong
         assert f'name="attachment" value="{file["attachment"]}"' in wrong
         assert (right.status_code, right.headers["location"]) == (303, path)
-        (read,) = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revisions"]
+        (read,) = unwrapped(await (await desk.as_("admin")).get(f"/api/v1{path}"))["revisions"]
         assert (read["title"], read["titleEn"], read["revisionDate"]) == ("แปลนฐานราก", None, "2026-03-01")
         assert (read["reason"], len(read["attachments"])) == ("Typing error", 1)
         assert "OLD-7" in page
@@ -267,7 +267,7 @@ class TestCorrection:
         assert f'data-reopen="correct-{one}"' in stale
         assert "Somebody has changed this drawing" in dialog
         assert (offered["title"], again.status_code) == ("Pile caps", httpx.codes.SEE_OTHER)
-        (read,) = (await (await desk.as_("admin")).get(f"/api/v1{path}")).json()["revisions"]
+        (read,) = unwrapped(await (await desk.as_("admin")).get(f"/api/v1{path}"))["revisions"]
         assert (read["title"], read["legacyNumber"]) == ("Pile caps", "OLD-8")
 
     async def test_adds_only_the_first_files_once_approval_has_been_asked_for(
@@ -335,7 +335,7 @@ class TestLinks:
     async def links(desk: Desk, kind: str, number: str) -> list[list[tuple[str, str]]]:
         """Return what each revision of a drawing derives from, newest first."""
         (found,) = await desk.listed("admin", f"drawings/{kind}", projectPublicId=desk.project, q=number)
-        read = (await desk.read("admin", f"drawings/{kind}", found["publicId"])).json()["revisions"]
+        read = unwrapped(await desk.read("admin", f"drawings/{kind}", found["publicId"]))["revisions"]
         return [sorted((one["drawingNumber"], one["revisionLabel"]) for one in each["derivedFrom"]) for each in read]
 
 

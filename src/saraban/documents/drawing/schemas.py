@@ -20,7 +20,7 @@ from saraban.documents.core.schemas import (
 from saraban.imports.domain import ImportState
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
-from saraban.workflow.runtime.schemas import WorkflowOut
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem, WorkflowOut
 
 KindName = Literal["contract", "shop", "asbuilt"]
 DrawingNumber = Annotated[str, CodeLine(100)]
@@ -95,6 +95,9 @@ class NewDrawing(_Sheet):
     title: DrawingTitle = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
     revision: NewDrawingRevision = Field(default_factory=NewDrawingRevision)
+    reservation_token: UUID | None = Field(
+        None, description="Of a number reserved for it in this register, in place of `drawingNumber`."
+    )
 
 
 class DrawingChanges(_Sheet):
@@ -185,13 +188,16 @@ class DrawingReferenceAnswer(Schema):
     title_en: str | None
 
 
-class FullRevisionAnswer(DrawingRevisionAnswer):
+class DrawingRevisionDetail(DrawingRevisionAnswer):
     reason: str | None
     legacy_number: str | None
     created_at: datetime
     attachments: list[DrawingFileAnswer]
     derived_from: list[DrawingReferenceAnswer]
     recorded_by: list[DrawingReferenceAnswer] = Field(description="The drawings that refer to this one.")
+
+
+class FullRevisionAnswer(DrawingRevisionDetail):
     workflow: WorkflowOut | None = Field(
         description="Its own, where the project has chosen that; null where RFAs carry it."
     )
@@ -230,13 +236,16 @@ class DrawingAnswer(DrawingSummary):
     revisions: list[FullRevisionAnswer] = Field(description="Newest first.")
 
 
+DrawingEnvelope = WorkflowEnvelope[DrawingAnswer]
+
+
 class DrawingPage(Schema):
-    items: list[DrawingSummary]
+    items: list[WorkflowItem[DrawingSummary]]
     next_cursor: str | None
 
 
 class DrawingRevisionList(Schema):
-    items: list[FullRevisionAnswer]
+    items: list[WorkflowItem[DrawingRevisionDetail]]
 
 
 class DrawingSheetLine(Schema):

@@ -180,6 +180,12 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
     ("workflow.force_proceed", "DC", "บังคับเปลี่ยนขั้นตอน ยุติ หรือมอบหมายให้ผู้อื่น", "Override, terminate or reassign a workflow"),
     ("numbering.view_formats", "", "ดูรูปแบบเลขที่เอกสาร", "See number formats"),
     ("numbering.manage_formats", "", "แก้ไขรูปแบบเลขที่เอกสาร", "Change number formats"),
+    (
+        "numbering.override",
+        "",
+        "ทำเลขที่เป็นโมฆะ ระบุหรือนำเข้าเลขที่เอง และใช้ปีอื่น",
+        "Void numbers, enter or import numbers by hand, use another year",
+    ),
     ("numbering.view_counters", "", "ดูตัวนับเลขที่", "See counters"),
     ("numbering.reset_counter", "", "ตั้งตัวนับเลขที่ใหม่", "Reset counters"),
     ("audit.view_own", "OA", "ดูประวัติการใช้งานขององค์กรตน", "Read the audit trail of one's own organization"),
@@ -196,7 +202,8 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
 
 # Where the product gives more than the matrix does:
 # - A Project Admin (our Project Manager) edits the number formats of that project and may look at its counters;
-#   an Org Admin may read formats. Resetting a counter stays with the Superadmin.
+#   an Org Admin may read formats. Both override numbers, which the right to the formats does not include. Resetting a
+#   counter stays with the Superadmin.
 # - A document controller sees the number series of the organization, and reads its audit trail.
 # - Who chooses on which workflow the documents of a project start has to be able to read workflows.
 # - A Project Admin sets the project up: its contracts with their members and master data, its tags and drawing categories.
@@ -205,7 +212,7 @@ _MATRIX: tuple[tuple[str, str, str, str], ...] = (
 ADDED: dict[str, frozenset[str]] = {
     PROJECT_MANAGER: frozenset(
         {
-            *("numbering.view_formats", "numbering.manage_formats", "numbering.view_counters"),
+            *("numbering.view_formats", "numbering.manage_formats", "numbering.override", "numbering.view_counters"),
             "workflow.view_definitions",
             *("contract.create", "contract.edit", "contract.delete", "contract.manage_members"),
             *("master_data.discipline.manage", "master_data.drawing_category.manage", "master_data.tag.manage"),
@@ -213,7 +220,7 @@ ADDED: dict[str, frozenset[str]] = {
             "user.manage_assignments",
         }
     ),
-    ORG_ADMIN: frozenset({"numbering.view_formats"}),
+    ORG_ADMIN: frozenset({"numbering.view_formats", "numbering.override"}),
     DOCUMENT_CONTROL: frozenset({"numbering.view_counters", "audit.view_own"}),
 }
 

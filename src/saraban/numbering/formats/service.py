@@ -35,7 +35,12 @@ from saraban.numbering.formats.domain import (
 from saraban.numbering.formats.schemas import FormatVersionOut
 from saraban.numbering.issue.repository import insert_audit
 from saraban.numbering.issue.service.number_plan import free_sequences
-from saraban.numbering.issue.service.number_request import DRAWING, DRAWING_CATEGORIES, forget_resolutions, not_of_type
+from saraban.numbering.issue.service.number_request import (
+    DRAWING_CATEGORIES,
+    FIRST_REVISION,
+    forget_resolutions,
+    not_of_type,
+)
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.counter import (
     Period,
@@ -44,7 +49,7 @@ from saraban.numbering.series.domain.counter import (
     SeriesKey,
     token_values,
 )
-from saraban.numbering.series.domain.states import OperationCode, OverflowRule
+from saraban.numbering.series.domain.states import DRAWING, OperationCode, OverflowRule, register_of, series_in
 from saraban.numbering.series.domain.template import (
     FALLBACK,
     FormatKey,
@@ -317,7 +322,6 @@ async def default_formats(ctx: RequestContext, session: AsyncSession, *, project
 NEXT = 3
 EXAMPLES = 5
 _LOOKED_AT = 100  # counters, for examples that the format would number
-FIRST_REVISION = "A"
 
 
 @dataclass(frozen=True, slots=True)
@@ -422,23 +426,23 @@ def _completed(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
 async def _example(
     session: AsyncSession, project_id: int, codes: PrintedCodes, period: Period, old: PrintRule, new: PrintRule
 ) -> FormatExample:
-    values = token_values(codes, period=period)
+    values, register = token_values(codes, period=period), register_of(codes.type)
     try:
-        before, *_ = await _next(session, project_id, values, old)
+        before, *_ = await _next(session, project_id, values, old, register)
     except DomainError:
         before = []  # the format in force refuses these parties already
     try:
-        after, series, last, over = await _next(session, project_id, values, new)
+        after, series, last, over = await _next(session, project_id, values, new, register)
     except DomainError as refusal:
         return FormatExample(before, [], "", 0, refusal=refusal)
     return FormatExample(before, after, series, last, over)
 
 
 async def _next(
-    session: AsyncSession, project_id: int, values: dict[str, str], how: PrintRule
+    session: AsyncSession, project_id: int, values: dict[str, str], how: PrintRule, register: str
 ) -> tuple[list[str], str, int, int]:
     """:returns: the next numbers, their series, where that stands, how many it would step over"""
-    series = how.template.series(values, resets=how.resets)
+    series = series_in(register, how.template.series(values, resets=how.resets))
 
     def number(sequence: int) -> str:
         return how.template.render(values, sequence=sequence, revision=FIRST_REVISION)
@@ -448,7 +452,7 @@ async def _next(
 
     key = SeriesKey(project_id, series, 0)
     state = await counter_or_new(session, key)
-    free = await free_sequences(session, key, state, number=number, base=base, count=NEXT)
+    free = await free_sequences(session, key, state, number=number, base=base, count=NEXT, register=register)
     if how.refuses and how.template.overflows(free[-1]):
         raise SequenceExhausted
     closed = sum(one.last - one.first + 1 for one in state.closed if one.first <= free[-1])

@@ -7,7 +7,6 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.imports.domain import ImportState
-from saraban.numbering.series.domain.states import DOCUMENTS
 from saraban.numbering.series.models import LEDGER, RENDERINGS, NumberImport
 
 
@@ -26,18 +25,18 @@ async def unfinished_import(session: AsyncSession, *, project_id: int, sha256: s
 
 
 async def numbers_in_ledger(
-    session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str]
+    session: AsyncSession, *, project_id: int, register: str, bases: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, UUID], frozenset[str]]:
     """:returns: base number to request token of those in the ledger, and which of `numbers` were ever printed"""
     held = sa.select(LEDGER.c.base_number, LEDGER.c.token).where(
         LEDGER.c.project_id == project_id,
         LEDGER.c.base_number.in_({*bases, *numbers}),
-        LEDGER.c.register == DOCUMENTS,
+        LEDGER.c.register == register,
     )
     printed = sa.select(RENDERINGS.c.document_number).where(
         RENDERINGS.c.project_id == project_id,
         RENDERINGS.c.document_number.in_({*bases, *numbers}),
-        RENDERINGS.c.register == DOCUMENTS,
+        RENDERINGS.c.register == register,
     )
     found = {row[0]: row[1] for row in await session.execute(held)}
     return found, frozenset(await session.scalars(printed))

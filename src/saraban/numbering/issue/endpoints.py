@@ -115,7 +115,7 @@ async def cancel(body: CancelReservationIn, ctx: KeyedContext, db: Db, once: Ide
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
 async def void(body: VoidIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
-    """For a confirmed number that no document carries; project administrators only, with a reason."""
+    """For a confirmed number that no document carries; `numbering.override` is needed, and a reason."""
     operation = Operation.of(ctx, "POST /document-numbering/void", body)
     change = partial(lifecycle.void_number, ctx, public_id=body.public_id, reason=body.reason)
     return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
@@ -167,7 +167,7 @@ async def preview_override(body: ManualNumberIn, session: ReadSession, ctx: Cont
 )
 async def override(body: ManualNumberIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """
-    For project administrators. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
+    `numbering.override` is needed. The series goes on where it was, unless `moveCounter` is set and the jump confirmed.
 
     A number of an earlier month or year states `issuedOn`; `reason` says why.
     """

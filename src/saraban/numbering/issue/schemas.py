@@ -53,7 +53,14 @@ class GenerateIn(Schema):
     sub_type_code: Code | None = None
     rfa_type_code: Code | None = None
     discipline_code: Code | None = Field(None, examples=["TER"])
-    category_code: Code | None = Field(None, description="Drawing formats only.")
+    category_code: Code | None = Field(
+        None, description="Of drawings only: a category of the register, or DRW, CDW, SDW, ADW."
+    )
+    drawing_register: Literal["contract", "shop", "asbuilt"] | None = Field(
+        None,
+        alias="register",
+        description="Of drawings only: the register that the number counts in, `shop` when left out.",
+    )
     year: int | None = Field(
         None,
         strict=True,
@@ -62,7 +69,9 @@ class GenerateIn(Schema):
         description="Either era; another year than the current one needs a permission and a reason.",
     )
     year_reason: Annotated[str, SingleLine(500)] | None = Field(None, description="Why the number is of another year.")
-    revision: Annotated[str, SingleLine(3)] | None = None
+    revision: Annotated[str, SingleLine(6)] | None = Field(
+        None, description="The first one when left out: of a drawing that of its register's scheme, otherwise A."
+    )
     range_public_id: UUID | None = Field(None, description="Issue from this reserved range instead of the main series.")
 
 

@@ -109,7 +109,9 @@ async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, d
 
 
 async def _following(session: AsyncSession, plan: Plan, key: SeriesKey, state: CounterState) -> str | None:
-    (sequence,) = await free_sequences(session, key, state, number=plan.number, base=plan.base, count=1)
+    (sequence,) = await free_sequences(
+        session, key, state, number=plan.number, base=plan.base, count=1, register=plan.register
+    )
     if sequence > LARGEST or (plan.refuses_overflow and plan.template.overflows(sequence)):
         return None
     return plan.number(sequence)

@@ -56,13 +56,17 @@ class DrawingSettings:
     :param pattern: None takes any number
     :param addenda: contract drawings take addenda as revisions; other registers always take revisions
     :param own_workflow: each revision goes through a workflow of its own, in place of being carried by RFAs
+    :param is_decided: by the project; the defaults are not
     """
 
     scheme: RevisionScheme
     pattern: NumberPattern | None = None
     addenda: bool = False
     own_workflow: bool = False
+    is_decided: bool = True
 
 
 DEFAULT_SCHEME: Final = "0"
-DEFAULTS: Final = DrawingSettings(RevisionScheme.parse(DEFAULT_SCHEME))
+# A reserved number may print A where the project has decided nothing (REQ-NUM-06); its drawing goes on with B.
+_SCHEME: Final = RevisionScheme(RevisionScheme.parse(DEFAULT_SCHEME).stages, RevisionScheme.parse("A").stages)
+DEFAULTS: Final = DrawingSettings(_SCHEME, is_decided=False)

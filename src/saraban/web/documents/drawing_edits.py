@@ -114,7 +114,8 @@ async def edit(name: str, public_id: UUID, page: CurrentPage, session: ReadSessi
 async def _edit(
     kind: DrawingKind, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
-    drawing, version = await drawings.read(page.context, session, kind, public_id)
+    found, version = await drawings.read(page.context, session, kind, public_id)
+    drawing = found.data
     if not drawing.can_change:
         raise Forbidden("The drawing cannot be changed by this account.")
     page.within(drawing.project.public_id)

@@ -193,8 +193,9 @@ async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSessi
 async def _show(
     kind: DrawingKind, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
 ) -> Response:
-    drawing, version = await drawings.read(page.context, session, kind, public_id)
-    flow = drawing.revisions[0].workflow
+    found, version = await drawings.read(page.context, session, kind, public_id)
+    drawing = found.data
+    flow = found.workflow
     values = await step_data_of(session, public_id=flow.instance_public_id) if flow is not None else NO_STEP_DATA
     correction = state.form if text(state.form, "revision") else NEW_FORM.form
     page.within(drawing.project.public_id)
@@ -276,8 +277,7 @@ async def act(name: str, public_id: UUID, form: CurrentForm, transitions: Instan
 
 async def _act(kind: DrawingKind, public_id: UUID, form: SentForm, transitions: Transitions) -> None:
     async with form.db.reading() as session:
-        drawing, _ = await drawings.read(form.context, session, kind, public_id)
-        flow = drawing.revisions[0].workflow
+        flow = (await drawings.read(form.context, session, kind, public_id))[0].workflow
         if flow is None:
             raise NotFound("No workflow runs for this revision.")
         values = await step_data_of(session, public_id=flow.instance_public_id)

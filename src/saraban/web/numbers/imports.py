@@ -17,7 +17,7 @@ from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.projects.service import ProjectRef
-from saraban.web.numbers.register import MANAGE_FORMATS
+from saraban.web.numbers.register import OVERRIDE
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -117,8 +117,8 @@ async def _list(
     cursor: str | None = None,
     error: DomainError | None = None,
 ) -> Response:
-    page.caller.require_somewhere(MANAGE_FORMATS)
-    chosen = await page.choose_project(session, project, MANAGE_FORMATS)
+    page.caller.require_somewhere(OVERRIDE)
+    chosen = await page.choose_project(session, project, OVERRIDE)
     found = await numbering.list_imports(
         page.context, session, project_public_id=chosen.place.public_id, cursor=cursor, limit=ROWS
     )

@@ -23,7 +23,7 @@ from saraban.numbering.issue.schemas import ManualNumberIn, ResetIn
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ProjectDetail, SubTypeSummary, TypeSummary
 from saraban.projects.service import ProjectRef
-from saraban.web.numbers.register import MANAGE_FORMATS
+from saraban.web.numbers.register import OVERRIDE
 from saraban.web.shell.forms import (
     CurrentForm,
     FormState,
@@ -46,7 +46,8 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 _REQUEST = set(numbering.NumberRequest.__dataclass_fields__)
 _TEXTS = (
     *("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId", "contractPublicId"),
-    *("disciplineCode", "rfaTypeCode", "subTypeCode", "revision", "documentNumber", "issuedOn", "reason"),
+    *("disciplineCode", "rfaTypeCode", "subTypeCode", "register", "categoryCode", "revision"),
+    *("documentNumber", "issuedOn", "reason"),
 )
 
 
@@ -80,7 +81,7 @@ class ManualNumberPage(PageModel):
 
 @router.get("/numbers/by-hand")
 async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
-    page.caller.require_somewhere(MANAGE_FORMATS)
+    page.caller.require_somewhere(OVERRIDE)
     return await _show(page, session, FormState(form_with(projectPublicId=str(project or ""))))
 
 
@@ -88,7 +89,7 @@ async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID 
 async def check(form: CurrentForm) -> Response:
     """What the number would be and what it would do; half a form is no error."""
     page = form.page
-    page.caller.require_somewhere(MANAGE_FORMATS)
+    page.caller.require_somewhere(OVERRIDE)
     await limit_reading(page.request)
     effect, faults = None, NO_ERRORS
     if form.text("documentNumber") or form.text("sequence"):
@@ -103,7 +104,7 @@ async def check(form: CurrentForm) -> Response:
 @router.post("/numbers/by-hand")
 async def state(form: CurrentForm, once: Idempotent) -> Response:
     page = form.page
-    page.caller.require_somewhere(MANAGE_FORMATS)
+    page.caller.require_somewhere(OVERRIDE)
     try:
         order = form.order(ManualNumberIn, _payload(form.values))
         await limit_issuing(page.request)
@@ -152,7 +153,7 @@ def _payload(form: FormValues) -> dict[str, object]:
 
 async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     wanted = id_of(text(state.form, "projectPublicId"))
-    place = (await page.choose_project(session, wanted, MANAGE_FORMATS)).place
+    place = (await page.choose_project(session, wanted, OVERRIDE)).place
     ctx, here = page.context, place.public_id
     return page.show(
         ManualNumberPage(

@@ -39,7 +39,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS = 50
 HITS = 20
 VIEW_COUNTERS = "numbering.view_counters"
-MANAGE_FORMATS = "numbering.manage_formats"
+MANAGE_FORMATS, OVERRIDE = "numbering.manage_formats", "numbering.override"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +101,7 @@ async def listing(
             q=text,
             place=chosen.place,
             places=chosen.places,
-            may_manage=page.may(MANAGE_FORMATS, chosen.place),
+            may_manage=page.may(OVERRIDE, chosen.place),
             sees_project=page.may(VIEW_COUNTERS, chosen.place),
         ),
         cursor,
@@ -129,7 +129,7 @@ async def account(
     found = await numbering.series_ledger(
         page.context, session, project_public_id=project, series=series, first=begin, cursor=cursor, limit=ROWS
     )
-    managed = await page.projects_with(session, MANAGE_FORMATS)
+    managed = await page.projects_with(session, OVERRIDE)
     viewed = await page.projects_with(session, None)
     return page.show_list(
         LedgerPage(

@@ -22,7 +22,7 @@ from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 
-RENUMBERS = "numbering.manage_formats"
+RENUMBERS = "numbering.override"
 
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind, new: Schema) -> Receipt:

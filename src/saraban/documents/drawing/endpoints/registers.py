@@ -15,10 +15,11 @@ from saraban.documents.drawing import service
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE
 from saraban.documents.drawing.schemas import (
     CurrentSetQuery,
-    DrawingAnswer,
     DrawingChanges,
+    DrawingEnvelope,
     DrawingPage,
     DrawingQuery,
+    DrawingRevisionDetail,
     DrawingRevisionList,
     KindName,
     NewDrawing,
@@ -43,6 +44,7 @@ from saraban.kit.operation import Operation, Receipt
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import RegisterSettings
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 READ, MANAGE = "document.view", "project.edit"
 
@@ -80,7 +82,7 @@ async def save_settings(
 @router.get("/current-set", summary="What one builds from")
 async def current_set(session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader) -> DrawingPage:
     """Each drawing of a register at its current revision, or at that of a day that has passed, in the order of numbers."""
-    page = await service.list_drawings(ctx, session, KINDS[search.kind], search)
+    page = await service.list_items(ctx, session, KINDS[search.kind], search)
     return DrawingPage(items=page.items, next_cursor=page.next_cursor)
 
 
@@ -89,11 +91,11 @@ async def listing(
     kind: Kind, session: ReadSession, search: Annotated[DrawingQuery, Query()], ctx: Reader
 ) -> DrawingPage:
     """In the order of numbers. A drawing is shown to the parties of its contract, else to its originator, else to the project."""
-    page = await service.list_drawings(ctx, session, KINDS[kind], search)
+    page = await service.list_items(ctx, session, KINDS[kind], search)
     return DrawingPage(items=page.items, next_cursor=page.next_cursor)
 
 
-@router.post("/{kind}", status_code=201, response_model=DrawingAnswer, summary="Register a drawing")
+@router.post("/{kind}", status_code=201, response_model=DrawingEnvelope, summary="Register a drawing")
 async def create(kind: Kind, body: NewDrawing, services: Documents, ctx: Registrar, request: Request) -> Response:
     """
     With its first revision and the files of it. The number is unique in its register of the project; without one the next
@@ -139,21 +141,21 @@ async def export(
     return workbook_response(path, form, folder)
 
 
-@router.get("/{kind}/{publicId}", response_model=DrawingAnswer, summary="One drawing")
+@router.get("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="One drawing")
 async def read(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
     """With its history, what it derives from and what refers to it. Answers 404 also for what the caller may not know of."""
     answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
     return respond(answer, headers={"ETag": tag})
 
 
-@router.get("/{kind}/revisions/{publicId}", response_model=DrawingAnswer, summary="The drawing of a revision")
+@router.get("/{kind}/revisions/{publicId}", response_model=DrawingEnvelope, summary="The drawing of a revision")
 async def read_by_revision(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
     """Found by the `publicId` of any of its revisions. Answers 404 also for what the caller may not know of."""
     answer, tag = await service.read_by_revision(ctx, session, KINDS[kind], public_id)
     return respond(answer, headers={"ETag": tag})
 
 
-@router.patch("/{kind}/revisions/{publicId}", response_model=DrawingAnswer, summary="Put a revision right")
+@router.patch("/{kind}/revisions/{publicId}", response_model=DrawingEnvelope, summary="Put a revision right")
 async def correct(
     kind: Kind,
     public_id: PathId,
@@ -176,7 +178,7 @@ async def correct(
     return await _shown(ctx, db, kind, receipt)
 
 
-@router.patch("/{kind}/{publicId}", response_model=DrawingAnswer, summary="Classify a drawing otherwise")
+@router.patch("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="Classify a drawing otherwise")
 async def change(
     kind: Kind,
     public_id: PathId,
@@ -199,11 +201,17 @@ async def change(
 @router.get("/{kind}/{publicId}/revisions", summary="The revisions of a drawing, newest first")
 async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> DrawingRevisionList:
     """Each with its files, what it derives from and what refers to it."""
-    return DrawingRevisionList(items=await service.list_revisions(ctx, session, KINDS[kind], public_id))
+    items = [
+        WorkflowItem[DrawingRevisionDetail](
+            data=DrawingRevisionDetail(**one.model_dump(exclude={"workflow"})), workflow=one.workflow
+        )
+        for one in await service.list_revisions(ctx, session, KINDS[kind], public_id)
+    ]
+    return DrawingRevisionList(items=items)
 
 
 @router.post(
-    "/{kind}/{publicId}/revisions", status_code=201, response_model=DrawingAnswer, summary="Issue the next revision"
+    "/{kind}/{publicId}/revisions", status_code=201, response_model=DrawingEnvelope, summary="Issue the next revision"
 )
 async def revise(
     kind: Kind, public_id: PathId, body: NewDrawingRevision, db: Db, idempotency: Idempotent, ctx: Reviser
@@ -221,7 +229,7 @@ async def revise(
 @router.post(
     "/{kind}/{publicId}/approval",
     status_code=201,
-    response_model=DrawingAnswer,
+    response_model=DrawingEnvelope,
     summary="Start the workflow of a revision",
 )
 async def start_approval(kind: Kind, public_id: PathId, db: Db, idempotency: Idempotent, ctx: Reviser) -> Response:

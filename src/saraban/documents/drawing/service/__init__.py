@@ -38,6 +38,7 @@ from saraban.documents.drawing.service.register_import import (
 from saraban.documents.drawing.service.registers import (
     classifications,
     list_drawings,
+    list_items,
     list_numbers,
     list_revisions,
     open_tags,
@@ -110,6 +111,7 @@ __all__ = [
     "link_revisions",
     "list_drawings",
     "list_imports",
+    "list_items",
     "list_numbers",
     "list_revisions",
     "open_tags",

@@ -14,22 +14,22 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import ABOVE, Reach, reach
 from saraban.documents.core.domain.registers import FEW
-from saraban.documents.core.schemas import CodeAnswer, ContractAnswer, OrganizationAnswer, ProjectAnswer
+from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch, LinkedDrawingFile
+from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch
 from saraban.documents.drawing.repository.tables import Condition, tables_of
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
-    DrawingFileAnswer,
+    DrawingEnvelope,
     DrawingQuery,
     DrawingReferenceAnswer,
-    DrawingRevisionAnswer,
     DrawingSummary,
     FullRevisionAnswer,
     TagAnswer,
 )
 from saraban.documents.drawing.service import approval
+from saraban.documents.drawing.service.presentation import file_shown, revision_answer, summary, tag_answer
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import table_of
@@ -38,12 +38,11 @@ from saraban.kit.pagination import Page, list_mark
 from saraban.kit.statements import together
 from saraban.kit.text import fold
 from saraban.projects import service as projects
-from saraban.projects.models import Discipline, Tag
 from saraban.search_index import service as search_index
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.query import parse_words
 from saraban.workflow import service as workflow
-from saraban.workflow.runtime.schemas import WorkflowOut
+from saraban.workflow.runtime.schemas import WorkflowItem, WorkflowOut
 
 _DAY = timedelta(days=1)
 _LISTS = ("category", "sub_category", "volume")
@@ -132,6 +131,28 @@ async def list_drawings(
     found = await find_page(ctx, session, kind, query)
     tags = await repository.tags(session, kind, [row.head.id for row in found.items])
     return Page([summary(kind, row, tags[row.head.id]) for row in found.items], found.next_cursor)
+
+
+async def list_items(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
+) -> Page[WorkflowItem[DrawingSummary]]:
+    """
+    Return the same, each with the workflow of its revision; of a day that is over without it, as without the answer.
+
+    :raises Invalid: as `find_page` does
+    """
+    found = await find_page(ctx, session, kind, query)
+    tags = await repository.tags(session, kind, [row.head.id for row in found.items])
+    is_past = (_end_of(ctx, query) or ctx.now) < ctx.now
+    states = {} if is_past or not found.items else await approval.states(ctx, session, kind, found.items)
+    envelopes = await workflow.envelopes(ctx, session, states)
+    items = [
+        WorkflowItem[DrawingSummary].around(
+            summary(kind, row, tags[row.head.id]), envelopes.get(str(row.revision.public_id))
+        )
+        for row in found.items
+    ]
+    return Page(items, found.next_cursor)
 
 
 async def find_page(
@@ -246,9 +267,9 @@ def audience_of_row(row: DrawingRow) -> Audience:
 
 async def read(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
-) -> tuple[DrawingAnswer, str]:
+) -> tuple[DrawingEnvelope, str]:
     """
-    Return a drawing with its history, what it derives from and what refers to it, and its `ETag`.
+    Return a drawing with its history and the workflow of its current revision, and its `ETag`.
 
     :raises NotFound: also when the caller may not know of it
     """
@@ -257,7 +278,7 @@ async def read(
 
 async def read_by_revision(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
-) -> tuple[DrawingAnswer, str]:
+) -> tuple[DrawingEnvelope, str]:
     """
     Return the drawing that has a revision, as `read` does.
 
@@ -269,7 +290,7 @@ async def read_by_revision(
 
 async def _whole(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
-) -> tuple[DrawingAnswer, str]:
+) -> tuple[DrawingEnvelope, str]:
     newest = rows[0]
     head = newest.head
     settings = await projects.drawing_settings(session, project_id=head.project_id, register=kind.path)
@@ -278,7 +299,9 @@ async def _whole(
     takes_more = kind.derives_from is not None or settings.addenda
     latest = settings.scheme.latest(row.revision.revision_label for row in rows)
     states = await approval.states(ctx, session, kind, rows)
-    is_missing = settings.own_workflow and str(newest.revision.public_id) not in states
+    current = str(newest.revision.public_id)
+    envelopes = await workflow.envelopes(ctx, session, states, alone=current)
+    is_missing = settings.own_workflow and current not in states
     may_revise = newest.project.is_active and ctx.caller.may(REVISE, scope)
     answer = DrawingAnswer(
         **summary(kind, newest, tags[head.id]).model_dump(),
@@ -286,9 +309,9 @@ async def _whole(
         can_change=newest.project.is_active and ctx.caller.may(CREATE, scope),
         can_revise=takes_more and may_revise,
         can_start_approval=is_missing and may_revise and head.originator_id is not None,
-        revisions=await _full_revisions(ctx, session, kind, rows, states),
+        revisions=await _full_revisions(ctx, session, kind, rows, envelopes),
     )
-    return answer, version_tag(newest)
+    return DrawingEnvelope.around(answer, envelopes.get(current)), version_tag(newest)
 
 
 def version_tag(row: DrawingRow) -> str:
@@ -302,7 +325,8 @@ async def list_revisions(
     :raises NotFound: also when the caller may not know of the drawing
     """
     rows = await find(ctx, session, kind, public_id)
-    return await _full_revisions(ctx, session, kind, rows, await approval.states(ctx, session, kind, rows))
+    states = await approval.states(ctx, session, kind, rows)
+    return await _full_revisions(ctx, session, kind, rows, await workflow.envelopes(ctx, session, states))
 
 
 async def _full_revisions(
@@ -310,14 +334,13 @@ async def _full_revisions(
     session: AsyncSession,
     kind: DrawingKind,
     rows: Sequence[DrawingRow],
-    states: Mapping[str, workflow.InstanceState],
+    envelopes: Mapping[str, workflow.Envelope],
 ) -> list[FullRevisionAnswer]:
     keys = [row.revision.id for row in rows]
     files = await repository.files(session, kind, keys)
     reader = await reader_of(ctx, session, rows[0].head.project_id)
     derived = await _derived_from(session, kind, reader, keys)
     recorded = await _recorded_by(session, kind, reader, rows)
-    envelopes = await workflow.envelopes(ctx, session, states)
     return [
         FullRevisionAnswer(
             **revision_answer(row).model_dump(),
@@ -422,7 +445,7 @@ async def open_tags(ctx: RequestContext, session: AsyncSession, *, project_publi
     :raises NotFound: for a project that the caller may not know of
     """
     project = await projects.visible_project(ctx, session, project_public_id)
-    return [_tag(one) for one in await repository.open_tags(session, project_id=project.id)]
+    return [tag_answer(one) for one in await repository.open_tags(session, project_id=project.id)]
 
 
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
@@ -434,64 +457,3 @@ async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: 
             if project_id in readers and readers[project_id].sees((AudienceKind(audience_kind), audience_id)):
                 return True
     return False
-
-
-# What is shown
-
-
-def summary(kind: DrawingKind, row: DrawingRow, tags: Sequence[Tag] = ()) -> DrawingSummary:
-    head, contract, originator = row.head, row.contract, row.originator
-    return DrawingSummary(
-        public_id=head.public_id,
-        kind=kind.path,
-        drawing_number=row.number,
-        project=ProjectAnswer.model_validate(row.project),
-        contract=ContractAnswer.model_validate(contract) if contract else None,
-        originator=OrganizationAnswer.model_validate(originator) if originator else None,
-        discipline=_coded_discipline(row.discipline) if row.discipline else None,
-        category=_coded(row, "category"),
-        sub_category=_coded(row, "sub_category"),
-        volume=_coded(row, "volume"),
-        volume_page=row.named.get("volume_page"),
-        scale=head.scale,
-        sheet_size=head.sheet_size,
-        zone=head.zone,
-        tags=[_tag(one) for one in tags],
-        revision=revision_answer(row),
-    )
-
-
-def _tag(row: Tag) -> TagAnswer:
-    named = core.coded(row.tag_code, row.tag_name_en, row.tag_name)
-    return TagAnswer(**named.model_dump(), color=row.color_code)
-
-
-def _coded(row: DrawingRow, name: str) -> CodeAnswer | None:
-    if row.named.get(name) is None:
-        return None
-    return core.coded(row.named[name], row.named[f"{name}_name_en"], row.named[f"{name}_name"])
-
-
-def _coded_discipline(row: Discipline) -> CodeAnswer:
-    return core.coded(row.discipline_code, row.code_name_en, row.code_name_th)
-
-
-def revision_answer(row: DrawingRow) -> DrawingRevisionAnswer:
-    return DrawingRevisionAnswer(
-        public_id=row.revision.public_id,
-        revision_label=row.revision.revision_label,
-        revision_number=row.revision.revision_number,
-        is_current=bool(row.revision.is_current),
-        revision_date=row.revision.revision_date,
-        title=row.revision.title,
-        title_en=row.revision.title_en,
-        status_code=row.revision.status_code,
-        response_code=_coded(row, "response"),
-        current_from=row.revision.current_from,
-        current_until=row.revision.current_until,
-    )
-
-
-def file_shown(file: LinkedDrawingFile) -> DrawingFileAnswer:
-    shown = core.file_answer(file.attachment, is_main=file.is_main)
-    return DrawingFileAnswer(**shown.model_dump(), file_type=file.file_type)

@@ -1,9 +1,8 @@
 """Writing drawings: registering one, classifying it otherwise, and issuing its next revision, which is the current one from then on."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -23,22 +22,20 @@ from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision, RevisionCorrections
 from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.corrections import RevisionSubmitted, submitted_among
-from saraban.documents.drawing.service.placement import ORIGINATOR, belonging, classified, find_place
+from saraban.documents.drawing.service.numbers import DrawingDraft, plan_number, prints_revision, reserved_label
+from saraban.documents.drawing.service.placement import belonging, classified, find_place
+from saraban.documents.drawing.service.presentation import summary
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
-from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, required, unknown
 from saraban.kit.etags import matches
-from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
-from saraban.numbering.series.domain.tokens import REV
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
-from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
+from saraban.projects.domain.master_data import ContractRef, ProjectRef
 
 
 class DrawingNumberTaken(DomainError):
@@ -68,26 +65,6 @@ class DrawingChanged(DomainError):
 
 
 @dataclass(frozen=True, slots=True)
-class DrawingDraft:
-    """
-    A new drawing with everything resolved and checked; only its number may be missing.
-
-    :param columns: of its head, but for the number
-    :param revision: the first one, with label and titles
-    :param has_workflow: its revisions go through a workflow of their own
-    """
-
-    project: ProjectRef
-    contract: ContractRef | None
-    originator: OrganizationRef | None
-    columns: Mapping[str, Any]
-    revision: NewDrawingRevision
-    has_workflow: bool
-    tags: Sequence[str] = ()
-    public_id: UUID = field(default_factory=new_id)
-
-
-@dataclass(frozen=True, slots=True)
 class DrawingNumber:
     """
     What a drawing is numbered with.
@@ -103,27 +80,37 @@ class DrawingNumber:
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingKind, new: NewDrawing) -> Receipt:
     """
-    Register a drawing under the number that it states, otherwise under the next one of the project's format for drawings.
+    Register a drawing under the number that it states or has reserved, otherwise under the next one of the project's format.
 
+    :raises NotFound: for a reservation of somebody else's
     :raises: what `register` raises, and what issuing a number raises
     """
     asked = {"kind": kind.path, "body": new.model_dump(mode="json")}
     operation = Operation.of(ctx, "POST /drawings", asked)
     if new.drawing_number is not None:
+        if new.reservation_token is not None:
+            raise invalid(
+                "/reservationToken",
+                "one_of_two",
+                "ระบุเลขที่แบบหรือโทเคนการจองอย่างใดอย่างหนึ่ง",
+                "Give either the drawing number or the reservation token.",
+            )
         return await services.idempotency.run(operation, lambda session: register(ctx, session, kind, new))
     async with services.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return claim.receipt
         async with services.db.reading() as session:
-            draft = await _check(ctx, session, kind, new)
-            plan = await _plan(ctx, session, kind, draft, new)
+            label = await reserved_label(ctx, session, new)
+            draft = await _check(ctx, session, kind, new, reserved_label=label)
+            plan = await plan_number(ctx, session, kind, draft, new)
         request = numbering.IssueRequest(
             ctx,
             plan,
             operation.token,
             claim,
             holder=numbering.Holder(kind.entity_type, draft.public_id),
-            write=partial(_write, ctx, kind, draft, plan),
+            write=partial(_write, ctx, kind, draft),
+            reservation=new.reservation_token,
         )
         return request.receipt(await services.allocator.issue(request))
 
@@ -132,54 +119,12 @@ async def _write(
     ctx: RequestContext,
     kind: DrawingKind,
     draft: DrawingDraft,
-    plan: numbering.Plan,
     pipeline: Pipeline,
     issued: numbering.Issued,
 ) -> None:
     await pipeline.send()
-    number = DrawingNumber(issued.number, issued.public_id, REV in plan.template.tokens)
+    number = DrawingNumber(issued.number, issued.public_id, prints_revision(issued.template))
     await _insert(ctx, pipeline.session, kind, draft, number)
-
-
-async def _plan(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, draft: DrawingDraft, new: NewDrawing
-) -> numbering.Plan:
-    """
-    Plan a number of the register; one that concerns the whole project is issued for the organization of who registers it.
-
-    :raises Invalid: naming the field that the format prints and that has no value, and where the format prints a recipient
-    """
-    by = draft.originator.public_id if draft.originator else await _registrar(ctx, session, draft.project)
-    request = numbering.NumberRequest(
-        project_public_id=draft.project.public_id,
-        correspondence_type_code="DRAWING",
-        originator_organization_public_id=by,
-        contract_public_id=draft.contract.public_id if draft.contract else None,
-        discipline_code=new.discipline_code,
-        category_code=new.category_code,
-        revision=draft.revision.label,
-        register=kind.path,
-    )
-    try:
-        return await numbering.plan(ctx, session, request)
-    except numbering.NumberUnprintable as refused:
-        if any(one.pointer == "/recipientOrganizationPublicId" for one in refused.fields):
-            raise invalid(
-                "/drawingNumber",
-                "no_format",
-                "โครงการนี้ยังไม่มีรูปแบบเลขที่แบบก่อสร้าง จึงต้องระบุเลขที่แบบ",
-                "This project has no number format for drawings: the number must be given.",
-            ) from refused
-        raise
-
-
-async def _registrar(ctx: RequestContext, session: AsyncSession, project: ProjectRef) -> UUID:
-    parties = await fetch(session, projects.parties_query(project.id, None))
-    own = [one for one in parties if one.id in ctx.caller.organization_ids]
-    owners = [one for one in parties if one.role == PartyRole.OWNER]
-    if not own + owners:
-        raise required(ORIGINATOR)
-    return (own + owners)[0].public_id
 
 
 async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, new: NewDrawing) -> Receipt:
@@ -208,7 +153,14 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     return await _insert(ctx, session, kind, draft, DrawingNumber(stated.number, stated.public_id))
 
 
-async def _check(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, new: NewDrawing) -> DrawingDraft:
+async def _check(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    new: NewDrawing,
+    *,
+    reserved_label: str | None = None,
+) -> DrawingDraft:
     project = await _project(ctx, session, new.project_public_id)
     contract, originator = await find_place(
         ctx,
@@ -221,7 +173,7 @@ async def _check(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, 
     settings = await projects.drawing_settings(session, project_id=project.id, register=kind.path)
     if settings.pattern is not None and new.drawing_number is not None:
         settings.pattern.require(new.drawing_number)
-    label = new.revision.label or settings.scheme.next_labels(None)[0]
+    label = reserved_label or new.revision.label or settings.scheme.next_labels(None)[0]
     settings.scheme.require_next(label, after=None, pointer="/revision/label")
     titled = new.revision.model_copy(
         update={
@@ -370,7 +322,7 @@ async def change(
     if kind.whole and given.keys() & {"category_code", "sub_category_code"}:
         stood = {f"{name}_code": before.named[name] for name in ("category", "sub_category")}
         given = {**stood, **given}
-    stated = registers.summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
+    stated = summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
     stated |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}
     stated["discipline_code"] = before.discipline and before.discipline.discipline_code
     asked = changes.model_dump(exclude_unset=True)

@@ -17,7 +17,8 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.revisions import CarriedRevision, SeenRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
-from saraban.documents.drawing.service.registers import audience_of_row, file_shown, find, reader_of, readers_of
+from saraban.documents.drawing.service.presentation import file_shown
+from saraban.documents.drawing.service.registers import audience_of_row, find, reader_of, readers_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.kit.statements import together

@@ -16,12 +16,17 @@ from saraban.kit.ids import derived_id, new_id
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import insert_numbers
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
 from saraban.numbering.issue.service.manual_number import sequence_of
 from saraban.numbering.issue.service.number_plan import Plan, key_in_codes, plan
-from saraban.numbering.issue.service.number_request import NumberParties, NumberRequest, check_permission, resolve
+from saraban.numbering.issue.service.number_request import (
+    OVERRIDE,
+    NumberParties,
+    NumberRequest,
+    check_permission,
+    resolve,
+)
 from saraban.numbering.series.domain.counter import NO_RECIPIENT, SequenceExhausted, year_of_issue
-from saraban.numbering.series.domain.states import DOCUMENTS, NumberSource, NumberState, OperationCode
+from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, register_of, series_in
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
 from saraban.projects import service as projects
@@ -55,7 +60,7 @@ class ImportTarget:
 async def import_target(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> ImportTarget:
     """:raises Forbidden: for who does not manage the numbers of the project"""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
-    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    ctx.caller.require(OVERRIDE, Scope(project=project.id))
     read = await projects.read_project(ctx, session, public_id=project.public_id)
     return ImportTarget(
         project,
@@ -73,6 +78,10 @@ class RowGroup:
     codes_text: str
     year: int
     revision: str
+
+    @property
+    def register(self) -> str:
+        return register_of(self.parties.type.code)
 
 
 class ImportedNumber(NamedTuple):
@@ -147,7 +156,7 @@ class RowReader:
                 sequence=line.sequence,
             )
         template = stored_template(template.text)
-        series = template.series({}, resets=True)
+        series = series_in(group.register, template.series({}, resets=True))
         return ImportedNumber(
             token,
             line.number,
@@ -262,18 +271,21 @@ async def compare_with_ledger(
     :returns: the lines, those whose number is taken with their fault; and which lines were imported before
     """
     numbers = [read.number for read in reads if read.number is not None]
-    if not numbers:
-        return list(reads), set()
-    held, printed = await repository.numbers_in_ledger(
-        session,
-        project_id=place.project.id,
-        bases=[number.base for number in numbers],
-        numbers=[number.number for number in numbers],
-    )
+    known = {
+        register: await repository.numbers_in_ledger(
+            session,
+            project_id=place.project.id,
+            register=register,
+            bases=[number.base for number in numbers],
+            numbers=[number.number for number in numbers],
+        )
+        for register in {number.group.register for number in numbers}
+    }
     before: set[int] = set()
     judged = []
     for read in reads:
         number = read.number
+        held, printed = known[number.group.register] if number else ({}, frozenset())
         if number is not None and held.get(number.base) == number.token:
             before.add(read.line)
         elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
@@ -307,7 +319,7 @@ def _entry(ctx: RequestContext, place: ImportTarget, key: UUID, number: Imported
         "uuid": key,
         "token": number.token,
         "project_id": place.project.id,
-        "register": DOCUMENTS,
+        "register": number.group.register,
         "correspondence_type_id": parties.type.id,
         "originator_organization_id": parties.originator.id,
         "recipient_organization_id": plan.key.recipient_organization_id if plan else recipient,

@@ -17,7 +17,7 @@ from saraban.kit.errors import NotFound, invalid
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS
+from saraban.numbering.issue.service.number_request import OVERRIDE
 from saraban.numbering.series.models import NumberImport
 from saraban.projects import service as projects
 
@@ -64,7 +64,7 @@ async def _importable(ctx: RequestContext, db: Database, project_public_id: UUID
     sheet.require_spreadsheet()
     async with db.reading() as session:
         project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-        ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+        ctx.caller.require(OVERRIDE, Scope(project=project.id))
         return project.id
 
 
@@ -114,7 +114,7 @@ async def read_import(ctx: RequestContext, session: AsyncSession, *, public_id: 
     :raises NotFound: also for who does not manage the numbers of its project
     """
     found = await imports.find(session, NumberImport, public_id)
-    if not ctx.caller.may(MANAGE_NUMBERS, Scope(project=found.row.project_id)):
+    if not ctx.caller.may(OVERRIDE, Scope(project=found.row.project_id)):
         raise NotFound("There is no such import.")
     return found
 
@@ -124,7 +124,7 @@ async def list_imports(
 ) -> Page[NumberImportRow]:
     """Return the imports of a project, newest first."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="query:projectPublicId")
-    ctx.caller.require(MANAGE_NUMBERS, Scope(project=project.id))
+    ctx.caller.require(OVERRIDE, Scope(project=project.id))
     return await imports.page(session, NumberImport, project_id=project.id, cursor=cursor, limit=limit)
 
 

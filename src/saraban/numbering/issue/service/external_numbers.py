@@ -15,9 +15,8 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.ids import new_id
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.service.number_batch import Holder
-from saraban.numbering.issue.service.number_request import DRAWING
 from saraban.numbering.series.domain.counter import NO_RECIPIENT, NONE, year_of_issue
-from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, series_in
+from saraban.numbering.series.domain.states import DRAWING, NumberSource, NumberState, OperationCode, series_in
 from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
 from saraban.projects import service as projects
 from saraban.projects.service import ContractRef, OrganizationRef, ProjectRef

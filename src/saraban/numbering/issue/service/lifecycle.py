@@ -18,7 +18,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database, violates_constraint
-from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text
+from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering.issue import repository
@@ -32,7 +32,7 @@ from saraban.numbering.issue.domain import (
 )
 from saraban.numbering.issue.service.number_batch import Holder, Issued, PendingIssue, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, printed_codes
-from saraban.numbering.issue.service.number_request import permission_to_create
+from saraban.numbering.issue.service.number_request import OVERRIDE, permission_to_create
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.counter import NumberNotHeld, NumberTaken
 from saraban.numbering.series.domain.states import NumberState, OperationCode, RenderingKind
@@ -184,7 +184,7 @@ async def void_number(ctx: RequestContext, session: AsyncSession, *, public_id: 
     Void a confirmed number that no document carries. It is never issued again.
 
     :raises NotFound: also for a number that the caller may not see
-    :raises Forbidden: for one of a project whose numbers the caller does not manage
+    :raises Forbidden: for one that the caller may not override
     :raises NumberHeld: when a document carries it
     :raises NumberNotInState: when it is not confirmed
     """
@@ -200,10 +200,10 @@ async def voidable(
     entry = await repository.by_public_id(session, public_id, lock=True)
     if entry is None or (project_id is not None and entry.project_id != project_id):
         raise NotFound("There is no such number.")
-    here = Scope(project=entry.project_id)
-    if not ctx.caller.may(MANAGE_NUMBERS, here) and not may_see(ctx, entry):
+    here = issued_in(entry)
+    if not ctx.caller.may(OVERRIDE, here) and not may_see(ctx, entry):
         raise NotFound("There is no such number.")
-    ctx.caller.require(MANAGE_NUMBERS, here)
+    ctx.caller.require(OVERRIDE, here)
     if entry.holder_public_id is not None:
         raise NumberHeld(values={"number": entry.document_number})
     if entry.document_number_status != required_state(NumberState.VOID, NumberActor.ADMINISTRATOR):
@@ -281,7 +281,12 @@ async def _may_still_see(ctx: RequestContext, session: AsyncSession, entry: Ledg
         return True
     _, _, type_code = await repository.project_and_type_of(session, entry)
     here = Scope(project=entry.project_id)
-    return any(ctx.caller.may(one, here) for one in (MANAGE_NUMBERS, permission_to_create(type_code)))
+    return any(ctx.caller.may(one, here) for one in (MANAGE_NUMBERS, OVERRIDE, permission_to_create(type_code)))
+
+
+def issued_in(entry: LedgerEntry) -> Scope:
+    """Return the scope in which a right to override a number counts: its originator's, in its project."""
+    return Scope(frozenset({entry.originator_organization_id}), entry.project_id)
 
 
 def may_see(ctx: RequestContext, entry: LedgerEntry | repository.HeldNumber) -> bool:
@@ -425,13 +430,21 @@ def _refusal(entry: LedgerEntry) -> ReservationExpired | NumberNotInState:
 
 def _check_agrees(entry: LedgerEntry, plan: Plan, fields: Mapping[str, str]) -> None:
     """What the number prints, and whom it was reserved for, must be the document's; the year stays the reservation's."""
+    if entry.register != plan.register:
+        raise invalid(
+            "/reservationToken",
+            "other_register",
+            "เลขที่นี้จองไว้ในทะเบียน {register}",
+            "This number was reserved in the register {register}.",
+            register=entry.register,
+        )
     pointers = {
         "/projectPublicId": entry.project_id == plan.project.id,
         "/correspondenceTypeCode": entry.correspondence_type_id == plan.type.id,
         "/originatorOrganizationPublicId": entry.originator_organization_id == plan.originator.id,
         "/recipients": entry.recipient_organization_id == plan.key.recipient_organization_id,
     }
-    prints = printed_codes(plan.parties).values
+    prints = printed_codes(plan.parties, plan.request.category_code).values
     for token, pointer in _FIELDS.items():
         if token in entry.format_values:
             pointers[pointer] = pointers.get(pointer, True) and entry.format_values[token] == prints[token]
@@ -452,4 +465,5 @@ _FIELDS = {
     tokens.SUB_TYPE: "/subTypeCode",
     tokens.RFA_TYPE: "/rfaTypeCode",
     tokens.DISCIPLINE: "/disciplineCode",
+    tokens.CATEGORY: "/categoryCode",
 }

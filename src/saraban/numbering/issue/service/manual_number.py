@@ -20,10 +20,10 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import SHORTEST_RESET_REASON, NumberInRange, checked_reason
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, key_of_counter, record_operation
+from saraban.numbering.issue.service.lifecycle import RecordedKey, key_of_counter, record_operation
 from saraban.numbering.issue.service.number_batch import Issued, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
-from saraban.numbering.issue.service.number_request import NumberRequest
+from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest, scope_of
 from saraban.numbering.series.domain.counter import LARGEST_STATED, NumberTaken, SequenceExhausted
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, RangeKind, RenderingKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
@@ -148,7 +148,7 @@ async def manual_number_effect(
 
     :raises Invalid: when the stated number is none that the format could print
     """
-    ctx.caller.require(MANAGE_NUMBERS, Scope(project=plan.project.id))
+    ctx.caller.require(OVERRIDE, scope_of(plan.parties))
     check_main_series(plan)
     sequence = _sequence(plan, statement)
     last = await last_number(session, project_id=plan.project.id, series=plan.series)

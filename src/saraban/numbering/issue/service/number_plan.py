@@ -19,8 +19,6 @@ from saraban.kit.errors import Text, unknown
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.numbering.issue.service.number_request import (
-    DRAWING,
-    DRAWING_CATEGORIES,
     NumberParties,
     NumberRequest,
     ResolvedRequest,
@@ -46,7 +44,7 @@ from saraban.numbering.series.domain.counter import (
     printed_values,
     token_values,
 )
-from saraban.numbering.series.domain.states import DOCUMENTS, FormatSource, NumberSource, series_in
+from saraban.numbering.series.domain.states import DOCUMENTS, DRAWING, FormatSource, NumberSource, series_in
 from saraban.numbering.series.domain.template import (
     LONGEST_NUMBER,
     FormatKey,
@@ -149,7 +147,7 @@ class Plan:
 
     @property
     def register(self) -> str:
-        return self.request.register
+        return self.request.unique_in
 
     @property
     def type(self) -> TypeRef:
@@ -254,13 +252,14 @@ def _made(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> 
 
 def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period) -> Plan:
     parties, template, year = resolved.parties, resolved.template, period.year
-    values = token_values(printed_codes(parties, request.category_code, register=request.register), period=period)
-    series = series_in(request.register, template.series(values, resets=resolved.resets))
+    values = token_values(printed_codes(parties, request.category_code), period=period)
+    series = series_in(request.unique_in, template.series(values, resets=resolved.resets))
     if resolved.range_series is not None and resolved.range_series != series:
         raise unknown("/rangePublicId", str(request.range_public_id))
     codes = key_in_codes(parties, year, request)
     codes_text = orjson.dumps(codes).decode()
-    printed, revision = printed_values(template, values), requested_revision(request.revision)
+    printed = printed_values(template, values)
+    revision = requested_revision(request.revision or resolved.first_revision)
     return Plan(
         request=request,
         parties=parties,
@@ -287,9 +286,7 @@ def _made_anew(request: NumberRequest, resolved: ResolvedRequest, period: Period
     )
 
 
-def printed_codes(parties: NumberParties, category: str | None = None, *, register: str = DOCUMENTS) -> PrintedCodes:
-    if category and register == DOCUMENTS and category not in DRAWING_CATEGORIES:
-        raise unknown("/categoryCode", category)
+def printed_codes(parties: NumberParties, category: str | None) -> PrintedCodes:
     return PrintedCodes(
         project=parties.project.code,
         originator=parties.originator.code,

@@ -20,7 +20,7 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_of
 from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
 from saraban.numbering.series.domain.counter import Period, ad_year, year_of_issue
-from saraban.numbering.series.domain.states import DOCUMENTS, FormatSource, OverflowRule, RangeKind
+from saraban.numbering.series.domain.states import DRAWING, FormatSource, OverflowRule, RangeKind, register_of
 from saraban.numbering.series.domain.template import (
     FALLBACK,
     FormatKey,
@@ -43,8 +43,8 @@ from saraban.projects.service import (
 )
 
 DRAWING_CATEGORIES = frozenset({"DRW", "CDW", "SDW", "ADW"})
-DRAWING = "DRAWING"
-OTHER_YEAR_PERMISSION = "numbering.manage_formats"
+FIRST_REVISION = "A"
+OVERRIDE = "numbering.override"
 _LABEL = re.compile(r"[A-Z]{1,3}\Z|[A-Z]{0,3}[0-9]{1,3}\Z")
 _RECIPIENT_TYPES = frozenset({"OWNER", "CONTRACTOR", "CONSULTANT"})
 _REMEMBERED_FOR = 2.0  # seconds
@@ -55,7 +55,11 @@ _CREATES = {
     "CIRCULATION": "circulation.create",
     DRAWING: "drawing.create",
 }
-_BELONGS = {"rfa_type_code": ("RFA", "/rfaTypeCode"), "category_code": (DRAWING, "/categoryCode")}
+_BELONGS = {
+    "rfa_type_code": ("RFA", "/rfaTypeCode"),
+    "category_code": (DRAWING, "/categoryCode"),
+    "drawing_register": (DRAWING, "/register"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,8 @@ class NumberRequest:
     """
     What a number is asked for; public ids and codes as the API takes them.
 
-    :param register: in which the number is unique; a register of drawings takes the categories of its project
+    :param drawing_register: the shop drawings when left out
+    :param revision: the first one when left out
     """
 
     project_public_id: UUID
@@ -80,7 +85,11 @@ class NumberRequest:
     year_reason: str | None = None
     revision: str | None = None
     range_public_id: UUID | None = None
-    register: str = DOCUMENTS
+    drawing_register: str | None = None
+
+    @property
+    def unique_in(self) -> str:
+        return register_of(self.correspondence_type_code, self.drawing_register)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +197,7 @@ def requested_year(ctx: RequestContext, request: NumberRequest, parties: NumberP
     stated = ad_year(request.year)
     if stated == current:
         return stated
-    ctx.caller.require(OTHER_YEAR_PERMISSION, scope_of(parties))
+    ctx.caller.require(OVERRIDE, scope_of(parties))
     if not (request.year_reason or "").strip():
         raise invalid(
             "/yearReason",
@@ -199,9 +208,7 @@ def requested_year(ctx: RequestContext, request: NumberRequest, parties: NumberP
     return stated
 
 
-def requested_revision(label: str | None) -> str:
-    if label is None:
-        return "A"
+def requested_revision(label: str) -> str:
     if not _LABEL.match(label):
         raise invalid(
             "/revision",
@@ -220,6 +227,7 @@ class ResolvedRequest:
     :param keys: of the formats that fit, the best first
     :param mark: key and version of the format; None for the system's fallback
     :param narrowing: of the format
+    :param first_revision: what `{REV}` prints when the request states no revision
     :param range: 0 for the main counter
     :param plans: what was made of it, by the request and the period; it is forgotten with this
     """
@@ -233,6 +241,7 @@ class ResolvedRequest:
     mark: tuple[int, int] | None
     format_public_id: UUID | None
     narrowing: Narrowing
+    first_revision: str
     range: int = 0
     range_series: str | None = None
     plans: dict[tuple[NumberRequest, Period], Any] = field(default_factory=dict, compare=False)
@@ -293,6 +302,8 @@ def _key(request: NumberRequest) -> tuple[object, ...]:
         request.rfa_type_code,
         request.discipline_code,
         request.range_public_id,
+        request.unique_in,
+        request.category_code,
     )
 
 
@@ -316,9 +327,18 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRe
         mark=(row.id, row.version) if row else None,
         format_public_id=row.public_id if row else None,
         narrowing=row.narrowing if row else Narrowing(),
+        first_revision=await _first_revision(session, request, parties.project),
         range=number,
         range_series=series,
     )
+
+
+async def _first_revision(session: AsyncSession, request: NumberRequest, project: ProjectRef) -> str:
+    """Return the first label of a drawing's register; documents, and a register without a scheme, begin with A (REQ-NUM-06)."""
+    if request.correspondence_type_code != DRAWING:
+        return FIRST_REVISION
+    settings = await projects.drawing_settings(session, project_id=project.id, register=request.unique_in)
+    return settings.scheme.next_labels(None)[0] if settings.is_decided else FIRST_REVISION
 
 
 def narrowing_of(parties: NumberParties) -> Narrowing:
@@ -397,5 +417,9 @@ async def _with_codes(session: AsyncSession, request: NumberRequest, parties: Nu
             contract=contract,
             type_id=parties.type.id,
             code=request.sub_type_code,
+        )
+    if request.category_code and request.category_code not in DRAWING_CATEGORIES:
+        await projects.require_drawing_category(
+            session, project_id=project.id, register=request.unique_in, code=request.category_code
         )
     return replace(parties, discipline=discipline, rfa_type=rfa_type, sub_type=sub_type)

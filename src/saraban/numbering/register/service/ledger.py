@@ -25,10 +25,10 @@ from saraban.numbering.issue.repository import (
     recorded_issue,
 )
 from saraban.numbering.issue.service import monitoring
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, VIEW_COUNTERS, may_see
+from saraban.numbering.issue.service.lifecycle import VIEW_COUNTERS, issued_in, may_see
 from saraban.numbering.issue.service.monitoring import SeriesUtilization
 from saraban.numbering.issue.service.number_plan import FormatChoice, format_choice
-from saraban.numbering.issue.service.number_request import NumberRequest
+from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest
 from saraban.numbering.register.domain import (
     FoundNumber,
     Gap,
@@ -398,7 +398,7 @@ def _may_void(caller: Caller, entry: LedgerEntry) -> bool:
     return (
         entry.document_number_status == required_state(NumberState.VOID, NumberActor.ADMINISTRATOR)
         and entry.holder_public_id is None
-        and caller.may(MANAGE_NUMBERS, Scope(project=entry.project_id))
+        and caller.may(OVERRIDE, issued_in(entry))
     )
 
 
@@ -439,6 +439,7 @@ async def request_like(ctx: RequestContext, session: AsyncSession, *, public_id:
         discipline_code=issued_for.get("discipline"),
         category_code=issued_for.get("category"),
         revision=entry.revision_label if "{REV}" in entry.format_template else None,
+        drawing_register=entry.register if entry.register != DOCUMENTS else None,
     )
 
 

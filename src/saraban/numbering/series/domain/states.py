@@ -4,6 +4,13 @@ from enum import StrEnum
 from typing import Final
 
 DOCUMENTS: Final = "document"  # the register of all that is no drawing; each register of drawings has a name of its own
+SHOP_DRAWINGS: Final = "shop"  # the register of a drawing's number when the request names none
+DRAWING: Final = "DRAWING"  # the document type that has registers
+
+
+def register_of(type_code: str, stated: str | None = None) -> str:
+    """Return the register that a number of this type is unique in and counted in (REQ-NUM-27)."""
+    return (stated or SHOP_DRAWINGS) if type_code == DRAWING else DOCUMENTS
 
 
 def series_in(register: str, series: str) -> str:
