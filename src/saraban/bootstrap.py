@@ -345,10 +345,8 @@ def _handlers(
     return handlers
 
 
-def _mail_settings(settings: Settings) -> MailSettings | None:
-    if settings.mail == "off":
-        return None
-    smtp = SmtpMailer(
+def smtp_mailer(settings: Settings) -> SmtpMailer:
+    return SmtpMailer(
         host=settings.smtp_host,
         port=settings.smtp_port,
         sender=settings.mail_from,
@@ -357,6 +355,11 @@ def _mail_settings(settings: Settings) -> MailSettings | None:
         password=settings.smtp_password.get_secret_value(),
         timeout=settings.smtp_timeout,
     )
+
+
+def _mail_settings(settings: Settings) -> MailSettings | None:
+    if settings.mail == "off":
+        return None
     home = settings.public_url.rstrip("/")
 
     def address_of(kind: str | None, public_id: str | None) -> str:
@@ -364,12 +367,11 @@ def _mail_settings(settings: Settings) -> MailSettings | None:
         return f"{home}{web.url}/{public_id}" if home and web and public_id else ""
 
     return MailSettings(
-        mailer=smtp if settings.mail == "smtp" else ConsoleMailer(),
+        mailer=smtp_mailer(settings) if settings.mail == "smtp" else ConsoleMailer(),
         zone=settings.zone,
         gather=timedelta(seconds=settings.mail_gather_seconds),
         per_minute=settings.mail_per_minute,
-        attempts=settings.mail_attempts,
-        first_pause=timedelta(seconds=settings.mail_retry_seconds),
+        retry_for=timedelta(hours=settings.mail_retry_hours),
         address_of=address_of,
         choices_link=f"{home}/notifications/preferences" if home else "",
         home=home,

@@ -98,6 +98,32 @@ def as_row(row: Attachment) -> AttachmentRow:
     )
 
 
+class StoredFile(NamedTuple):
+    """A file whose upload was completed."""
+
+    id: int
+    public_id: UUID
+    name: str
+    key: str
+    checksum: str
+
+
+async def stored_files(session: AsyncSession, *, after: int, limit: int) -> Sequence[StoredFile]:
+    """Return the next files in the order of their keys, those above `after`."""
+    file = Attachment
+    statement = sa.select(file.id, file.public_id, file.original_filename, file.file_path, file.checksum)
+    statement = statement.where(file.id > after, file.checksum.is_not(None)).order_by(file.id).limit(limit)
+    return [StoredFile._make(row) for row in await session.execute(statement)]
+
+
+async def count_stored(session: AsyncSession) -> int:
+    return await session.scalar(sa.select(sa.func.count(Attachment.checksum))) or 0
+
+
+async def known_keys(session: AsyncSession, public_ids: Collection[UUID]) -> frozenset[str]:
+    return frozenset(await session.scalars(sa.select(Attachment.file_path).where(Attachment.public_id.in_(public_ids))))
+
+
 class WaitingFile(NamedTuple):
     """A file whose text is to be read; `due` is the fence of whoever is at it."""
 

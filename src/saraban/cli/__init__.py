@@ -31,8 +31,8 @@ Settings come from SARABAN_… variables or a file .env; docs/settings.md lists 
 SARABAN_LANG=th changes the language of messages.
 
 Exit codes: 0 done, 1 not possible here, 2 wrong usage, 3 bad input, 4 not allowed,
-5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify`, `audit verify`
-and `document reach verify` and `search verify` 1 is a finding and 2 that it could not tell.
+5 not found, 6 against a rule, 7 busy, 8 broken. For `number verify`, `audit verify`,
+`document reach verify`, `search verify` and `file verify` 1 is a finding and 2 that it could not tell.
 """,
 )
 
@@ -46,7 +46,7 @@ COMMANDS = ("serve", "worker", "setup", "migrate")
 MASTER = ("organization", "contract")  # lists of `master` that have a noun of their own
 GROUPS = (
     *("demo", "user", "role", "project", *MASTER, "master"),
-    *("document", "file", "search", "number", "workflow", "events", "webhook", "audit"),
+    *("document", "file", "search", "number", "workflow", "events", "mail", "webhook", "audit"),
 )
 
 for name in COMMANDS:

@@ -1,11 +1,12 @@
 """
-`saraban number preview | reserve | confirm | cancel | void | reset | override`: single numbers, in an account's name.
+`saraban number preview | reserve | confirm | cancel | void | reset | skip | override`: single numbers and counters.
 
-The last three are an administrator's. The register, its imports and its ranges are in modules of their own.
+The last four are an administrator's. The register, its imports and its ranges are in modules of their own.
 """
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -20,6 +21,7 @@ from saraban.cli.options import (
     Discipline,
     LongReason,
     NamedRegister,
+    OptionalAs,
     Originator,
     Project,
     Reason,
@@ -29,8 +31,16 @@ from saraban.cli.options import (
     SubType,
     Type,
 )
-from saraban.cli.output import say, stop, tell, with_system
-from saraban.cli.run import account_context, as_account, number_named, project_named, reading, request_in_codes
+from saraban.cli.output import print_list, say, stop, tell, with_system
+from saraban.cli.run import (
+    HERE,
+    account_context,
+    as_account,
+    number_named,
+    project_named,
+    reading,
+    request_in_codes,
+)
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 if TYPE_CHECKING:
@@ -38,7 +48,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
-    from saraban.numbering.service import Issued, ManualNumberEffect, Plan
+    from saraban.numbering.service import CounterSkip, Issued, ManualNumberEffect, Plan
 
 _Reserved = Annotated[str, typer.Argument(metavar="NUMBER", help="The number as it is printed, or its token.")]
 
@@ -138,6 +148,65 @@ def reset(
 
     before, after = as_account(account, step)
     typer.echo(f"{series}: {before} -> {after}")
+
+
+@group.command()
+def skip(
+    project: Project,
+    reason: Reason,
+    series: Annotated[str | None, typer.Argument(help="As `saraban number series` lists it.")] = None,
+    to: Annotated[
+        int | None,
+        typer.Option(min=1, max=LARGEST_STATED, help="Last sequence that is on paper; its counter goes on after it."),
+    ] = None,
+    by: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, help="Instead: how many numbers each counter skips.")
+    ] = None,
+    account: OptionalAs = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Every series of the project, with --by.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be skipped, and skip nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Skip without being asked.")] = False,
+) -> None:
+    """Skip numbers that were issued after the backup that was restored; they are never issued again.
+
+    The counters of reserved ranges skip, too. Servers may run meanwhile.
+
+    Examples:
+
+        saraban number skip "คคง.-สคฉ.3-{SEQ}-2569" --to 52 --project LCBP3-C2 --reason "Restored the backup of 28 November"
+        saraban number skip --all --by 50 --project LCBP3-C2 --reason "Restored the backup of 28 November"
+    """
+    from saraban.numbering import service as numbering
+
+    if (series is None) != every or (to is None) == (by is None) or (every and by is None):
+        raise typer.BadParameter(
+            say(
+                "ระบุ SERIES กับ --to หรือ --by หรือระบุ --all กับ --by", "Give SERIES with --to or --by, or --all with --by."
+            )
+        )
+
+    async def work(
+        ctx: "RequestContext", session: "AsyncSession", why: str | None = None
+    ) -> "list[numbering.CounterSkip]":
+        order = numbering.SkipOrder(await project_named(session, project), series, to, by)
+        return await numbering.skip_numbers(ctx, session, order, reason=why)
+
+    skips = reading(work, account, address=HERE)
+    print_list(map(_skip_line, skips), "ไม่มีเลขให้ข้าม", "There is nothing to skip.")
+    if dry_run or not skips:
+        return
+    if not yes and not typer.confirm(say("ข้ามเลขตามนี้หรือไม่", "Skip these numbers?"), err=True):
+        raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
+    done = as_account(account, partial(work, why=reason), address=HERE)
+    if done != skips:  # numbers were issued meanwhile
+        print_list(map(_skip_line, done), "ไม่มีเลขให้ข้าม", "There is nothing to skip.")
+    tell(f"ข้ามเลขแล้ว {len(done)} ตัวนับ", f"Counters moved: {len(done)}")
+
+
+def _skip_line(skip: "CounterSkip") -> str:
+    kept = say(f"  ช่วงที่จองไว้ {skip.range}", f"  reserved range {skip.range}") if skip.range else ""
+    return f"{skip.series}{kept}: {skip.before} -> {skip.after}"
 
 
 @group.command()

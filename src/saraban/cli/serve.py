@@ -1,6 +1,7 @@
 """`saraban serve`: the web server."""
 
 import errno
+import fcntl
 import gc
 import multiprocessing
 import os
@@ -9,8 +10,10 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -131,20 +134,40 @@ def refuse_taken_port(host: str, port: int) -> None:
 
 def share_measurements(settings: Settings) -> None:
     """
-    Have several processes measure into one folder, emptied now; whoever is scraped tells of all.
+    Have the processes of this server measure into a folder of its own; the process that is scraped answers for all.
 
     One process alone keeps its measurements in memory. It must happen before the client library is first imported.
+    Two servers on one data folder may have the same port and processes of the same number, in containers.
     """
     if settings.workers == 1:
         os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
         return
-    folder = settings.data_dir.resolve() / "metrics" / str(settings.port)  # the port is ours, so nobody else's files
-    folder.mkdir(parents=True, exist_ok=True)
-    if shutil.disk_usage(folder).free < settings.workers * _ROOM:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
-    for left in folder.glob("*.db"):
-        left.unlink(missing_ok=True)
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    servers = settings.data_dir.resolve() / "metrics"
+    servers.mkdir(parents=True, exist_ok=True)
+    if shutil.disk_usage(servers).free < settings.workers * _ROOM:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(servers))
+    starting = _lock_file(servers, fcntl.LOCK_EX)  # servers that start at once take turns
+    assert starting is not None
+    for folder in filter(Path.is_dir, servers.iterdir()):
+        held = _lock_file(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if held is not None:  # its server has ended
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(held)
+    own = Path(tempfile.mkdtemp(prefix=f"{settings.port}-", dir=servers))
+    _lock_file(own, fcntl.LOCK_EX)
+    os.close(starting)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(own)
+
+
+def _lock_file(folder: Path, how: int) -> int | None:
+    """Lock a file in a folder until it is closed or the process ends; None where another process has it."""
+    opened = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(opened, how)
+    except BlockingIOError:
+        os.close(opened)
+        return None
+    return opened
 
 
 def _prepare(settings: Settings, *, demo: bool) -> tuple[bool, str]:

@@ -7,6 +7,7 @@ The standard library speaks SMTP in a thread; each step has a time limit.
 import asyncio
 import smtplib
 import ssl
+from collections.abc import Callable
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -21,6 +22,7 @@ from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 log = structlog.get_logger(__name__)
 
 Security = Literal["starttls", "tls", "none"]
+SmtpStep = Literal["connected", "encrypted", "logged_in", "accepted"]
 
 
 class SmtpMailer:
@@ -58,31 +60,45 @@ class SmtpMailer:
         if not is_mailbox(mail.to):  # stored before accounts were checked for it
             raise MailRefused("the address is not a single mailbox", for_good=True)
         try:
-            message = self._message(mail)
-            with self._connected() as server:
-                server.send_message(message)
+            self.deliver(mail)
         except smtplib.SMTPRecipientsRefused as refusal:
             codes = [code for code, _ in refusal.recipients.values()]
             raise MailRefused(f"recipient refused: {codes}", for_good=all(_is_final(code) for code in codes)) from None
-        except (smtplib.SMTPDataError, smtplib.SMTPSenderRefused) as refusal:
+        except smtplib.SMTPDataError as refusal:
             raise MailRefused(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from None
         except (OSError, smtplib.SMTPException) as fault:
-            # A password that is wrong or a server that is away is for the operator to mend: the mail waits.
+            # A wrong password, a refused sender or a server that is away is for the operator to mend: the mail waits.
             raise MailRefused(type(fault).__name__, for_good=False) from fault
         except ValueError as fault:
             raise MailRefused(f"no header can say this: {fault}", for_good=True) from fault
 
-    def _connected(self) -> smtplib.SMTP:
+    def deliver(self, mail: MailMessage, on_step: Callable[[SmtpStep], None] = lambda _step: None) -> None:
+        """
+        Hand a mail to the server, and report each step that succeeds.
+
+        :raises OSError, smtplib.SMTPException: as the step that failed raised it
+        :raises ValueError: when no header can hold a value
+        """
+        message = self._message(mail)
+        with self._connected(on_step) as server:
+            server.send_message(message)
+            on_step("accepted")
+
+    def _connected(self, on_step: Callable[[SmtpStep], None]) -> smtplib.SMTP:
         context = ssl.create_default_context()
         if self._security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._timeout, context=context)
         else:
             server = smtplib.SMTP(self._host, self._port, timeout=self._timeout)
         try:
+            on_step("connected")
             if self._security == "starttls":
                 server.starttls(context=context)
+            if self._security != "none":
+                on_step("encrypted")
             if self._user:
                 server.login(self._user, self._password)
+                on_step("logged_in")
         except BaseException:
             server.close()
             raise

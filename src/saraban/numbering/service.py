@@ -24,6 +24,7 @@ from saraban.numbering.imports.service.uploads import (
 from saraban.numbering.issue.domain import RetryBudget
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS
 from saraban.numbering.issue.service.allocator import Allocator, NumberServices, replace_number
+from saraban.numbering.issue.service.counter_skip import CounterSkip, SkipOrder, skip_numbers
 from saraban.numbering.issue.service.external_numbers import ExternalNumber, register_external, taken_in
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
@@ -98,6 +99,7 @@ __all__ = [
     "NUMBER_CONSTRAINTS",
     "Allocator",
     "CounterMove",
+    "CounterSkip",
     "Discrepancy",
     "ExternalNumber",
     "FormatChoice",
@@ -133,6 +135,7 @@ __all__ = [
     "RetryBudget",
     "SeriesLedger",
     "SeriesRow",
+    "SkipOrder",
     "any_overdue",
     "audit_trail",
     "bind_reservation",
@@ -187,6 +190,7 @@ __all__ = [
     "search_numbers",
     "series_ledger",
     "series_printing",
+    "skip_numbers",
     "start_import",
     "taken_in",
     "upload_import",

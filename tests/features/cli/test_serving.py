@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from saraban.cli.serve import share_measurements
 from saraban.config import Settings
 from tests.conftest import settings_in
 from tests.processes import RunningSaraban, environment_of
@@ -127,6 +128,48 @@ class TestServe:
 
         assert "203.0.113.9" not in seen[""]
         assert "203.0.113.9" in seen["127.0.0.1"]
+
+
+class TestMeasurements:
+    """Two servers on one data folder, with the same port in two containers."""
+
+    @pytest.fixture(autouse=True)
+    def _environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", "")
+
+    def folder_of_another(self, folder: Path, *, ends: bool) -> tuple[subprocess.Popen[str], Path]:
+        """Start a process that measures like a server, and counts once."""
+        code = (
+            "import os, sys; from pathlib import Path\n"
+            "from saraban.cli.serve import share_measurements; from saraban.config import load\n"
+            "share_measurements(load()); folder = Path(os.environ['PROMETHEUS_MULTIPROC_DIR'])\n"
+            "(folder / 'counter_17.db').touch(); print(folder, flush=True)\n"
+            f"{'' if ends else 'sys.stdin.read()'}"
+        )
+        environment = environment_of(data_dir=folder, workers=2, port=8000)
+        process = subprocess.Popen(
+            [sys.executable, "-c", code], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        return process, Path(process.stdout.readline().strip())
+
+    def test_of_a_server_that_runs_stay_when_another_starts(self, tmp_path: Path) -> None:
+        process, counted = self.folder_of_another(tmp_path, ends=False)
+        with process:
+            share_measurements(settings_in(tmp_path, workers=2, port=8000))
+            own = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+            left = (counted / "counter_17.db").exists()
+            process.communicate("")
+
+        assert (left, own != counted, own.is_dir()) == (True, True, True)
+
+    def test_of_a_server_that_has_ended_are_removed(self, tmp_path: Path) -> None:
+        process, counted = self.folder_of_another(tmp_path, ends=True)
+        process.communicate("")
+
+        share_measurements(settings_in(tmp_path, workers=2, port=8000))
+
+        assert not counted.exists()
 
 
 class TestStarting:

@@ -215,10 +215,10 @@ class TestFailure:
     async def test_of_every_attempt_tells_the_operators_and_keeps_the_notice(
         self, system: System, server: SmtpServer
     ) -> None:
-        server.answers["DATA"] = ["451 busy"] * 3
+        server.answers["DATA"] = ["451 busy"] * 30
         await happens(system)
-        for _ in range(5):
-            later(system, minutes=4)
+        for _ in range(60):
+            later(system, minutes=60)
             await deliver(system)
 
         async with system.db.reading() as session:
@@ -230,6 +230,21 @@ class TestFailure:
             lambda session: events.requeue_dead_letter(session, public_id=dead.public_id, now=system.clock.now())
         )
         await Worker(db=system.db, clock=system.clock, handlers=system.handlers).drain()
+        assert await deliver(system) == 1
+        assert len(server.messages) == 1
+
+    async def test_of_a_server_that_is_away_for_a_day_loses_no_mail(self, system: System, server: SmtpServer) -> None:
+        await choose(system)
+        server.answers["MAIL"] = [
+            "530 log in first"
+        ] * 1000  # the operator mends that; a 5xx answer for a recipient is final
+        await happens(system)
+        for _ in range(24 * 4):
+            later(system, minutes=15)
+            await deliver(system)
+        server.answers.clear()
+        later(system, minutes=60)
+
         assert await deliver(system) == 1
         assert len(server.messages) == 1
 

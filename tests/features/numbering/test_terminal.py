@@ -209,6 +209,75 @@ class TestOverride:
         assert "Give either the number or the sequence." in err
 
 
+class TestSkip:
+    def test_shows_what_is_skipped_and_asks(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+        series = series_of(reserved(command)[0])
+        moves = f"{series}: 1 -> 52\n"
+
+        planned = command("skip", series, "--to", 52, "--reason", REASON, "--dry-run")
+        monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+        declined = command("skip", series, "--to", 52, "--reason", REASON)
+        following, _ = reserved(command)
+
+        assert planned == (0, moves, "")
+        assert (declined[0], declined[1].strip()) == (1, moves.strip())
+        assert "-0002-" in following
+
+    def test_explains_each_hole_in_the_register(self, command: Command, rows: sqlite3.Connection) -> None:
+        series = series_of(reserved(command)[0])
+
+        done = command("skip", series, "--to", 52, "--reason", REASON, "--yes")
+        following, _ = reserved(command)
+        holes = command("account", series, "--holes")[1]
+
+        assert done == (0, f"{series}: 1 -> 52\nCounters moved: 1\n", "")
+        assert "-0053-" in following
+        assert re.search(rf"^  2-52  SKIPPED .* system  {re.escape(REASON)}$", holes, re.MULTILINE)
+        assert command("verify")[0] == 0
+        assert rows.execute(
+            "SELECT old_value, new_value, sequence_number, skipped_to, reason, ip_address "
+            "FROM document_number_audit WHERE operation = 'SKIP'"
+        ).fetchall() == [("1", "52", 2, 52, REASON, "command line")]
+
+    def test_moves_each_series_by_as_many_as_it_would_issue(self, command: Command) -> None:
+        first = series_of(reserved(command)[0])
+        command("override", *LETTER, "--sequence", 3, *ADMIN)
+        command("range", "create", *LETTER, "--first", 4, "--barred", *ADMIN)
+        code, out, err = command("reserve", "LETTER", "--from", "คคง.", "--to", "ผรม.2", *AS)
+        assert code == 0, err
+
+        done = command("skip", "--all", "--by", 3, "--reason", REASON, "--yes", "--as", "padmin")
+
+        assert done[1].splitlines() == [
+            f"{first}: 1 -> 6",
+            f"{series_of(out.splitlines()[0])}: 1 -> 4",
+            "Counters moved: 2",
+        ]
+
+    @pytest.mark.parametrize(
+        ("words", "code", "told"),
+        [
+            (("{series}", "--to", 1), 3, "to: The counter is at 1 already; it cannot go back."),
+            (("คคง.-{SEQ}", "--to", 9), 3, "series: “คคง.-{SEQ}” was not found."),
+            (("{series}", "--to", 9, "--as", "viewer"), 4, "saraban: "),
+            (("{series}", "--to", 9, "--by", 9), 2, "Give SERIES with --to or --by"),
+            (("--all", "--to", 9), 2, "Give SERIES with --to or --by"),
+            (("--by", 9), 2, "Give SERIES with --to or --by"),
+        ],
+    )
+    def test_that_cannot_be_is_refused_and_nothing_is_written(
+        self, command: Command, rows: sqlite3.Connection, words: tuple[object, ...], code: int, told: str
+    ) -> None:
+        series = series_of(reserved(command)[0])
+
+        answer = command(
+            "skip", *(series if word == "{series}" else word for word in words), "--reason", REASON, "--yes"
+        )
+
+        assert (answer[0], told in answer[2]) == (code, True), answer
+        assert rows.execute("SELECT last_number FROM document_number_counters").fetchall() == [(1,)]
+
+
 class TestLargeRange:
     WIDE = ("range", "create", *LETTER, "--first", 1, "--last", 999_999, "--barred", *ADMIN)
 

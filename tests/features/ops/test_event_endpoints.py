@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from saraban.audit import service as audit
 from saraban.config import Settings
+from saraban.ops import event_administration
 from tests.conftest import SignIn, run_apart
 from tests.recorded_events import WHY, fill, recorded
 from tests.terminal import Command, commands_of
@@ -151,6 +152,31 @@ class TestTerminal:
         assert command("drop", dead, "--as", "admin", "--reason", WHY["reason"])[0] == 6
         assert command("drop", done, "--as", "padmin", "--reason", WHY["reason"])[0] == 4
         assert str(dead) in command("list", "--state", "waiting")[1]
+
+    def test_requeues_all_of_a_name(
+        self, settings: Settings, command: Command, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        dead = [self.left(settings)[1] for _ in range(3)]
+        words = ("requeue", "--all", "--name", "thing.broken", "--as", "admin", "--reason", WHY["reason"])
+        monkeypatch.setattr(event_administration, "REQUEUE_BATCH", 2)
+
+        counted, other = command(*words, "--dry-run"), command(*words[:2], "--name", "thing.other", *words[4:])
+        still_dead = command("list", "--state", "dead")[1]
+        done, again = command(*words), command(*words)
+        waiting = command("list", "--state", "waiting")[1]
+
+        assert counted[1].endswith("Events to requeue: 3\n")
+        assert (done, again, other) == tuple((0, f"Events in the queue again: {count}\n", "") for count in (3, 0, 0))
+        assert all(str(one) in still_dead and str(one) in waiting for one in dead)
+
+    def test_requeues_all_for_super_admins_alone(self, settings: Settings, command: Command) -> None:
+        self.left(settings)
+
+        assert command("requeue", "--all", "--as", "padmin", "--reason", WHY["reason"])[0] == 4
+
+    @pytest.mark.parametrize("words", [(), (UUID(int=1), "--all"), (UUID(int=1), "--dry-run")])
+    def test_requeues_one_or_all(self, command: Command, words: tuple[object, ...]) -> None:
+        assert command("requeue", *words, "--as", "admin", "--reason", WHY["reason"])[0] == 2
 
     def test_drops(self, settings: Settings, command: Command) -> None:
         _, dead, _ = self.left(settings)

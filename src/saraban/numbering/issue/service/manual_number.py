@@ -20,6 +20,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import SHORTEST_RESET_REASON, NumberInRange, checked_reason
+from saraban.numbering.issue.service.counter_skip import advance_counter
 from saraban.numbering.issue.service.lifecycle import RecordedKey, key_of_counter, record_operation
 from saraban.numbering.issue.service.number_batch import Issued, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
@@ -42,28 +43,12 @@ async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> N
 async def skip_to(
     ctx: RequestContext, session: AsyncSession, plan: Plan, counter: NumberCounter, to: int, *, reason: str
 ) -> None:
-    """Let a locked counter go on after `to`; one that is there or beyond stays."""
-    old = counter.last_number
-    if to <= old:
+    """Advance a locked counter to `to`, unless it is already higher."""
+    if to <= counter.last_number:
         return
-    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, ctx.now
-    await session.flush()
-    if to == old + 1:
-        return
-    await repository.insert_audit(
-        ctx,
-        session,
-        OperationCode.SKIP,
-        {
-            "project_id": plan.project.id,
-            "series": plan.series,
-            "counter_key": plan.codes_text,
-            "template_used": plan.template.text,
-            "sequence_number": old + 1,
-            "skipped_to": to - 1,
-            "reason": reason,
-        },
-    )
+    counter.updated_at = ctx.now
+    template, key = plan.template.text, plan.codes_text
+    await advance_counter(ctx, session, counter, to, skipped_to=to - 1, reason=reason, template=template, key=key)
 
 
 @dataclass(frozen=True, slots=True)
