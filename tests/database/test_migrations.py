@@ -90,6 +90,7 @@ STEPS = [
     "0072",
     "0073",
     "0074",
+    "0077",
 ]
 PUBLIC = [
     *("users", "organizations", "projects", "contracts", "correspondences", "correspondence_revisions", "circulations"),
