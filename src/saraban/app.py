@@ -48,7 +48,7 @@ from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
 from saraban.worker.loop import Pace, Worker
-from saraban.worker.timers import Job, Timer, seal_timers, standard_timers
+from saraban.worker.timers import Job, Timer, heartbeat_timer, seal_timers, standard_timers
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
@@ -177,6 +177,7 @@ def new_worker(system: System, *, admission: Admission | None = None) -> Worker:
         handlers=system.handlers,
         timers=timers,
         jobs=_jobs(system),
+        heartbeat=heartbeat_timer(system.db),
         notifier=system.worker_notifier,
         pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(admission or Admission(1)).is_busy),
     )
@@ -215,7 +216,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         await bootstrap.refuse_demo_in_production(system)
         worker = new_worker(system, admission=app.state.admission) if settings.run_worker else None
-        system.dependencies.append(health.worker_dependency((lambda: worker.is_running) if worker else None))
+        system.dependencies.append(health.worker_dependency(system.db, (lambda: worker.is_running) if worker else None))
         for field in fields(system):
             setattr(app.state, field.name, getattr(system, field.name))
         app.state.load_demo = bootstrap.demo_loader(system)
@@ -223,6 +224,7 @@ async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
             if worker is None:
                 yield
                 return
+            await worker.beat()  # or the first probes would miss it
             worker.start()
             system.worker_notifier.on_notify(worker.wake)
             try:

@@ -5,25 +5,56 @@ Settings, read from `SARABAN_…` environment variables and an optional `.env` f
 """
 
 import logging
+import multiprocessing
 import os
+import sys
+from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
+from dotenv import dotenv_values
 from pydantic import AfterValidator, Field, SecretStr, ValidationInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from saraban.kit.addresses import split_url
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+
+_ENV_FILE = ".env"
+_OTHER_NAMES = frozenset({"SARABAN_LANG", "SARABAN_SOAK"})
+_CLOSE = 0.88  # of 1; SARABAN_PROT is as close as 0.92, SARABAN_DATABASE 0.89
+
+
+class SettingMisspelt(DomainError):
+    """The name of a variable that begins with `SARABAN_` is nearly that of a setting, which would keep its default."""
+
+    kind, code = ErrorKind.INVALID, "SETTING_MISSPELT"
+    says = Text(
+        "ไม่มีค่าชื่อนี้ หมายถึง {near} หรือไม่ แก้ชื่อตัวแปรหรือไฟล์ .env",
+        "There is no such setting; did you mean {near}? Correct the variable or the file .env.",
+    )
+    recovery = (Text("แก้ชื่อตัวแปรหรือไฟล์ .env", "Correct the name of the variable, or the file .env."),)
+
+
+UNKNOWN_SETTING = Text(
+    "ไม่มีค่าชื่อ {name} จึงไม่มีผล รายชื่อทั้งหมดอยู่ใน docs/settings.md",
+    "There is no setting {name}, so it has no effect; docs/settings.md lists them all.",
+)
 
 
 def _refused(th: str, en: str) -> PydanticCustomError:
     return PydanticCustomError("malformed", en, {"th": th})
 
 
-def _database_url(text: str) -> str:
+def _database_url(text: str, info: ValidationInfo) -> str:
     """Refuse here what would end in a traceback of the driver, and never repeat it: it holds a password."""
+    if not text and info.data.get("env") == "production":
+        raise _refused(
+            "ในโหมด production ต้องระบุ: mysql://… หรือไฟล์ SQLite เช่น sqlite:////var/lib/saraban/saraban.db",
+            "Production requires it: mysql://…, or the file of SQLite, such as sqlite:////var/lib/saraban/saraban.db.",
+        )
     if not text:
         return text
     from sqlalchemy.engine import make_url
@@ -94,7 +125,7 @@ RedisUrls = Annotated[str, AfterValidator(_redis_urls)]
 class Settings(BaseSettings):
     """Each field's description is its documentation."""
 
-    model_config = SettingsConfigDict(env_prefix="SARABAN_", env_file=".env", extra="ignore")
+    model_config = SettingsConfigDict(env_prefix="SARABAN_", env_file=_ENV_FILE, extra="ignore")
 
     env: Literal["development", "test", "production"] = Field(
         "development", description="Demo accounts are refused in production."
@@ -126,7 +157,10 @@ class Settings(BaseSettings):
         Path("data"), description="Folder of the SQLite file, the uploaded files and the signing key."
     )
     database_url: Annotated[str, AfterValidator(_database_url)] = Field(
-        "", description="`mysql://user:password@host/name`, or empty for SQLite in the data folder."
+        "",
+        validate_default=True,
+        description="`mysql://user:password@host/name`, or empty for SQLite in the data folder; production requires it, "
+        "for SQLite too: `sqlite:////var/lib/saraban/saraban.db`.",
     )
     redis_url: RedisUrls = Field(
         "", description="`redis://host:port/0`, or empty: locks in process, or in the database on MariaDB."
@@ -318,8 +352,30 @@ class Settings(BaseSettings):
         return ZoneInfo(self.timezone)
 
 
+def unknown_settings() -> dict[str, str]:
+    """Return the `SARABAN_…` names in the environment and in `.env` that are no settings, each with a close one if any."""
+    known = {field.alias or f"SARABAN_{name.upper()}" for name, field in Settings.model_fields.items()} | _OTHER_NAMES
+    given = {name.upper() for name in (*os.environ, *dotenv_values(_ENV_FILE, interpolate=False))}
+    unknown = sorted(name for name in given - known if name.startswith("SARABAN_"))
+    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=_CLOSE)), "") for name in unknown}
+
+
 @lru_cache
 def load() -> Settings:
+    """
+    :raises SettingMisspelt: for names that are close to a setting; other unknown names are a warning on stderr
+    """
+    unknown = unknown_settings()
+    misspelt = [
+        FieldProblem(name, SettingMisspelt.code, SettingMisspelt.says, {"near": near})
+        for name, near in unknown.items()
+        if near
+    ]
+    if misspelt:
+        raise SettingMisspelt(fields=misspelt)
+    if multiprocessing.parent_process() is None:  # or each process of a server would repeat it
+        for name in unknown:
+            sys.stderr.write(f"saraban: {UNKNOWN_SETTING.say(language(), {'name': name})}\n")
     return Settings()
 
 

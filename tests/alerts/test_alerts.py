@@ -76,6 +76,7 @@ UTILIZATION = 'docnum_sequence_utilization_ratio{rank="1"}'
 UNSEALED = 'saraban_audit_unsealed_age_seconds{journal="numbers"}'
 CHANGED = 'saraban_audit_verify_failures_total{journal="numbers"}'
 NOBODY = 'workflow_steps_to_nobody_total{workflow_code="X",state="s"}'
+HEARTBEAT = "saraban_worker_heartbeat_age_seconds"
 UP = 'up{job="saraban",instance="a"}'
 
 CASES = [
@@ -127,6 +128,16 @@ CASES = [
     Case("SarabanEventsLate", True, {"saraban_outbox_oldest_age_seconds": "301x70"}),
     Case("SarabanEventsLate", False, {"saraban_outbox_oldest_age_seconds": "301 301 301 301 4x70"}),
     Case("SarabanEventsLate", False, {"saraban_outbox_oldest_age_seconds": "300x70"}),
+    # Beats every ten seconds until the first minute; then the age grows by 60 s a minute. One server lags behind.
+    Case(
+        "SarabanWorkerSilent",
+        True,
+        {f'{HEARTBEAT}{{instance="a"}}': "10 10+60x70", f'{HEARTBEAT}{{instance="b"}}': "10 5+60x70"},
+        at=3,
+    ),
+    Case("SarabanWorkerSilent", True, {HEARTBEAT: "Inf Inf Inf Inf"}, at=2),
+    Case("SarabanWorkerSilent", False, {HEARTBEAT: "10x70"}),
+    Case("SarabanWorkerSilent", False, {HEARTBEAT: "60x70"}),
     Case("SarabanAuditNotSealed", True, {UNSEALED: "901x70"}),
     Case("SarabanAuditNotSealed", False, {UNSEALED: "60x70"}),
     Case("SarabanAuditChanged", True, {CHANGED: "0 0 1x70"}),

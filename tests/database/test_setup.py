@@ -63,9 +63,10 @@ PAGE = {"Accept": "text/html", "Accept-Language": "en", "Sec-Fetch-Site": "same-
 @pytest.fixture(params=["sqlite", "mariadb"])
 def two_servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[RunningSaraban]]:
     """Two servers in production on one database that nobody has set up; the second was started last."""
-    url = {"database_url": request.getfixturevalue("mariadb_url")} if request.param == "mariadb" else {}
+    is_sqlite = request.param == "sqlite"
+    url = f"sqlite:///{tmp_path / 'saraban.db'}" if is_sqlite else request.getfixturevalue("mariadb_url")
     key = "of-this-test-and-of-nothing-else-in-the-world"
-    chosen = {"env": "production", "secret_key": key, "lang": "en", "run_worker": "false", **url}
+    chosen = {"env": "production", "secret_key": key, "lang": "en", "run_worker": "false", "database_url": url}
     chosen["public_url"] = "http://localhost"
     with RunningSaraban(tmp_path, **chosen) as first, RunningSaraban(tmp_path, **chosen) as second:
         yield [first, second]

@@ -79,7 +79,12 @@ def project_file(folder: Path) -> Path:
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Iterator[Installation]:
-    settings = {"env": "production", "secret_key": SIGNING_KEY, "public_url": "http://localhost"}
+    settings = {
+        "env": "production",
+        "secret_key": SIGNING_KEY,
+        "public_url": "http://localhost",
+        "database_url": f"sqlite:///{tmp_path / 'data' / 'saraban.db'}",
+    }
     running = RunningSaraban(tmp_path / "data", **settings)
     variables = {f"SARABAN_{name.upper()}": value for name, value in settings.items()}
     variables |= {

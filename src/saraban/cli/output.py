@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FAILED: Final = 1
+WRONG_USAGE: Final = 2
 CANNOT_TELL: Final = 2
 EXIT_CODES: Final[dict[ErrorKind, int]] = {
     ErrorKind.INVALID: 3,
@@ -78,6 +79,8 @@ def exit_code_of(work: Callable[[], object]) -> int:
 
         message = operator_message(error)
         sys.stderr.write(printed(message, language()) if message else f"{traceback_text(error)}\n")
+        if isinstance(error, config.SettingMisspelt):
+            return WRONG_USAGE
         return EXIT_CODES[message.kind] if message and message.kind else FAILED
     return 0
 

@@ -1,4 +1,4 @@
-"""The outbox and the dead letters: what is still to be told to whoever reacts, and what could not be told."""
+"""The outbox and the dead letters: what is still to be told to whoever reacts, and what could not be told; the workers that live."""
 
 from datetime import datetime
 from uuid import UUID
@@ -38,6 +38,18 @@ class OutboxEvent(HasPublicId, Base):
             sa.Index("idx_outbox_events_claim", "delivered_at", "available_at"),
             sa.Index("idx_outbox_events_aggregate", "aggregate_type", "aggregate_id", "delivered_at"),
         )
+
+
+class WorkerHeartbeat(HasPublicId, Base):
+    """One process of the worker, and when it last showed that it lives; `uuid` is the worker's own."""
+
+    __tablename__ = "worker_heartbeats"
+
+    id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
+    host: Mapped[str] = mapped_column(sa.String(255))
+    process_id: Mapped[int]
+    started_at: Mapped[datetime]
+    beat_at: Mapped[datetime]
 
 
 class DeadLetter(HasPublicId, Base):

@@ -1,7 +1,7 @@
 """The statements of the outbox: who may deliver what, locked so that two workers never hold one event."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
-from saraban.events.models import DeadLetter, OutboxEvent
+from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
+from saraban.kit.database_clock import database_now
 from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection, UtcDateTime, table_of
 from saraban.kit.pagination import newest_first
 
@@ -259,3 +260,19 @@ async def lock_unreported(session: AsyncSession, *, limit: int) -> Sequence[Dead
         .with_for_update(skip_locked=True)
     )
     return (await session.scalars(locked)).all()
+
+
+async def save_heartbeat(session: AsyncSession, *, worker: UUID, host: str, process_id: int, keep: timedelta) -> None:
+    """Record that a worker lives; its first beat removes the rows that are older than `keep`."""
+    now = await database_now(session)
+    row = await session.scalar(sa.select(WorkerHeartbeat).where(WorkerHeartbeat.public_id == worker))
+    if row is None:
+        await session.execute(sa.delete(WorkerHeartbeat).where(WorkerHeartbeat.beat_at < now - keep))
+        row = WorkerHeartbeat(public_id=worker, host=host, process_id=process_id, started_at=now, beat_at=now)
+        session.add(row)
+    row.beat_at = now
+
+
+async def newest_heartbeat_age(session: AsyncSession) -> timedelta | None:
+    newest = await session.scalar(sa.select(sa.func.max(WorkerHeartbeat.beat_at)))
+    return None if newest is None else max(await database_now(session) - newest, timedelta())

@@ -6,6 +6,7 @@ Ready is what each of the things that the product stands on says of itself, ever
 
 import asyncio
 import hmac
+import math
 import shutil
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pydantic import Field
 from redis.asyncio import Redis
 from starlette.responses import Response
 
+from saraban.events import service as events
 from saraban.kit import revisions
 from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -88,17 +90,19 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
     ]
 
 
-def worker_dependency(is_running: Callable[[], bool] | None) -> Dependency:
+def worker_dependency(db: Database, is_running: Callable[[], bool] | None) -> Dependency:
     """
     :param is_running: asks the worker inside this server; None when it runs apart
     """
 
     async def check() -> str:
-        if is_running is None:
-            raise DependencyOff("runs apart from this server")
-        if not is_running():
+        if is_running is not None and not is_running():
             raise DependencyDown("it has stopped; restart the server")
-        return "runs inside this server"
+        age = await events.heartbeat_age(db)
+        if age > events.LATE_SECONDS:
+            silence = "yet" if math.isinf(age) else f"for {age:.0f} s"
+            raise DependencyDown(f"no heartbeat of any worker {silence}; start `saraban worker`")
+        return f"runs {'inside' if is_running else 'apart from'} this server; last heartbeat {age:.0f} s ago"
 
     return Dependency("worker", check, essential=False)
 
@@ -159,7 +163,7 @@ async def live() -> Alive:
 
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
 async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependency(dependencies_of))]) -> Response:
-    """503 while the database, its migrations or the file storage is down; without Redis it is degraded and still serves."""
+    """503 while the database, its migrations or the file storage is down; without Redis or a worker it is degraded and still serves."""
     named = await ask_all(dependencies)
     down = [dependency.essential for dependency in dependencies if named[dependency.name].status == "down"]
     status: Literal["ready", "degraded", "down"] = "down" if any(down) else "degraded" if down else "ready"

@@ -8,9 +8,10 @@ adds them up. The files belong to the kernel once written: a killed process lose
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import structlog
 from prometheus_client import (
@@ -23,6 +24,7 @@ from prometheus_client import (
     multiprocess,
 )
 
+from saraban.events import service as events
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.numbering.issue.service.monitoring import REDIS_UP, UTILIZATION, WAITING
@@ -51,7 +53,11 @@ POOL = Gauge(
 DATABASE_UP = Gauge(
     "saraban_database_up", "1 while the database answers, 0 while it does not.", multiprocess_mode="livemin"
 )
-
+HEARTBEAT_AGE = Gauge(
+    "saraban_worker_heartbeat_age_seconds",
+    "Age of the newest heartbeat of any worker, also where this process has none.",
+    multiprocess_mode="mostrecent",
+)
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -69,6 +75,10 @@ def _requests(method: str, route: str, status: int) -> Histogram:
 def measure_pool(db: Database) -> None:
     for state, count in db.pool_status().items():
         POOL.labels(state).set(count)
+
+
+async def measure_heartbeat(db: Database) -> None:
+    HEARTBEAT_AGE.set(await events.heartbeat_age(db))
 
 
 def exposition(db: Database) -> tuple[bytes, str]:
@@ -129,7 +139,7 @@ class Sampler:
                 return
             await self.ask_database()
             if rounds % _UTILIZATION_EVERY == 0:
-                await self.read_utilization()
+                await self._read("utilization_not_read", self._measure_utilization())
             rounds += 1
 
     def end(self) -> None:
@@ -164,10 +174,15 @@ class Sampler:
                 DATABASE_UP.set(0)
         else:
             DATABASE_UP.set(1)
+            await self._read("heartbeat_not_read", measure_heartbeat(self._db))
 
-    async def read_utilization(self) -> None:
+    async def _measure_utilization(self) -> None:
+        async with self._db.reading() as session:
+            await measure_utilization(session, now=self._clock.now())
+
+    async def _read(self, failure: str, reading: Coroutine[Any, Any, None]) -> None:
         try:
-            async with asyncio.timeout(_PATIENCE), self._db.reading() as session:
-                await measure_utilization(session, now=self._clock.now())
+            async with asyncio.timeout(_PATIENCE):
+                await reading
         except Exception as error:  # noqa: BLE001  the door of a background task: the next round tries again
-            log.warning("utilization_not_read", error=type(error).__name__)
+            log.warning(failure, error=type(error).__name__)

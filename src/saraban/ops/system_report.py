@@ -65,13 +65,6 @@ _OFF: Final[dict[str, tuple[Text, Text]]] = {
             "Uploaded files are checked by type and size, not for viruses: the machines that open them have to.",
         ),
     ),
-    "worker": (
-        Text("งานเบื้องหลังในเซิร์ฟเวอร์นี้", "Worker in this server"),
-        Text(
-            "ต้องมี `saraban worker` ทำงานแยกต่างหาก มิฉะนั้นการแจ้งเตือน เว็บฮุก และการปิดผนึกจะหยุด",
-            "`saraban worker` has to run apart: without it notices, webhooks and the sealing of the audit trail stand still.",
-        ),
-    ),
     "ops_webhook": (
         Text("การแจ้งผู้ดูแลระบบ", "Alert webhook"),
         Text(

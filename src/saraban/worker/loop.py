@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _GATHER = 1.0  # seconds that events wait at most for those who are being answered
 _AGAIN = 0.05  # seconds
+_HANGS_AFTER = 300.0  # seconds of one timer, which keeps the others waiting
 TIMER_RUNS = Counter("saraban_timer_runs_total", "Runs of the worker's timers.", ["timer", "outcome"])
 
 
@@ -54,6 +55,7 @@ class Worker:
     One statement looks for everything that may wait: what nothing waits for costs nothing. While requests are answered in the
     same process events gather for up to a second: a round takes as long for a hundred of them as for one.
 
+    :param heartbeat: shows other processes that it lives; it stops while a timer hangs
     :param notifier: by which other processes wake it
     """
 
@@ -65,6 +67,7 @@ class Worker:
         handlers: events.Handlers,
         timers: Sequence[Timer] = (),
         jobs: Sequence[Job] = (),
+        heartbeat: Timer | None = None,
         notifier: WorkerNotifier | None = None,
         pace: Pace = Pace(),
     ) -> None:
@@ -74,6 +77,7 @@ class Worker:
         self._share = self._dispatcher.share = self._sending.share = ProcessorShare(pace.busy)
         self._db, self._clock, self._timers, self._pace, self._notifier = db, clock, tuple(timers), pace, notifier
         self._jobs = [(job, asyncio.Event()) for job in jobs]
+        self._heartbeat, self._last_tick = heartbeat, stopwatch()
         self._task: asyncio.Task[None] | None = None
 
     def wake(self) -> None:
@@ -125,7 +129,7 @@ class Worker:
         listening = asyncio.create_task(self._notifier.listen(self.wake)) if self._notifier else None
         try:
             jobs = (self._keep_at(job, waits) for job, waits in self._jobs)
-            await asyncio.gather(self._deliver(), self._send(), self._look(), self._tick(), *jobs)
+            await asyncio.gather(self._deliver(), self._send(), self._look(), self._tick(), self._keep_beating(), *jobs)
         finally:
             if listening is not None:
                 listening.cancel()
@@ -189,10 +193,21 @@ class Worker:
         due = {timer.name: 0.0 for timer in self._timers}
         while not self._stopping.is_set():
             for timer in self._timers:
+                self._last_tick = stopwatch()
                 if stopwatch() >= due[timer.name] and not self._stopping.is_set():
                     await self._run_timer(timer)
                     due[timer.name] = stopwatch() + timer.every.total_seconds()
             await _pause(self._stopping, self._pace.poll)
+
+    async def beat(self) -> None:
+        if self._heartbeat is not None:
+            await self._run_timer(self._heartbeat)
+
+    async def _keep_beating(self) -> None:
+        while self._heartbeat is not None and not self._stopping.is_set():
+            if stopwatch() - self._last_tick < _HANGS_AFTER:
+                await self.beat()
+            await _pause(self._stopping, self._heartbeat.every.total_seconds())
 
     async def _keep_at(self, job: Job, waits: asyncio.Event) -> None:
         while not self._stopping.is_set():

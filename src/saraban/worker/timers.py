@@ -1,5 +1,7 @@
 """What the worker does by the clock."""
 
+import os
+import socket
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -19,8 +21,10 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.kit.db import Database
 from saraban.kit.idempotency import delete_expired_keys
+from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.numbering import service as numbering
+from saraban.ops.metrics import measure_heartbeat
 from saraban.webhooks import service as webhooks
 
 log = structlog.get_logger(__name__)
@@ -96,6 +100,7 @@ def standard_timers(
     async def measure(now: datetime) -> None:
         async with db.reading() as session:
             found = {name: await events.backlog(session, lane=lane) for name, lane in lanes.items()}
+        await measure_heartbeat(db)
         for name, backlog in found.items():
             QUEUE_DEPTH.labels(name).set(backlog.waiting)
             OLDEST_AGE.labels(name).set((now - backlog.oldest).total_seconds() if backlog.oldest else 0)
@@ -124,6 +129,12 @@ def standard_timers(
         Timer("attachment_clean_up", timedelta(minutes=10), lambda now: attachments.clean_up(db, storage, now=now)),
         Timer("partition_years", timedelta(hours=12), lambda now: db.transact(partial(ensure_partitions, now=now))),
     ]
+
+
+def heartbeat_timer(db: Database) -> Timer:
+    """Return what records that the worker of this process lives."""
+    beat = partial(events.record_heartbeat, worker=new_id(), host=socket.gethostname(), process_id=os.getpid())
+    return Timer("heartbeat", timedelta(seconds=10), lambda _now: db.transact(beat))
 
 
 def _purge(db: Database, step: Callable[..., Awaitable[int]]) -> Callable[[datetime], Awaitable[object]]:

@@ -401,9 +401,10 @@ class TestServe:
 
     @pytest.mark.parametrize("words", [(), ("--demo",)])
     def test_refuses_demo_accounts_in_production(
-        self, command: Command, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+        self, command: Command, settings: Settings, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
     ) -> None:
         monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_DATABASE_URL", settings.sqlalchemy_url)
         monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
         monkeypatch.setenv("SARABAN_PORT", str(free_port()))
         config.load.cache_clear()
@@ -422,6 +423,7 @@ class TestServe:
         monkeypatch.setenv("SARABAN_ENV", "production")
         monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
         monkeypatch.setenv("SARABAN_DATA_DIR", str(folder))
+        monkeypatch.setenv("SARABAN_DATABASE_URL", f"sqlite:///{folder / 'saraban.db'}")
         config.load.cache_clear()
 
         code, _, err = command(*words)

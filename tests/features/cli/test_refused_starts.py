@@ -97,6 +97,55 @@ class TestASetting:
         assert code == (CANNOT_TELL if "verify" in words else 3)
         assert [line.split()[3] for line in err.splitlines()] == ["SARABAN_WORKERS", "SARABAN_TIMEZONE"]
 
+    @pytest.mark.parametrize(
+        ("wrong", "meant"),
+        [("DATABASE_ULR", "DATABASE_URL"), ("PROT", "PORT"), ("DATABASE", "DATABASE_URL"), ("LAGN", "LANG")],
+    )
+    @pytest.mark.parametrize("place", ["variable", "file"])
+    def test_whose_name_is_misspelt_is_refused(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str, meant: str, place: str
+    ) -> None:
+        folder = tmp_path / "new"
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(folder))
+        monkeypatch.chdir(tmp_path)
+        if place == "variable":
+            monkeypatch.setenv(f"SARABAN_{wrong}", "mysql://u:s3cret@h/n")
+        else:
+            (tmp_path / ".env").write_text(f"SARABAN_{wrong}=mysql://u:s3cret@h/n\n")
+
+        for language in ("th", "en"):
+            code, _, err = command("migrate", language)
+
+            assert (code, err.count("\n"), bool(THAI.search(err))) == (2, 1, language == "th"), err
+            assert f"SARABAN_{wrong}" in err and f"SARABAN_{meant}" in err
+            assert "s3cret" not in err
+        assert not folder.exists()
+
+    @pytest.mark.parametrize("name", ["SARABAN_VERSION", "SARABAN_DB_PASSWORD", "SARABAN_SERVICE_HOST"])
+    def test_of_another_unknown_name_is_a_warning(
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        monkeypatch.setenv(name, "x")
+
+        code, _, err = command("user list")
+
+        assert (code, err.count("\n")) == (0, 1)
+        assert name in err
+
+    def test_of_the_database_is_required_in_production_for_sqlite_too(
+        self, command: Command, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
+        monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "new"))
+
+        code, _, err = command("user list")
+        assert (code, err.count("\n")) == (3, 1)
+        assert "SARABAN_DATABASE_URL" in err
+
+        monkeypatch.setenv("SARABAN_DATABASE_URL", settings.sqlalchemy_url)
+        assert command("user list")[0] == 0
+
     @pytest.mark.parametrize("value", ["", "mysql://u:p%40@h/n", "sqlite:///x.db", "mariadb://u@h:3307/n?x=1"])
     def test_that_can_be_used_is_left_as_it_is(self, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         monkeypatch.setenv("SARABAN_DATABASE_URL", value)
@@ -163,8 +212,11 @@ class TestMigrate:
 
 
 class TestWorker:
-    def test_refuses_demo_accounts_in_production(self, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_refuses_demo_accounts_in_production(
+        self, command: Command, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_DATABASE_URL", settings.sqlalchemy_url)
         monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
 
         code, _, err = command("worker --once")
@@ -201,7 +253,11 @@ asyncio.run(served()({"type": "lifespan", "state": {}}, receive, send))
     ended = subprocess.run(
         [sys.executable, "-c", start],
         env=environment_of(
-            env="production", public_url="https://saraban.example.org", data_dir=settings.data_dir, lang="en"
+            env="production",
+            public_url="https://saraban.example.org",
+            data_dir=settings.data_dir,
+            database_url=settings.sqlalchemy_url,
+            lang="en",
         ),
         capture_output=True,
         text=True,

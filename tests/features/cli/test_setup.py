@@ -26,6 +26,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("SARABAN_ENV", "production")
+    monkeypatch.setenv("SARABAN_DATABASE_URL", f"sqlite:///{tmp_path / 'data' / 'saraban.db'}")
     monkeypatch.setenv("SARABAN_PUBLIC_URL", "http://localhost:8000")
     monkeypatch.setenv("SARABAN_LANG", "en")
     monkeypatch.setenv("COLUMNS", "200")

@@ -250,6 +250,7 @@ class TestCommand:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setenv("SARABAN_ENV", "production")
+        monkeypatch.setenv("SARABAN_DATABASE_URL", "sqlite:////nowhere/saraban.db")
         monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
         monkeypatch.setattr(sys, "argv", ["saraban", "demo"])
 

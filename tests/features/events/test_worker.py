@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import os
+import socket
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -14,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import MemoryStorage
 from saraban.events import service as events
+from saraban.events.models import WorkerHeartbeat
 from saraban.events.service import Event, Handlers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
@@ -208,6 +211,56 @@ class TestRun:
             await worker.stop()
 
         assert {"timer": "fails", "reason": "RuntimeError: no partitions today"}.items() <= logs[1].items()
+
+
+class TestHeartbeat:
+    async def test_has_one_row_for_each_worker_and_forgets_the_old_ones(self, db: Database) -> None:
+        ended, living = (timers.heartbeat_timer(db) for _ in range(2))
+        await ended.run(NOW)
+        await db.transact(lambda session: session.execute(sa.update(WorkerHeartbeat).values(beat_at=NOW)))
+        await living.run(NOW)
+        await living.run(NOW)
+
+        async with db.reading() as session:
+            (row,) = await session.scalars(sa.select(WorkerHeartbeat))
+        assert row.host == socket.gethostname()
+        assert row.process_id == os.getpid()
+        assert row.beat_at > row.started_at
+        assert await events.heartbeat_age(db) < events.LATE_SECONDS
+
+    async def test_stops_while_a_timer_hangs(
+        self, db: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        beats, begun, hangs, moment = 0, asyncio.Event(), asyncio.Event(), 0.0
+
+        async def hang(_now: datetime) -> None:
+            hangs.set()
+            await asyncio.Event().wait()
+
+        async def beat(_now: datetime) -> None:
+            nonlocal beats
+            beats += 1
+            begun.set()
+
+        monkeypatch.setattr(loop, "stopwatch", lambda: moment)
+        worker = Worker(
+            db=db,
+            clock=clock,
+            handlers=Handlers(),
+            timers=[Timer("hang", timedelta(seconds=1), hang)],
+            heartbeat=Timer("heartbeat", timedelta(), beat),
+        )
+        worker.start()
+        await asyncio.wait_for(hangs.wait(), 5)
+        await asyncio.wait_for(begun.wait(), 5)
+
+        moment = 301.0
+        before = beats
+        for _ in range(100):
+            await asyncio.sleep(0)
+        await worker.stop(patience=0.01)
+
+        assert beats <= before + 1
 
 
 class TestGathering:

@@ -73,11 +73,13 @@ class TestSettings:
     @pytest.mark.parametrize("address", ["", "http://saraban.example.org", "saraban.example.org", "https://["])
     def test_of_production_need_the_address_that_people_open(self, tmp_path: Path, address: str) -> None:
         with pytest.raises(ValidationError, match="https://"):
-            settings_in(tmp_path, env="production", public_url=address)
+            settings_in(tmp_path, env="production", public_url=address, database_url="sqlite:////x/saraban.db")
 
     @pytest.mark.parametrize("address", ["https://saraban.example.org", "http://localhost:8000"])
     def test_of_production_take_tls_and_the_own_machine(self, tmp_path: Path, address: str) -> None:
-        assert settings_in(tmp_path, env="production", public_url=address).is_over_tls
+        assert settings_in(
+            tmp_path, env="production", public_url=address, database_url="sqlite:////x/saraban.db"
+        ).is_over_tls
 
 
 class TestMetrics:

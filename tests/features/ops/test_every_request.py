@@ -1,15 +1,20 @@
 """What every request meets at the HTTP door, whichever endpoint it goes to."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import orjson
 import pytest
+import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.events.models import WorkerHeartbeat
 from saraban.kit.ids import trace_id
 from saraban.ops.health import Dependency
+from saraban.worker.timers import heartbeat_timer
+from tests.conftest import SignIn
 
 LOGIN = "/api/v1/auth/login"
 PROBLEM = "application/problem+json"
@@ -193,8 +198,31 @@ class TestHealth:
             "migrations": "up",
             "storage": "up",
             "redis": "off",
-            "worker": "off",
+            "worker": "down",
         }
+        assert body["status"] == "degraded"
+
+    async def test_ready_is_degraded_until_a_worker_beats(
+        self, app: FastAPI, client: httpx.AsyncClient, signed_in: SignIn
+    ) -> None:
+        async def worker() -> tuple[str, str]:
+            body = (await client.get("/health/ready")).json()
+            return body["status"], body["dependencies"]["worker"]["reason"]
+
+        assert await worker() == ("degraded", "no heartbeat of any worker yet; start `saraban worker`")
+
+        await heartbeat_timer(app.state.db).run(app.state.clock.now())
+        assert await worker() == ("ready", "runs apart from this server; last heartbeat 0 s ago")
+
+        await app.state.db.transact(
+            lambda session: session.execute(sa.update(WorkerHeartbeat).values(beat_at=datetime(2026, 1, 1, tzinfo=UTC)))
+        )
+        status, reason = await worker()
+        assert status == "degraded"
+        assert re.fullmatch(r"no heartbeat of any worker for \d+ s; start `saraban worker`", reason)
+        admin = await signed_in("admin")
+        page = await admin.get("/system", headers={"Accept": "text/html", "Accept-Language": "th"})
+        assert "งานเบื้องหลังไม่ส่งสัญญาณมา" in page.text
 
     async def test_ready_says_which_dependency_is_down(self, app: FastAPI, client: httpx.AsyncClient) -> None:
         folder = app.state.settings.data_dir / "files"

@@ -25,7 +25,8 @@ ROOT = FirstAdministrator("root", "root@example.org", "Harbour-Wall-61", "กท
 async def empty(tmp_path: Path, migrated_file: Path) -> AsyncIterator[tuple[httpx.AsyncClient, System]]:
     """A server in production on a database with what ships and nothing else."""
     shutil.copy(migrated_file, tmp_path / "saraban.db")
-    settings = settings_in(tmp_path, env="production", public_url="https://saraban.test")
+    url = f"sqlite:///{tmp_path / 'saraban.db'}"
+    settings = settings_in(tmp_path, env="production", public_url="https://saraban.test", database_url=url)
     async with closing(wire(settings)) as system:
         await seed(system, demo=False)
         app = create_app(settings)

@@ -1,6 +1,7 @@
 """What Prometheus reads: the gauges that are looked at, the fullest series, and one answer for several processes."""
 
 import asyncio
+import math
 import os
 import re
 import shutil
@@ -15,13 +16,13 @@ import httpx
 import pytest
 from prometheus_client import REGISTRY
 
-import saraban.worker.timers  # noqa: F401  its counters begin when it is loaded
 from saraban.bootstrap import System
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain import Failure
 from saraban.numbering.issue.service.monitoring import ERROR, RETRY
 from saraban.ops.metrics import Sampler
+from saraban.worker.timers import heartbeat_timer
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.numbering_world import world_of
@@ -62,6 +63,14 @@ class TestSampler:
         shutil.move(folder / "elsewhere.db", folder / "saraban.db")
 
         assert value("saraban_database_up") == 0
+
+    async def test_measures_the_newest_heartbeat_without_a_worker_of_its_own(self, system: System) -> None:
+        await sampler_of(system).ask_database()
+        assert value("saraban_worker_heartbeat_age_seconds") == math.inf
+
+        await heartbeat_timer(system.db).run(system.clock.now())
+        await sampler_of(system).ask_database()
+        assert value("saraban_worker_heartbeat_age_seconds") < 60
 
     async def test_tells_how_full_the_pool_is(self, system: System) -> None:
         async with system.db.reading():

@@ -17,6 +17,7 @@ from saraban.events.service.dead_letters import (
     requeue_dead_letters,
     take_unreported,
 )
+from saraban.events.service.heartbeats import LATE_SECONDS, heartbeat_age, record_heartbeat
 from saraban.events.service.outbox import (
     LEASE,
     EventClaim,
@@ -39,6 +40,7 @@ from saraban.events.service.outbox import (
 
 __all__ = [
     "DEAD_QUEUE",
+    "LATE_SECONDS",
     "LEASE",
     "NOW",
     "DeadLetterView",
@@ -60,6 +62,7 @@ __all__ = [
     "deliver",
     "deliver_all",
     "due_in",
+    "heartbeat_age",
     "is_last_attempt",
     "list_dead_letters",
     "list_events",
@@ -70,6 +73,7 @@ __all__ = [
     "record",
     "record_all",
     "record_failure",
+    "record_heartbeat",
     "requeue_dead_letter",
     "requeue_dead_letters",
     "take_unreported",

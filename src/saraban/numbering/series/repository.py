@@ -1,7 +1,7 @@
 """Read a counter with everything that its next number depends on: ranges, formats, version."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -134,19 +134,6 @@ async def _formats(connected: SessionOrConnection, project_id: int) -> dict[Form
         ).where(NumberFormat.project_id == project_id)
     )
     return {FormatKey(type_key, Narrowing(*codes)): (key, version) for key, version, type_key, *codes in rows}
-
-
-async def database_now(connected: SessionOrConnection) -> datetime:
-    """Return the database's clock: what expiries are set and judged by, whichever server asks (REQ-NUM-13)."""
-    if _dialect(connected).name == "sqlite":
-        text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
-        return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
-    moment: datetime = (await connected.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
-    return moment.replace(tzinfo=UTC)
-
-
-def _dialect(connected: SessionOrConnection) -> sa.Dialect:
-    return connected.get_bind().dialect if isinstance(connected, AsyncSession) else connected.dialect
 
 
 async def format_for(session: AsyncSession, *, project_id: int, keys: Sequence[FormatKey]) -> NumberFormat | None:

@@ -1,5 +1,6 @@
 """The state of the installation as a page for operators; the reference of the API."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
@@ -35,12 +36,18 @@ STATUSES: Final[Mapping[str, tuple[Text, str]]] = {
 _REASONS: Final[Mapping[str, str]] = {
     "answers": "ตอบสนอง",
     "can be written": "เขียนได้",
-    "runs inside this server": "ทำงานในเซิร์ฟเวอร์นี้",
-    "runs apart from this server": "ทำงานแยกจากเซิร์ฟเวอร์นี้",
     "it has stopped; restart the server": "หยุดทำงานแล้ว ให้เริ่มเซิร์ฟเวอร์ใหม่",
     "less than 50 MB are free": "เหลือที่ว่างน้อยกว่า 50 MB",
     "not set up; the database alone keeps numbers unique": "ไม่ได้ตั้งค่า ฐานข้อมูลเป็นผู้ทำให้เลขที่ไม่ซ้ำ",
 }
+# Those with a value in them.
+_PATTERNS: Final = (
+    (r"at (\w+)", r"เวอร์ชัน \1"),
+    (r"runs inside this server; last heartbeat (\d+) s ago", r"ทำงานในเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
+    (r"runs apart from this server; last heartbeat (\d+) s ago", r"ทำงานแยกจากเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
+    (r"no heartbeat of any worker for (\d+) s; .*", r"งานเบื้องหลังไม่ส่งสัญญาณมา \1 วินาที ให้เริ่ม `saraban worker`"),
+    (r"no heartbeat of any worker yet; .*", r"ยังไม่มีงานเบื้องหลังทำงาน ให้เริ่ม `saraban worker`"),
+)
 
 # What each setting is for, in Thai; its own description is English. A test sees to it that none is left out.
 SETTINGS: Final[Mapping[str, str]] = {
@@ -53,7 +60,7 @@ SETTINGS: Final[Mapping[str, str]] = {
     "body_timeout": "วินาทีที่เนื้อหาของคำขอหยุดส่งได้ และต้องส่งเร็วเฉลี่ยอย่างน้อย 1 KB ต่อวินาที มิฉะนั้นตอบ 408",
     "max_requests_in_progress": "จำนวนคำขอที่หนึ่งโปรเซสทำพร้อมกัน (น้อยกว่านี้เมื่อตอบช้ากว่า 0.7 วินาที) คำขอที่รอเกินหนึ่งวินาทีได้รับ 503",
     "data_dir": "โฟลเดอร์ของไฟล์ SQLite ไฟล์ที่อัปโหลด และกุญแจลงนาม",
-    "database_url": "ที่อยู่ฐานข้อมูล หรือเว้นว่างเพื่อใช้ SQLite ในโฟลเดอร์ข้อมูล",
+    "database_url": "ที่อยู่ฐานข้อมูล หรือเว้นว่างเพื่อใช้ SQLite ในโฟลเดอร์ข้อมูล (โหมด production ต้องระบุ)",
     "redis_url": "ที่อยู่ Redis หรือเว้นว่างเพื่อล็อกในโปรเซส หรือในฐานข้อมูลเมื่อใช้ MariaDB",
     "timezone": "เขตเวลาที่ใช้กำหนดวันและปีของเลขที่",
     "secret_key": "กุญแจลงนามโทเค็น 32 ไบต์ขึ้นไป เว้นว่างเพื่อใช้กุญแจที่เก็บในโฟลเดอร์ข้อมูล",
@@ -149,8 +156,9 @@ async def system(page: CurrentPage, request: Request) -> Response:
 
 
 def _in_thai(reason: str) -> str:
-    if reason.startswith("at "):
-        return f"เวอร์ชัน {reason.removeprefix('at ')}"
+    for pattern, thai in _PATTERNS:
+        if match := re.fullmatch(pattern, reason):
+            return match.expand(thai)
     return _REASONS.get(reason, reason)
 
 

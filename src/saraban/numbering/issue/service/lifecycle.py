@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
+from saraban.kit.database_clock import database_now
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
@@ -38,7 +39,6 @@ from saraban.numbering.series.domain.counter import NumberNotHeld, NumberTaken
 from saraban.numbering.series.domain.states import NumberState, OperationCode, RenderingKind
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
-from saraban.numbering.series.repository import database_now
 
 _SHAPE = ("project", "originator", "recipient", "type", "contract", "subType", "rfaType", "discipline", "category")
 MANAGE_NUMBERS = "numbering.manage_formats"

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import stopwatch
+from saraban.kit.database_clock import database_now
 from saraban.kit.db import SessionOrConnection
 from saraban.kit.driver import DriverConnection
 from saraban.kit.errors import DomainError
@@ -35,7 +36,7 @@ from saraban.numbering.series.domain.counter import (
 )
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.models import LedgerEntry
-from saraban.numbering.series.repository import counter_state, database_now, ensure_counter, lock_counters
+from saraban.numbering.series.repository import counter_state, ensure_counter, lock_counters
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 NUMBER = "number"

@@ -13,6 +13,7 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.kit.database_clock import database_now
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page, list_mark
 from saraban.kit.text import control_character, fold
@@ -45,7 +46,6 @@ from saraban.numbering.series.domain.states import DOCUMENTS, NumberState
 from saraban.numbering.series.domain.template import Template, TemplateInvalid
 from saraban.numbering.series.domain.tokens import RFA_TYPE
 from saraban.numbering.series.models import LedgerEntry, NumberOperation, NumberRendering
-from saraban.numbering.series.repository import database_now
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
