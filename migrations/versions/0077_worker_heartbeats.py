@@ -12,11 +12,12 @@ INDEX = "idx_worker_heartbeats_uuid"
 
 def upgrade() -> None:
     inspector = sa.inspect(op.get_bind())
+    default = None if on_sqlite() else sa.text("UUID()")
     if not inspector.has_table("worker_heartbeats"):
         op.create_table(
             "worker_heartbeats",
             sa.Column("id", BIG, autoincrement=True, nullable=False),
-            sa.Column("uuid", sa.Uuid(), nullable=False, server_default=None if on_sqlite() else sa.text("UUID()")),
+            sa.Column("uuid", sa.Uuid(), nullable=False, server_default=default, comment="UUID Public Identifier (ADR-019)"),
             sa.Column("host", sa.String(255), nullable=False),
             sa.Column("process_id", sa.Integer(), nullable=False),
             sa.Column("started_at", MOMENT, nullable=False),
