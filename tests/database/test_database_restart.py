@@ -23,7 +23,7 @@ from saraban.numbering.series.models import LedgerEntry, NumberError
 from tests.conftest import client_of, settings_in
 from tests.numbering_requests import BASE, GENERATE, PREVIEW, read_project
 from tests.processes import sign_in
-from tests.servers import HOST, MariaDb, running_mariadb
+from tests.servers import HOST, MariaDb, free_port, running_mariadb
 
 pytestmark = pytest.mark.servers
 
@@ -130,3 +130,106 @@ class TestRestart:
         drawn = [answer.json()["documentNumber"] for answer in answers if answer.request.url.path == GENERATE]
         assert len(set(drawn)) == len(drawn)
         assert metric("docnum_retry_total", attempt="2", reason="database_connection") > retried
+
+
+async def retried_since(before: float, *, attempt: str = "1") -> None:
+    """Wait until a request has met the fault."""
+    async with asyncio.timeout(20):
+        while metric("docnum_retry_total", attempt=attempt, reason="database_connection") == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+class TestAway:
+    async def test_is_answered_503_with_a_time_to_retry_and_counted(
+        self, tmp_path: Path, mariadb_demo_template: str
+    ) -> None:
+        """The pauses are a fiftieth of those that ship: the fourth retry fails 0.14 s after the first attempt."""
+        labels = {"workflow_code": "unknown", "action": "other", "outcome": "system_error"}
+        failed = metric("workflow_transitions_total", **labels)
+        retried = [metric("docnum_retry_total", attempt=str(n), reason="database_connection") for n in range(1, 5)]
+        with running_mariadb() as server:
+            url = server.create("numbers", statements=mariadb_demo_template)
+            async with office_on(tmp_path, url, retry_pause=0.02) as office:
+                await office.draft(1)
+                server.kill()
+                answers = [await office.generate(), await office.submit(), await office.read()]
+                await asyncio.to_thread(server.start)
+                again = await office.generate()
+                async with asyncio.timeout(10):
+                    while not (rows := await error_rows(office.db)):  # noqa: ASYNC110  it is written beside the answers
+                        await asyncio.sleep(0.05)
+
+        assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [
+            (503, "NUMBERING_DATABASE_ERROR"),
+            (503, "DATABASE_ERROR"),
+            (503, "DATABASE_ERROR"),
+        ]
+        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in answers)
+        assert [(row.error_type, row.trace_id) for row in rows] == [("DB_ERROR", answers[0].headers["X-Trace-Id"])]
+        assert again.status_code == 201
+        assert metric("workflow_transitions_total", **labels) == failed + 1
+        for number, before in enumerate(retried, 1):
+            assert metric("docnum_retry_total", attempt=str(number), reason="database_connection") >= before + 3
+
+
+async def error_rows(db: Database) -> list[NumberError]:
+    async with db.reading() as session:
+        return list(await session.scalars(sa.select(NumberError)))
+
+
+class TestReadOnlyNode:
+    async def test_that_is_writable_again_has_cost_no_answer(self, tmp_path: Path, mariadb_demo_template: str) -> None:
+        """The account that the product needs may not write on a server that is read-only (1290)."""
+        with running_mariadb() as server:
+            url = server.create("numbers", statements=mariadb_demo_template)
+            server.run(
+                f"CREATE USER {PLAIN_USER}@'%' IDENTIFIED BY '{PLAIN_PASSWORD}'; GRANT ALL ON numbers.* TO {PLAIN_USER}@'%'"
+            )
+            plain = sa.make_url(url).set(username=PLAIN_USER, password=PLAIN_PASSWORD)
+            async with office_on(tmp_path, plain.render_as_string(hide_password=False), retry_pause=0.2) as office:
+                await office.draft(1)
+                before = metric("docnum_retry_total", attempt="2", reason="database_connection")
+                server.run("SET GLOBAL read_only = 1")
+                sorts = (office.generate, office.submit, office.create, office.reserve)
+                sending = asyncio.gather(*(sort() for sort in sorts))
+                await retried_since(before, attempt="2")
+                read = await office.read()
+                server.run("SET GLOBAL read_only = 0")
+                answers = [*await sending, read]
+                await office.check_books()
+
+        assert statuses(answers) == {}
+
+
+class ClusterNode(MariaDb):
+    """A cluster of one node, which can be told to refuse queries as a node does that has lost the others (1047)."""
+
+    def command(self) -> list[str]:
+        group = free_port()
+        return [
+            *(word for word in super().command() if word != "--skip-log-bin"),
+            *("--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so", "--wsrep-cluster-address=gcomm://"),
+            *("--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", f"--wsrep-node-address={HOST}:{group}"),
+            f"--wsrep-provider-options=base_port={group};gcache.size=1M;gcache.page_size=1M",
+        ]
+
+    def refuse(self, *, queries: bool) -> None:
+        self.run(f"SET GLOBAL wsrep_reject_queries = {'ALL' if queries else 'NONE'}")
+
+
+class TestNodeWithoutItsCluster:
+    async def test_that_comes_back_has_cost_no_answer(self, tmp_path: Path, mariadb_demo_template: str) -> None:
+        with ClusterNode() as node:
+            url = node.create("numbers", statements=mariadb_demo_template)
+            async with office_on(tmp_path, url, retry_pause=0.2, db_sync_wait=1) as office:
+                await office.draft(1)
+                before = metric("docnum_retry_total", attempt="2", reason="database_connection")
+                node.refuse(queries=True)
+                sorts = (office.generate, office.submit, office.create, office.reserve, office.read, office.preview)
+                sending = asyncio.gather(*(sort() for sort in sorts))
+                await retried_since(before, attempt="2")
+                node.refuse(queries=False)
+                answers = await sending
+                await office.check_books()
+
+        assert statuses(answers) == {}
