@@ -66,9 +66,13 @@ class Request:
 
 
 async def effects(db: Database) -> int:
-    count = sa.select(sa.func.count()).where(IdempotencyKey.idempotency_key.startswith("effect"))
     async with db.reading() as session:
-        return await session.scalar(count) or 0
+        return await effects_in(session)
+
+
+async def effects_in(session: AsyncSession) -> int:
+    count = sa.select(sa.func.count()).where(IdempotencyKey.idempotency_key.startswith("effect"))
+    return await session.scalar(count) or 0
 
 
 class TestRequest:
@@ -144,6 +148,7 @@ class TestLostCommit:
                 await session.execute(sa.insert(IdempotencyKey).values(row))
                 return Receipt("thing", None, {"attempt": len(done)})
 
+            await through.transact(effects_in)  # to connect, the driver sends a COMMIT of its own
             proxy.arm(lose_commit=lose_commit)
             receipt = await Idempotency(through).run(operation, work)
             again = await Idempotency(through).run(operation, work)
@@ -164,6 +169,7 @@ class TestLostCommit:
                 await session.execute(sa.delete(IdempotencyKey))
                 return Receipt("thing", None)
 
+            await through.transact(effects_in)
             proxy.arm()
             with pytest.raises(CommitLost) as caught:
                 await Idempotency(through).run(Operation(USER, None, "POST /x", "", new_id(), NOW), work)
