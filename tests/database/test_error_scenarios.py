@@ -201,7 +201,7 @@ async def until_somebody_waits_for_a_row(server: MariaDb, database: str | None) 
 
 
 class TestDatabaseAway:
-    """Scenario 4: 500, by the deadline, and nothing drawn."""
+    """Scenario 4: 503 (decision 57), by the deadline, and nothing drawn."""
 
     async def test_frozen_is_answered_by_the_deadline_wherever_it_is_met(
         self, tmp_path: Path, mariadb_demo_template: str, redis_url: str
@@ -224,7 +224,8 @@ class TestDatabaseAway:
                 rows = await door.errors(3)
 
         for answer in answers:
-            refused(answer, 500, "NUMBERING_DATABASE_ERROR", FAILED)
+            refused(answer, 503, "NUMBERING_DATABASE_ERROR", FAILED)
+            assert int(answer.headers["Retry-After"]) >= 1
         assert waited < 7, waited  # on a quiet machine 4 with the deadline of 3, and 8.2 without one
         assert again.json()["sequence"] == 1
         assert {row.error_type for row in rows} == {"DB_ERROR"}
@@ -245,7 +246,7 @@ class TestDatabaseAway:
             (row,) = await door.errors(1)
             again = await door.draw()
 
-        refused(answer, 500, "NUMBERING_DATABASE_ERROR", FAILED)
+        refused(answer, 503, "NUMBERING_DATABASE_ERROR", FAILED)
         logged(row, "DB_ERROR", answer)
         assert again.json()["sequence"] == 2
         assert counted("DB_ERROR", "4") == before + 1

@@ -24,9 +24,11 @@ from saraban.kit.locks import RedisLocks
 from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain import NumberingBusy, NumberingFailed
+from saraban.numbering.issue.service import allocator as allocator_module
 from saraban.numbering.series.models import NumberCounter, NumberError
 from tests.factories.contexts import context
 from tests.linearizability import Seen, out_of_order
+from tests.log_capture import lines_of
 from tests.numbering_world import World, check_accounts, world_of
 from tests.servers import running_mariadb, running_redis
 
@@ -165,6 +167,29 @@ class TestRedis:
         assert set(await errors(world)) == {"REDIS_ERROR"}
         paths = [row.lock_path for row in sorted(await world.audit("GENERATE"), key=lambda row: row.id)]
         assert (paths[0], "database" in paths, paths[-1]) == ("redis", True, "redis")
+
+    async def test_away_counts_each_number_and_warns_in_the_words_of_the_specification(self, world: World) -> None:
+        before = metric("docnum_lock_db_fallback_total")
+        with running_redis() as server:
+            async with redis_locks(server.url) as locks:
+                allocator = world.allocator(locks)
+                plan = await world.plan(world.letter())
+                await asyncio.to_thread(server.stop)
+                with lines_of(allocator_module) as lines:
+                    issued = await asyncio.gather(
+                        *(
+                            allocator.issue(numbering.IssueRequest(context(caller=world.caller, address=""), plan))
+                            for _ in range(5)
+                        )
+                    )
+                await allocator.close()
+
+        assert sorted(one.sequence for one in issued) == [1, 2, 3, 4, 5]
+        assert metric("docnum_lock_db_fallback_total") == before + 5
+        warnings = [line for line in lines if "falling back to DB lock" in line["event"]]
+        assert {(line["event"], line["log_level"]) for line in warnings} == {
+            ("Redis lock failed, falling back to DB lock", "warning")
+        }
 
 
 class TestHeldLock:

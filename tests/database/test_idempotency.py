@@ -10,10 +10,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import idempotency
-from saraban.kit.db import Database
+from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.idempotency import Claim, Idempotency, IdempotencyKey, KeyInUse
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.reconnection import CommitLost, Reconnection
 from tests.proxy import cutting_proxy
 
 pytestmark = pytest.mark.servers
@@ -65,9 +66,13 @@ class Request:
 
 
 async def effects(db: Database) -> int:
-    count = sa.select(sa.func.count()).where(IdempotencyKey.idempotency_key.startswith("effect"))
     async with db.reading() as session:
-        return await session.scalar(count) or 0
+        return await effects_in(session)
+
+
+async def effects_in(session: AsyncSession) -> int:
+    count = sa.select(sa.func.count()).where(IdempotencyKey.idempotency_key.startswith("effect"))
+    return await session.scalar(count) or 0
 
 
 class TestRequest:
@@ -103,7 +108,8 @@ class TestRequest:
     async def test_that_met_a_database_fault_alone_is_done_when_the_database_is_back(self, mariadb: Database) -> None:
         async with cutting_proxy(mariadb.url.host or "", mariadb.url.port or 0) as proxy:
             port = proxy.port
-            away = Database(mariadb.url.set(port=port).render_as_string(hide_password=False), read_timeout=3)
+            url = mariadb.url.set(port=port).render_as_string(hide_password=False)
+            away = Database(url, read_timeout=3, reconnection=Reconnection(retries=0))
             unlucky = Request(away)
             first = asyncio.create_task(unlucky.send())
             await unlucky.begun.wait()
@@ -116,3 +122,58 @@ class TestRequest:
             assert not (await Request(away).send_until_answered()).repeated
             await away.close()
         assert await effects(mariadb) == 1
+
+
+class TestLostCommit:
+    """MariaDB behind a wire that is cut while COMMIT is on its way (REQ-NUM-09)."""
+
+    @pytest.mark.parametrize("lose_commit", [False, True])
+    async def test_of_a_keyed_request_is_answered_with_what_it_did_once(
+        self, mariadb: Database, *, lose_commit: bool
+    ) -> None:
+        async with cutting_proxy(mariadb.url.host or "", mariadb.url.port or 0) as proxy:
+            through = Database(mariadb.url.set(port=proxy.port).render_as_string(hide_password=False), read_timeout=3)
+            operation = Operation(USER, "k", "POST /x", "hash", new_id(), NOW)
+            done: list[int] = []
+
+            async def work(session: AsyncSession) -> Receipt:
+                done.append(len(done))
+                effect = {
+                    "idempotency_key": f"effect {len(done)}",
+                    "user_uuid": USER,
+                    "operation": "",
+                    "payload_hash": "",
+                }
+                row = effect | {"claim": USER, "locked_until": NOW, "expires_at": NOW}
+                await session.execute(sa.insert(IdempotencyKey).values(row))
+                return Receipt("thing", None, {"attempt": len(done)})
+
+            await through.transact(effects_in)  # to connect, the driver sends a COMMIT of its own
+            proxy.arm(lose_commit=lose_commit)
+            receipt = await Idempotency(through).run(operation, work)
+            again = await Idempotency(through).run(operation, work)
+            await through.close()
+
+        assert proxy.cut == 1
+        assert (len(done), receipt.outcome, receipt.repeated) == (1 + lose_commit, {"attempt": 1 + lose_commit}, False)
+        assert (again.outcome, again.repeated) == (receipt.outcome, True)
+        assert await effects(mariadb) == 1
+
+    async def test_without_a_key_is_told_and_nothing_is_tried_again(self, mariadb: Database) -> None:
+        async with cutting_proxy(mariadb.url.host or "", mariadb.url.port or 0) as proxy:
+            through = Database(mariadb.url.set(port=proxy.port).render_as_string(hide_password=False), read_timeout=3)
+            done: list[int] = []
+
+            async def work(session: AsyncSession) -> Receipt:
+                done.append(len(done))
+                await session.execute(sa.delete(IdempotencyKey))
+                return Receipt("thing", None)
+
+            await through.transact(effects_in)
+            proxy.arm()
+            with pytest.raises(CommitLost) as caught:
+                await Idempotency(through).run(Operation(USER, None, "POST /x", "", new_id(), NOW), work)
+            await through.close()
+
+        assert database_fault(caught.value) is DatabaseFault.COMMIT
+        assert done == [0]

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.models import User
 from saraban.kit.db import Database, database_of, table_of
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import PreparedStatement, Query, fetch_each
 
 AT = datetime(2026, 11, 23, 5, tzinfo=UTC)
 
@@ -120,3 +121,36 @@ class TestConnectionsClosedByTheServer:
             await names(session)
         async with mariadb.snapshot() as session:
             assert await names(session) == {"newcomer"}
+
+
+class TestConnectionLostInAStatement:
+    async def test_costs_nobody_a_read_and_still_takes_no_write(self, mariadb: Database, mariadb_url: str) -> None:
+        slow = sa.text("SELECT SLEEP(0.6), username FROM users UNION ALL SELECT SLEEP(0.6), 'last'")
+        statement = PreparedStatement(sa.select(sa.func.sleep(0.6).label("slept"), sa.literal_column("'last'")))
+        async with mariadb.reading() as one, mariadb.reading() as two:
+            reads = [
+                asyncio.ensure_future(one.execute(slow)),
+                asyncio.ensure_future(fetch_each(two, *[Query(statement, {}, tuple)] * 2)),
+                asyncio.ensure_future(statement.read_autocommit(mariadb)),
+            ]
+            await asyncio.sleep(0.2)
+            await close_idle(mariadb_url)
+            answers = await asyncio.gather(*reads)
+
+            assert [list(answers[0].scalars()), answers[2][0][1]] == [[0], "last"]
+            assert [rows[0][1] for rows in answers[1]] == ["last"] * 2
+            with pytest.raises(DBAPIError, match="READ ONLY"):
+                await one.execute(sa.text("DELETE FROM users"))
+
+
+class TestWaitForTheCluster:
+    async def test_is_set_on_connections_of_every_kind(self, mariadb_url: str) -> None:
+        asked = sa.text("SELECT @@wsrep_sync_wait")
+        for wait in (0, 7):
+            db = Database(mariadb_url, sync_wait=wait)
+            async with db.reading() as reader, db.writing() as writer, db.snapshot() as long_reader:
+                found = [await session.scalar(asked) for session in (reader, writer, long_reader)]
+            found.append((await db.read_autocommit(lambda connection: connection.execute(asked))).scalar())
+            await db.close()
+
+            assert found == [wait] * 4

@@ -12,14 +12,17 @@ import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.models import AuditLog
 from saraban.events.models import OutboxEvent
+from saraban.kit import db
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.ids import begin_trace, new_id, trace_id
 from saraban.kit.operation import Operation
+from saraban.kit.reconnection import CommitLost
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service import transitions
 from saraban.workflow.runtime.service.transitions import LANES
@@ -290,26 +293,74 @@ class TestWhoLeaves:
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
 
-class TestLostConnection:
-    async def test_is_told_and_nothing_is_tried_again(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+class TestLostCommit:
+    """The connection is lost at the first COMMIT, before it reaches the database or after."""
+
+    @pytest.fixture(params=["before", "after"])
+    def lost(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+        """The moment is what matters, which no server can be told."""
+        commit, left = db._commit, [1]
+
+        async def lose(session: AsyncSession) -> None:
+            if not left:
+                return await commit(session)
+            left.pop()
+            if request.param == "after":
+                await commit(session)
+            raise CommitLost
+
+        def arm() -> None:
+            monkeypatch.setattr(db, "_commit", lose)
+
+        request.node.arm = arm
+        return str(request.param)
+
+    async def test_without_a_key_is_told_and_nothing_is_tried_again(
+        self, office: Office, lost: str, request: pytest.FixtureRequest
+    ) -> None:
         """Whether the commit went through nobody knows then (REQ-NUM-09)."""
         instances = [await office.pending() for _ in range(2)]
-        tried: list[int] = []
-
-        async def lost(_session: Any, decided: Any) -> Any:
-            tried.append(len(decided))
-            raise OperationalError("COMMIT", {}, Exception(2013, "Lost connection"))
-
-        monkeypatch.setattr(
-            transitions, "persist_transitions", lost
-        )  # the moment is what matters, which no server can be told
         calls = [await asked(office, each) for each in instances]
+        request.node.arm()
 
         found = await at_once(*calls)
 
-        assert [type(each) for each in found] == [OperationalError] * 2
-        assert tried == [2]
-        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {2}
+        assert [type(each) for each in found] == [CommitLost] * 2
+        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {2 if lost == "before" else 3}
+
+    async def test_of_keyed_steps_is_answered_with_what_was_done_once(
+        self, office: Office, lost: str, request: pytest.FixtureRequest
+    ) -> None:
+        instances = [await office.pending() for _ in range(2)]
+        calls = [await asked(office, each, key=f"k{each}") for each in instances]
+        repetitions = [await asked(office, each, key=f"k{each}") for each in instances]
+        request.node.arm()
+
+        done = await asyncio.gather(*calls)
+        repeated = await asyncio.gather(*repetitions)
+
+        assert [one.receipt.outcome for one in done] == [one.receipt.outcome for one in repeated]
+        assert not any(one.receipt.repeated for one in done)
+        assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
+        assert len(await rows(office, WorkflowHistory)) == 4  # with those that submitted them
+
+
+class TestLostConnection:
+    async def test_before_the_commit_is_tried_again(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+        instances = [await office.pending() for _ in range(2)]
+        persist, tried = transitions.persist_transitions, []
+
+        async def lose_once(session: Any, decided: Any) -> Any:
+            tried.append(len(decided))
+            if len(tried) == 1:
+                raise OperationalError("INSERT", {}, Exception(2013, "Lost connection"))
+            return await persist(session, decided)
+
+        monkeypatch.setattr(transitions, "persist_transitions", lose_once)
+        calls = [await asked(office, each) for each in instances]
+
+        assert await at_once(*calls) == ["pending_approval"] * 2
+        assert tried == [2, 2]
 
 
 class TestHeldRow:

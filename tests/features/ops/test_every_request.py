@@ -134,7 +134,8 @@ class TestProblems:
 
         answer = await client.get("/api/v1/lost-for-a-test", headers={"Accept-Language": "th"})
 
-        body = assert_problem(answer, 500, "DATABASE_ERROR")
+        body = assert_problem(answer, 503, "DATABASE_ERROR")
+        assert answer.headers["Retry-After"] == "3"
         assert body["userMessage"] == "เกิดข้อผิดพลาดในระบบ กรุณาติดต่อผู้ดูแลระบบ"
 
 

@@ -29,6 +29,7 @@ from saraban.identity.schemas import (
     OrganizationSummary,
     Profile,
 )
+from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.clock import Clock
 from saraban.kit.db import AnyRow, Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -121,7 +122,8 @@ class CallerLoader:
         if self._coming is None:
             self._coming = asyncio.create_task(self._read(), name="saraban-callers")
         # Others wait for the same task: who leaves must not take it along.
-        found = (await asyncio.shield(self._coming)).get(session)
+        with slot_released(after=LOCK_WAIT_SECONDS):
+            found = (await asyncio.shield(self._coming)).get(session)
         if found is None:
             raise NotSignedIn("The session of this token has ended, or its account is closed.")
         return found

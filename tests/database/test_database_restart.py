@@ -1,0 +1,235 @@
+"""
+A MariaDB that is killed, made read-only, or leaves its cluster, while people go on working: nobody notices but for the wait
+(REQ-LCK-08), and what cannot be answered is 503 with `Retry-After`.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from prometheus_client import REGISTRY
+
+from saraban.app import create_app
+from saraban.bootstrap import carriers
+from saraban.kit.db import Database
+from saraban.kit.ids import new_id
+from saraban.numbering import service as numbering
+from saraban.numbering.series.models import LedgerEntry, NumberError
+from tests.conftest import client_of, settings_in
+from tests.numbering_requests import BASE, GENERATE, PREVIEW, read_project
+from tests.processes import sign_in
+from tests.servers import HOST, MariaDb, free_port, running_mariadb
+
+pytestmark = pytest.mark.servers
+
+LETTERS = "/api/v1/correspondences"
+AWAY_SECONDS = 2.6
+PER_SECOND = 8
+PLAIN_USER, PLAIN_PASSWORD = "plain", "only-for-tests-too"
+
+
+def metric(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+class Office:
+    """A server in this process, and people who send it requests of every sort."""
+
+    def __init__(self, client: httpx.AsyncClient, db: Database, letter: dict[str, Any]) -> None:
+        self.client, self.db, self.letter = client, db, letter
+        self.instances: list[str] = []
+
+    async def post(self, address: str, body: dict[str, Any]) -> httpx.Response:
+        return await self.client.post(address, json=body, headers={"Idempotency-Key": str(new_id())})
+
+    async def generate(self) -> httpx.Response:
+        return await self.client.post(GENERATE, json=self.letter)  # its token needs no key
+
+    async def reserve(self) -> httpx.Response:
+        return await self.post(f"{BASE}/reserve", self.letter)
+
+    async def preview(self) -> httpx.Response:
+        return await self.client.post(PREVIEW, json=self.letter)
+
+    async def read(self) -> httpx.Response:
+        return await self.client.get(LETTERS)
+
+    async def create(self) -> httpx.Response:
+        recipient = {"organizationPublicId": self.letter["recipientOrganizationPublicId"], "recipientType": "TO"}
+        names = ("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId")
+        body = {name: self.letter[name] for name in names}
+        return await self.post(LETTERS, body | {"recipients": [recipient], "subject": "แจ้งกำหนดการตอกเสาเข็ม"})
+
+    async def submit(self) -> httpx.Response:
+        body = {"action": "submit", "clientVersionNo": 1}
+        return await self.post(f"/api/v1/workflow/instances/{self.instances.pop()}/transitions", body)
+
+    async def draft(self, count: int) -> None:
+        for _ in range(count):
+            made = (await self.create()).json()
+            self.instances.append(made["workflow"]["instancePublicId"])
+
+    async def steadily(self, *sorts: Callable[[], Awaitable[httpx.Response]], seconds: float) -> list[httpx.Response]:
+        """Send eight requests in a second, each sort in turn, whatever becomes of those before."""
+        sent = []
+        for number in range(round(seconds * PER_SECOND)):
+            sent.append(asyncio.ensure_future(sorts[number % len(sorts)]()))
+            await asyncio.sleep(1 / PER_SECOND)
+        return await asyncio.gather(*sent)
+
+    async def check_books(self) -> None:
+        """No number twice, none lost."""
+        async with self.db.reading() as session:
+            ledger = list(await session.scalars(sa.select(LedgerEntry)))
+        numbers = {entry.document_number for entry in ledger}
+        assert len(numbers) == len(ledger)
+        faults = [fault async for fault in numbering.check_consistency(self.db, carriers=carriers())]
+        assert faults == []
+
+
+@contextlib.asynccontextmanager
+async def office_on(folder: Path, url: str, **settings: Any) -> AsyncIterator[Office]:
+    app = create_app(settings_in(folder, database_url=url, **settings))
+    async with app.router.lifespan_context(app), client_of(app) as client:
+        await sign_in(client, "dc.consultant")
+        yield Office(client, app.state.db, (await read_project(client)).letter())
+
+
+def statuses(answers: list[httpx.Response]) -> dict[int, list[str]]:
+    """Return what was not answered as asked, by its status."""
+    found: dict[int, list[str]] = {}
+    for answer in answers:
+        if answer.status_code not in {200, 201}:
+            found.setdefault(answer.status_code, []).append(f"{answer.request.url.path} {answer.text[:300]}")
+    return found
+
+
+class TestRestart:
+    async def test_costs_no_answer_and_no_number(self, tmp_path: Path, mariadb_demo_template: str) -> None:
+        retried = metric("docnum_retry_total", attempt="2", reason="database_connection")
+        with running_mariadb() as server:
+            url = server.create("numbers", statements=mariadb_demo_template)
+            async with office_on(tmp_path, url) as office:
+                await office.draft(9)
+                sorts = (office.generate, office.submit, office.reserve, office.read, office.create, office.preview)
+                sending = asyncio.create_task(office.steadily(*sorts, seconds=6))
+                await asyncio.sleep(0.5)
+                server.kill()
+                await asyncio.sleep(AWAY_SECONDS)
+                await asyncio.to_thread(server.start)
+                answers = await sending
+                await office.check_books()
+
+        assert statuses(answers) == {}
+        assert len(answers) == 6 * PER_SECOND
+        drawn = [answer.json()["documentNumber"] for answer in answers if answer.request.url.path == GENERATE]
+        assert len(set(drawn)) == len(drawn)
+        assert metric("docnum_retry_total", attempt="2", reason="database_connection") > retried
+
+
+async def retried_since(before: float, *, attempt: str = "1") -> None:
+    """Wait until a request has met the fault."""
+    async with asyncio.timeout(20):
+        while metric("docnum_retry_total", attempt=attempt, reason="database_connection") == before:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+class TestAway:
+    async def test_is_answered_503_with_a_time_to_retry_and_counted(
+        self, tmp_path: Path, mariadb_demo_template: str
+    ) -> None:
+        """The pauses are a fiftieth of those that ship: the fourth retry fails 0.14 s after the first attempt."""
+        labels = {"workflow_code": "unknown", "action": "other", "outcome": "system_error"}
+        failed = metric("workflow_transitions_total", **labels)
+        retried = [metric("docnum_retry_total", attempt=str(n), reason="database_connection") for n in range(1, 5)]
+        with running_mariadb() as server:
+            url = server.create("numbers", statements=mariadb_demo_template)
+            async with office_on(tmp_path, url, retry_pause=0.02) as office:
+                await office.draft(1)
+                server.kill()
+                answers = [await office.generate(), await office.submit(), await office.read()]
+                await asyncio.to_thread(server.start)
+                again = await office.generate()
+                async with asyncio.timeout(10):
+                    while not (rows := await error_rows(office.db)):  # noqa: ASYNC110  it is written beside the answers
+                        await asyncio.sleep(0.05)
+
+        assert [(answer.status_code, answer.json()["code"]) for answer in answers] == [
+            (503, "NUMBERING_DATABASE_ERROR"),
+            (503, "DATABASE_ERROR"),
+            (503, "DATABASE_ERROR"),
+        ]
+        assert all(int(answer.headers["Retry-After"]) >= 1 for answer in answers)
+        assert [(row.error_type, row.trace_id) for row in rows] == [("DB_ERROR", answers[0].headers["X-Trace-Id"])]
+        assert again.status_code == 201
+        assert metric("workflow_transitions_total", **labels) == failed + 1
+        for number, before in enumerate(retried, 1):
+            assert metric("docnum_retry_total", attempt=str(number), reason="database_connection") >= before + 3
+
+
+async def error_rows(db: Database) -> list[NumberError]:
+    async with db.reading() as session:
+        return list(await session.scalars(sa.select(NumberError)))
+
+
+class TestReadOnlyNode:
+    async def test_that_is_writable_again_has_cost_no_answer(self, tmp_path: Path, mariadb_demo_template: str) -> None:
+        """The account that the product needs may not write on a server that is read-only (1290)."""
+        with running_mariadb() as server:
+            url = server.create("numbers", statements=mariadb_demo_template)
+            server.run(
+                f"CREATE USER {PLAIN_USER}@'%' IDENTIFIED BY '{PLAIN_PASSWORD}'; GRANT ALL ON numbers.* TO {PLAIN_USER}@'%'"
+            )
+            plain = sa.make_url(url).set(username=PLAIN_USER, password=PLAIN_PASSWORD)
+            async with office_on(tmp_path, plain.render_as_string(hide_password=False), retry_pause=0.2) as office:
+                await office.draft(1)
+                before = metric("docnum_retry_total", attempt="2", reason="database_connection")
+                server.run("SET GLOBAL read_only = 1")
+                sorts = (office.generate, office.submit, office.create, office.reserve)
+                sending = asyncio.gather(*(sort() for sort in sorts))
+                await retried_since(before, attempt="2")
+                read = await office.read()
+                server.run("SET GLOBAL read_only = 0")
+                answers = [*await sending, read]
+                await office.check_books()
+
+        assert statuses(answers) == {}
+
+
+class ClusterNode(MariaDb):
+    """A cluster of one node, which can be told to refuse queries as a node does that has lost the others (1047)."""
+
+    def command(self) -> list[str]:
+        group = free_port()
+        return [
+            *(word for word in super().command() if word != "--skip-log-bin"),
+            *("--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so", "--wsrep-cluster-address=gcomm://"),
+            *("--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", f"--wsrep-node-address={HOST}:{group}"),
+            f"--wsrep-provider-options=base_port={group};gcache.size=1M;gcache.page_size=1M",
+        ]
+
+    def refuse(self, *, queries: bool) -> None:
+        self.run(f"SET GLOBAL wsrep_reject_queries = {'ALL' if queries else 'NONE'}")
+
+
+class TestNodeWithoutItsCluster:
+    async def test_that_comes_back_has_cost_no_answer(self, tmp_path: Path, mariadb_demo_template: str) -> None:
+        with ClusterNode() as node:
+            url = node.create("numbers", statements=mariadb_demo_template)
+            async with office_on(tmp_path, url, retry_pause=0.2, db_sync_wait=1) as office:
+                await office.draft(1)
+                before = metric("docnum_retry_total", attempt="2", reason="database_connection")
+                node.refuse(queries=True)
+                sorts = (office.generate, office.submit, office.create, office.reserve, office.read, office.preview)
+                sending = asyncio.gather(*(sort() for sort in sorts))
+                await retried_since(before, attempt="2")
+                node.refuse(queries=False)
+                answers = await sending
+                await office.check_books()
+
+        assert statuses(answers) == {}
