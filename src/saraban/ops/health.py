@@ -99,7 +99,7 @@ def worker_dependency(db: Database, is_running: Callable[[], bool] | None) -> De
         if age > HEARTBEAT_LATE:
             silence = "yet" if math.isinf(age) else f"for {age:.0f} s"
             raise DependencyDown(f"no heartbeat of any worker {silence}; start `saraban worker`")
-        return f"runs {'inside' if is_running else 'apart from'} this server; last heartbeat {age:.0f} s ago"
+        return f"{'runs inside this server; ' if is_running else ''}last heartbeat {age:.0f} s ago"
 
     return Dependency("worker", check, essential=False)
 

@@ -49,7 +49,7 @@ _PATTERNS: Final = (
     ),
     (r"the folder cannot be written \((.*)\)", r"เขียนในโฟลเดอร์ไม่ได้ (\1)"),
     (r"runs inside this server; last heartbeat (\d+) s ago", r"ทำงานในเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
-    (r"runs apart from this server; last heartbeat (\d+) s ago", r"ทำงานแยกจากเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
+    (r"last heartbeat (\d+) s ago", r"สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
     (r"no heartbeat of any worker for (\d+) s; .*", r"งานเบื้องหลังไม่ส่งสัญญาณมา \1 วินาที ให้เริ่ม `saraban worker`"),
     (r"no heartbeat of any worker yet; .*", r"ยังไม่มีงานเบื้องหลังทำงาน ให้เริ่ม `saraban worker`"),
 )
