@@ -222,7 +222,7 @@ def signing_key(settings: Settings) -> str:
     path = settings.data_dir / "signing.key"
     if not path.exists():
         _write_once(path, new_secret(48))
-    return _long_enough(path.read_text(encoding="ascii").strip(), str(path))
+    return _long_enough(path.read_text(encoding="ascii", errors="ignore").strip(), str(path))
 
 
 def _long_enough(key: str, name: str) -> str:

@@ -389,13 +389,9 @@ def load() -> Settings:
     :raises SettingMisspelt: for names that are close to a setting; other unknown names are a warning on stderr
     """
     unknown = unknown_settings()
-    misspelt = [
-        FieldProblem(name, SettingMisspelt.code, SettingMisspelt.says, {"near": near})
-        for name, near in unknown.items()
-        if near
-    ]
-    if misspelt:
-        raise SettingMisspelt(fields=misspelt)
+    says = SettingMisspelt.says
+    if close := [FieldProblem(name, "misspelt", says, {"near": near}) for name, near in unknown.items() if near]:
+        raise SettingMisspelt(fields=close)
     if multiprocessing.parent_process() is None:  # or each process of a server would repeat it
         for name in unknown:
             sys.stderr.write(f"saraban: {UNKNOWN_SETTING.say(language(), {'name': name})}\n")

@@ -42,7 +42,7 @@ def root() -> None:
     """Without this, a single command would swallow its own name."""
 
 
-COMMANDS = ("serve", "worker", "setup", "migrate")
+COMMANDS = ("serve", "worker", "setup", "migrate", "doctor")
 MASTER = ("organization", "contract")  # lists of `master` that have a noun of their own
 GROUPS = (
     *("demo", "user", "role", "project", *MASTER, "master"),
@@ -58,11 +58,11 @@ for name in GROUPS:
 
 @app.command()
 def version() -> None:
-    """Print the version of Saraban.
+    """Print the version of Saraban and the commit that it was built from.
 
     Example: `saraban version`
     """
-    typer.echo(f"saraban {saraban.__version__}")
+    typer.echo(saraban.commit_name())
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import typer
 
 from saraban import config
 from saraban.cli.output import say, stop, tell, with_system
-from saraban.kit.private_files import protect_folder
+from saraban.kit.private_files import probe_folder, protect_folder
 from saraban.kit.revisions import refuse_unknown
 
 
@@ -53,7 +53,10 @@ def migrate(
 
 
 def prepare_folder() -> None:
-    protect_folder(config.load().data_dir)
+    """End the command with one line when the data folder cannot be made or written."""
+    folder = config.load().data_dir
+    protect_folder(folder)
+    probe_folder(folder)
 
 
 def refuse_behind(url: str) -> None:

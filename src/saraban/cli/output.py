@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 FAILED: Final = 1
-WRONG_USAGE: Final = 2
 CANNOT_TELL: Final = 2
 EXIT_CODES: Final[dict[ErrorKind, int]] = {
     ErrorKind.INVALID: 3,
@@ -80,7 +79,7 @@ def exit_code_of(work: Callable[[], object]) -> int:
         message = operator_message(error)
         sys.stderr.write(printed(message, language()) if message else f"{traceback_text(error)}\n")
         if isinstance(error, config.SettingMisspelt):
-            return WRONG_USAGE
+            return 2  # wrong usage
         return EXIT_CODES[message.kind] if message and message.kind else FAILED
     return 0
 

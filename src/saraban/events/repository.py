@@ -1,5 +1,6 @@
 """The statements of the outbox: who may deliver what, locked so that two workers never hold one event."""
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -13,7 +14,7 @@ from sqlalchemy.orm import aliased
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
 from saraban.kit.database_clock import database_now
-from saraban.kit.db import AnyRow, AnySelect, SessionOrConnection, UtcDateTime, table_of
+from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection, UtcDateTime, table_of
 from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
@@ -262,17 +263,19 @@ async def lock_unreported(session: AsyncSession, *, limit: int) -> Sequence[Dead
     return (await session.scalars(locked)).all()
 
 
-async def save_heartbeat(session: AsyncSession, *, worker: UUID, host: str, process_id: int, keep: timedelta) -> None:
-    """Record that a worker lives; its first beat removes the rows that are older than `keep`."""
+async def record_heartbeat(session: AsyncSession, *, worker: UUID, host: str, process_id: int) -> None:
+    """Record, by the database's clock, that a worker lives; its first beat removes the rows of an hour ago."""
     now = await database_now(session)
     row = await session.scalar(sa.select(WorkerHeartbeat).where(WorkerHeartbeat.public_id == worker))
     if row is None:
-        await session.execute(sa.delete(WorkerHeartbeat).where(WorkerHeartbeat.beat_at < now - keep))
-        row = WorkerHeartbeat(public_id=worker, host=host, process_id=process_id, started_at=now, beat_at=now)
+        await session.execute(sa.delete(WorkerHeartbeat).where(WorkerHeartbeat.beat_at < now - timedelta(hours=1)))
+        row = WorkerHeartbeat(public_id=worker, host=host, process_id=process_id, started_at=now)
         session.add(row)
     row.beat_at = now
 
 
-async def newest_heartbeat_age(session: AsyncSession) -> timedelta | None:
-    newest = await session.scalar(sa.select(sa.func.max(WorkerHeartbeat.beat_at)))
-    return None if newest is None else max(await database_now(session) - newest, timedelta())
+async def heartbeat_age(db: Database) -> float:
+    """Return the seconds since the newest heartbeat of any worker; infinity where there is none."""
+    async with db.reading() as session:
+        newest = await session.scalar(sa.select(sa.func.max(WorkerHeartbeat.beat_at)))
+        return (await database_now(session) - newest).total_seconds() if newest else math.inf

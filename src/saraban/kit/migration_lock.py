@@ -12,12 +12,12 @@ The row keeps which movement is under way: an interrupted one is finished before
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, Text
+from saraban.kit.ids import new_id
 
 PATIENCE, EXPIRY, BEAT = 60.0, 20.0, 5.0  # seconds
 _TABLE = """
@@ -49,7 +49,7 @@ async def run_alone(connection: AsyncConnection, work: Callable[[str], Awaitable
     :param work: takes the movement that was interrupted, or an empty string
     :raises MigrationUnderWay: when another process keeps at it for a minute, or has taken the lock from this one
     """
-    owner = str(uuid4())
+    owner = str(new_id())
     interrupted = await _claim(connection, owner)
     working, beating = asyncio.ensure_future(work(interrupted)), asyncio.ensure_future(_beat(connection, owner))
     await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
@@ -78,7 +78,9 @@ async def _claim(connection: AsyncConnection, owner: str) -> str:
         raise MigrationUnderWay
     await connection.execute(sa.text("SET sql_notes = 0"))
     await connection.execute(sa.text(_TABLE))
-    await connection.execute(sa.text("INSERT INTO migration_lock VALUES (1, '', '', 0, '') ON DUPLICATE KEY UPDATE id = 1"))
+    await connection.execute(
+        sa.text("INSERT INTO migration_lock VALUES (1, '', '', 0, '') ON DUPLICATE KEY UPDATE id = 1")
+    )
     seen, since = None, 0.0
     while True:
         asked = "SELECT owner, beat, movement, node = CONCAT(@@hostname, ':', @@port) FROM migration_lock"

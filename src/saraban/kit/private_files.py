@@ -4,6 +4,8 @@ from pathlib import Path
 
 import structlog
 
+from saraban.kit.ids import new_id
+
 log = structlog.get_logger(__name__)
 
 
@@ -17,3 +19,12 @@ def protect_folder(folder: Path) -> None:
             continue  # another process has just removed it
         except PermissionError:
             log.warning("data_folder.open_to_others", path=str(path))
+
+
+def probe_folder(folder: Path) -> None:
+    """Write a file and remove it again, as what is kept there needs."""
+    probe = folder / f".probe-{new_id().hex}"
+    try:
+        probe.write_bytes(b"saraban")
+    finally:
+        probe.unlink(missing_ok=True)

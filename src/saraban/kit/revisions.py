@@ -17,7 +17,10 @@ class DatabaseNewer(DomainError):
         "Install the newer version.",
     )
     recovery = (
-        Text("ติดตั้ง Saraban รุ่นที่ใช้กับฐานข้อมูลนี้ครั้งล่าสุด", "Install the version of Saraban that this database was last used with."),
+        Text(
+            "ติดตั้ง Saraban รุ่นที่ใช้กับฐานข้อมูลนี้ครั้งล่าสุด",
+            "Install the version of Saraban that this database was last used with.",
+        ),
     )
 
 
@@ -30,7 +33,10 @@ class DatabaseBeforeRelease(DomainError):
         "This database is at revision {revision} of a version before 1.0. Upgrade it with the version tagged pre-1.0 first.",
     )
     recovery = (
-        Text("ติดตั้งโปรแกรมที่แท็ก pre-1.0 แล้วสั่ง `saraban migrate`", "Install the version tagged pre-1.0 and run `saraban migrate`."),
+        Text(
+            "ติดตั้งโปรแกรมที่แท็ก pre-1.0 แล้วสั่ง `saraban migrate`",
+            "Install the version tagged pre-1.0 and run `saraban migrate`.",
+        ),
         Text("ติดตั้งรุ่นนี้ใหม่ แล้วสั่ง `saraban migrate`", "Install this version again and run `saraban migrate`."),
     )
 

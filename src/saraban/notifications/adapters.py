@@ -56,6 +56,9 @@ class SmtpMailer:
         """
         await asyncio.to_thread(self._send, mail)
 
+    async def check(self) -> None:
+        await asyncio.to_thread(lambda: self._connected().quit())
+
     def _send(self, mail: MailMessage) -> None:
         if not is_mailbox(mail.to):  # stored before accounts were checked for it
             raise MailRefused("the address is not a single mailbox", for_good=True)
@@ -128,3 +131,6 @@ class ConsoleMailer:
 
     async def send(self, mail: MailMessage) -> None:
         log.info("mail", to=mail.to, subject=mail.subject, text=mail.text, message_id=str(mail.key))
+
+    async def check(self) -> None:
+        pass

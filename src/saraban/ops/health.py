@@ -27,12 +27,13 @@ from saraban.kit import revisions
 from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, OrjsonResponse, async_dependency, client_address
-from saraban.kit.ids import new_id
+from saraban.kit.private_files import probe_folder
 from saraban.kit.redis import REDIS_ERRORS, probe_write
 from saraban.kit.schema import Schema
 from saraban.ops import error_catalogue, metrics
 
 log = structlog.get_logger(__name__)
+HEARTBEAT_LATE = 60.0  # seconds
 ROOM = 50 * 1024 * 1024  # one file of the largest default size
 
 
@@ -106,10 +107,10 @@ def worker_dependency(db: Database, is_running: Callable[[], bool] | None) -> De
         if is_running is not None and not is_running():
             raise DependencyDown("it has stopped; restart the server")
         age = await events.heartbeat_age(db)
-        if age > events.LATE_SECONDS:
+        if age > HEARTBEAT_LATE:
             silence = "yet" if math.isinf(age) else f"for {age:.0f} s"
             raise DependencyDown(f"no heartbeat of any worker {silence}; start `saraban worker`")
-        return f"runs {'inside' if is_running else 'apart from'} this server; last heartbeat {age:.0f} s ago"
+        return f"{'runs inside this server; ' if is_running else ''}last heartbeat {age:.0f} s ago"
 
     return Dependency("worker", check, essential=False)
 
@@ -134,6 +135,13 @@ async def database_version(db: Database) -> str:
         return str(await connection.scalar(sa.text(statement)))
 
 
+async def connection_limit(db: Database) -> int:
+    """Return how many connections MariaDB allows this account."""
+    statement = "SELECT IF(@@max_user_connections, LEAST(@@max_user_connections, @@max_connections), @@max_connections)"
+    async with db.engine.connect() as connection:
+        return int((await connection.execute(sa.text(statement))).scalar_one())
+
+
 def _ask_for_room(folder: Path) -> None:
     if shutil.disk_usage(folder).free < ROOM:
         raise DependencyDown("less than 50 MB are free")
@@ -141,13 +149,10 @@ def _ask_for_room(folder: Path) -> None:
 
 def _try_folder(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True)
-    probe = folder / f".probe-{new_id().hex}"
     try:
-        probe.write_bytes(b"saraban")
+        probe_folder(folder)
     except OSError as fault:
         raise DependencyDown(f"the folder cannot be written ({fault.strerror})") from fault
-    finally:
-        probe.unlink(missing_ok=True)
     _ask_for_room(folder)
     return "can be written"
 

@@ -1,7 +1,7 @@
 """What other features and the doors use of `events`."""
 
 from saraban.events.domain import Event, EventSearch, EventState
-from saraban.events.repository import NOW, due_in, what_waits
+from saraban.events.repository import NOW, due_in, heartbeat_age, record_heartbeat, what_waits
 from saraban.events.service.dead_letters import (
     DEAD_QUEUE,
     DeadLetterView,
@@ -17,7 +17,6 @@ from saraban.events.service.dead_letters import (
     requeue_dead_letters,
     take_unreported,
 )
-from saraban.events.service.heartbeats import LATE_SECONDS, heartbeat_age, record_heartbeat
 from saraban.events.service.outbox import (
     LEASE,
     EventClaim,
@@ -40,7 +39,6 @@ from saraban.events.service.outbox import (
 
 __all__ = [
     "DEAD_QUEUE",
-    "LATE_SECONDS",
     "LEASE",
     "NOW",
     "DeadLetterView",

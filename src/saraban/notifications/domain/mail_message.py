@@ -82,6 +82,9 @@ class Mailer(Protocol):
         :raises MailRefused: when it did not go out
         """
 
+    async def check(self) -> None:
+        """Connect, encrypt and log in as for a mail; raise what the library raises."""
+
 
 def compose(
     *,

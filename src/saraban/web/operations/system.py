@@ -43,8 +43,13 @@ _REASONS: Final[Mapping[str, str]] = {
 # Those with a value in them.
 _PATTERNS: Final = (
     (r"at (\w+)", r"เวอร์ชัน \1"),
+    (
+        r"the database stands at (\w+), this version needs (\w+): .*",
+        r"ฐานข้อมูลอยู่ที่รุ่น \1 โปรแกรมนี้ต้องใช้ \2 ให้สั่ง `saraban migrate`",
+    ),
+    (r"the folder cannot be written \((.*)\)", r"เขียนในโฟลเดอร์ไม่ได้ (\1)"),
     (r"runs inside this server; last heartbeat (\d+) s ago", r"ทำงานในเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
-    (r"runs apart from this server; last heartbeat (\d+) s ago", r"ทำงานแยกจากเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
+    (r"last heartbeat (\d+) s ago", r"สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
     (r"no heartbeat of any worker for (\d+) s; .*", r"งานเบื้องหลังไม่ส่งสัญญาณมา \1 วินาที ให้เริ่ม `saraban worker`"),
     (r"no heartbeat of any worker yet; .*", r"ยังไม่มีงานเบื้องหลังทำงาน ให้เริ่ม `saraban worker`"),
 )
@@ -142,7 +147,7 @@ class SystemPage(PageModel):
 async def system(page: CurrentPage, request: Request) -> Response:
     """What the installation stands on, what waits, what is sealed, what is off and what that means."""
     report = await system_report.read_system(page.context, request.app.state)
-    reasons = {one.reason: _in_thai(one.reason) for one in report.dependencies.values()}
+    reasons = {one.reason: reason_in_thai(one.reason) for one in report.dependencies.values()}
     return page.show(
         SystemPage(
             report=report,
@@ -154,7 +159,7 @@ async def system(page: CurrentPage, request: Request) -> Response:
     )
 
 
-def _in_thai(reason: str) -> str:
+def reason_in_thai(reason: str) -> str:
     for pattern, thai in _PATTERNS:
         if match := re.fullmatch(pattern, reason):
             return match.expand(thai)
