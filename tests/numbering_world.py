@@ -116,10 +116,11 @@ class World:
             return dict(rows.all())
 
 
-async def world_of(db: Database) -> World:
+async def world_of(db: Database, *, own_documents: bool = True) -> World:
     """Read the demo project of a database that has it, and open a register of documents beside it."""
-    async with db.engine.begin() as connection:
-        await connection.run_sync(DOCUMENTS.metadata.create_all)
+    if own_documents:
+        async with db.engine.begin() as connection:
+            await connection.run_sync(DOCUMENTS.metadata.create_all)
     async with db.reading() as session:
         organizations = dict(
             (await session.execute(sa.select(Organization.organization_code, Organization.public_id))).all()
