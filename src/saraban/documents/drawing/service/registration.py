@@ -22,8 +22,15 @@ from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision, RevisionCorrections
 from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.corrections import RevisionSubmitted, submitted_among
-from saraban.documents.drawing.service.numbers import DrawingDraft, plan_number, prints_revision, reserved_label
-from saraban.documents.drawing.service.placement import belonging, classified, find_place
+from saraban.documents.drawing.service.placement import (
+    DrawingDraft,
+    belonging,
+    classified,
+    find_place,
+    plan_number,
+    prints_revision,
+    reserved_label,
+)
 from saraban.documents.drawing.service.presentation import summary
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.context import RequestContext
