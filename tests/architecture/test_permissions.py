@@ -69,6 +69,7 @@ GUARDS = {
     "workflow.force_proceed": ("workflow.runtime.domain.interventions:_may", "PERMISSION"),
     "numbering.view_formats": ("numbering.formats.service:list_formats", "VIEW"),
     "numbering.manage_formats": ("numbering.formats.service:delete_format", "MANAGE"),
+    "numbering.override": ("numbering.issue.service.lifecycle:voidable", "OVERRIDE"),
     "numbering.view_counters": ("numbering.register.service.ledger:viewed_register", "VIEW_COUNTERS"),
     "numbering.reset_counter": ("numbering.issue.service.manual_number:may_reset_counter", "RESET_COUNTER"),
 }

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -34,7 +35,12 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import DatabaseLocks
 from saraban.kit.operation import Receipt
 from saraban.numbering import service as numbering
+from saraban.numbering.issue.endpoints import request_of
+from saraban.numbering.issue.schemas import GenerateIn
+from saraban.numbering.series.models import LedgerEntry
+from saraban.projects import service as projects
 from saraban.projects.models import Discipline, Project, ShopDrawingMainCategory, Tag
+from saraban.projects.schemas import RegisterSettings
 from tests.demo_people import fill
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
@@ -77,6 +83,21 @@ class Register:
         ctx = await self.as_("admin")
         new = NewDrawing(project_public_id=self.project.public_id, category_code="FND", title="แปลนฐานราก")
         return await drawings.create(ctx, services, SHOP, new)
+
+    async def print_letters(self, kind: DrawingKind) -> None:
+        """Number drawings by a format that prints the revision, of registers that count A, B, C."""
+        ctx, project = await self.as_("admin"), self.project.public_id
+        target = numbering.FormatTarget(project, "DRAWING")
+        wanted = numbering.FormatDraft(template="{PROJECT}-{SEQ:4}-{REV}", reason="For the test of numbers")
+        settings = RegisterSettings(revision_scheme="A", number_pattern=None)
+
+        async def save(session: AsyncSession) -> None:
+            await numbering.save_format(ctx, session, target, wanted)
+            await projects.save_drawing_settings(
+                ctx, session, project_public_id=project, register=kind.path, wanted=settings
+            )
+
+        await self.db.transact(save)
 
     async def revise(self, account: str, kind: DrawingKind, receipt: Receipt, label: str | None = None) -> Receipt:
         ctx = await self.as_(account)
@@ -172,6 +193,51 @@ class TestAtOnce:
         found = await register.pages("admin", SHOP, limit=10)
         assert len(found) == 6 - told_of.count("DRAWING_NUMBER_TAKEN")
         assert len(set(found)) == len(found)
+        assert [one async for one in numbering.check_consistency(register.db, carriers=carriers())] == []
+
+    @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+    async def test_generate_reserve_and_drawings_give_each_number_once(
+        self, register: Register, kind: DrawingKind
+    ) -> None:
+        await register.print_letters(kind)
+        asked = {} if kind is SHOP else {"register": kind.path}  # shop drawings when left out
+        body = GenerateIn.model_validate(
+            {
+                "projectPublicId": register.project.public_id,
+                "correspondenceTypeCode": "DRAWING",
+                "originatorOrganizationPublicId": register.organizations["กทท."].public_id,
+                **asked,
+            }
+        )
+        ctx, new = await register.as_("admin"), NewDrawing(project_public_id=register.project.public_id, title="แปลน")
+        allocator = numbering.Allocator(
+            register.db, DatabaseLocks(), budget=numbering.RetryBudget(deadline=60), lock_timeout=60
+        )
+        services = DocumentServices(register.db, Idempotency(register.db), allocator, ())
+
+        async def issue(lasts: timedelta | None = None) -> numbering.Issued:
+            async with register.db.reading() as session:
+                plan = await numbering.plan(ctx, session, request_of(body))
+            return await allocator.issue(numbering.IssueRequest(ctx, plan, lasts=lasts))
+
+        try:
+            *_, reserved = await asyncio.gather(
+                *(issue() for _ in range(4)),
+                *(drawings.create(ctx, services, kind, new) for _ in range(4)),
+                *(issue(timedelta(minutes=5)) for _ in range(4)),
+            )
+            await drawings.create(ctx, services, kind, new.model_copy(update={"reservation_token": reserved.public_id}))
+        finally:
+            await allocator.close()
+
+        async with register.db.reading() as session:
+            entries = list(await session.scalars(sa.select(LedgerEntry)))
+        numbers = sorted(one.document_number for one in entries)
+        assert numbers == [f"LCBP3-C2-{place:04}-A" for place in range(1, 13)]
+        assert {one.register for one in entries} == {kind.path}
+        listed = await register.pages("admin", kind, limit=10)
+        assert len(listed) == 5
+        assert reserved.number in listed
         assert [one async for one in numbering.check_consistency(register.db, carriers=carriers())] == []
 
     async def test_revisions_follow_each_other(self, register: Register) -> None:

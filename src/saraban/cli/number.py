@@ -20,7 +20,6 @@ from saraban.cli.options import (
     Contract,
     Discipline,
     LongReason,
-    NamedRegister,
     OptionalAs,
     Originator,
     Project,
@@ -30,6 +29,7 @@ from saraban.cli.options import (
     RfaType,
     SubType,
     Type,
+    request_codes,
 )
 from saraban.cli.output import print_list, say, stop, tell, with_system
 from saraban.cli.run import (
@@ -83,13 +83,7 @@ def preview(
     """
     from saraban.numbering import service as numbering
 
-    codes = {
-        "discipline_code": discipline,
-        "rfa_type_code": rfa_type,
-        "sub_type_code": sub_type,
-        "category_code": category,
-        "drawing_register": register,
-    }
+    codes = request_codes(discipline, rfa_type, sub_type, category, register)
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> tuple[str, str, str]:
         request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
@@ -108,7 +102,7 @@ def void(
     account: As,
     reason: Reason,
     project: Project,
-    register: NamedRegister = None,
+    register: Register = None,
 ) -> None:
     """Void a confirmed number that no document uses; it is never issued again.
 
@@ -257,15 +251,8 @@ def override(
     from saraban.kit.ids import new_id
     from saraban.numbering import service as numbering
 
-    codes: dict[str, object] = {
-        "discipline_code": discipline,
-        "rfa_type_code": rfa_type,
-        "sub_type_code": sub_type,
-        "category_code": category,
-        "drawing_register": register,
-        "year": year,
-        "year_reason": reason if year is not None else None,
-    }
+    codes = request_codes(discipline, rfa_type, sub_type, category, register)
+    codes |= {"year": year, "year_reason": reason if year is not None else None}
 
     statement = numbering.ManualNumber(number, sequence)
     day = issued_on.date() if issued_on else None
@@ -339,14 +326,8 @@ def reserve(
         saraban number reserve LETTER --from คคง. --to สคฉ.3 --project LCBP3-C2 --as dc.consultant
         saraban number reserve RFA --from ผรม.2 --contract LCBP3-C2 --discipline TER --rfa-type RPT --project LCBP3-C2 --as dc.contractor
     """
-    codes = {
-        "discipline_code": discipline,
-        "rfa_type_code": rfa_type,
-        "sub_type_code": sub_type,
-        "category_code": category,
-        "drawing_register": register,
-        "range_public_id": range_,
-    }
+    codes = request_codes(discipline, rfa_type, sub_type, category, register)
+    codes["range_public_id"] = range_
 
     async def work(system: "System") -> "tuple[Issued, ZoneInfo]":
         from saraban.numbering import service as numbering
@@ -367,7 +348,7 @@ def reserve(
 
 
 @group.command()
-def confirm(number: _Reserved, account: As, project: Project, register: NamedRegister = None) -> None:
+def confirm(number: _Reserved, account: As, project: Project, register: Register = None) -> None:
     """Confirm a number that the account reserved, without a document.
 
     Examples:
@@ -390,7 +371,7 @@ def cancel(
     account: As,
     project: Project,
     reason: Reason = "No longer needed.",
-    register: NamedRegister = None,
+    register: Register = None,
 ) -> None:
     """Release a number that the account reserved; it stays in the register and is not issued again.
 

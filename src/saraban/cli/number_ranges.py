@@ -20,6 +20,7 @@ from saraban.cli.options import (
     RfaType,
     SubType,
     Type,
+    request_codes,
 )
 from saraban.cli.output import print_list, say, stop, tell
 from saraban.cli.run import PAGE, as_account, members_of, read_pages, reading, request_in_codes
@@ -97,13 +98,7 @@ def create(
     """
     from saraban.numbering import service as numbering
 
-    codes = {
-        "discipline_code": discipline,
-        "rfa_type_code": rfa_type,
-        "sub_type_code": sub_type,
-        "category_code": category,
-        "drawing_register": register,
-    }
+    codes = request_codes(discipline, rfa_type, sub_type, category, register)
 
     async def asked(ctx: "RequestContext", session: "AsyncSession") -> "tuple[Plan, RangeDraft]":
         request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)

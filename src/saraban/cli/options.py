@@ -64,9 +64,13 @@ SubType = Annotated[str | None, typer.Option(help="Code of the sub type.")]
 Category = Annotated[str | None, typer.Option(help="Code of the drawing category.")]
 Register = Annotated[
     Literal["contract", "shop", "asbuilt"] | None,
-    typer.Option(help="Of drawings: the register that the number counts in; shop if left out."),
+    typer.Option(help="Of drawings: the register of the number; new ones are shop drawings if left out."),
 ]
-NamedRegister = Annotated[
-    Literal["contract", "shop", "asbuilt"] | None,
-    typer.Option("--register", help="Of a drawing's number: the register that it is in."),
-]
+
+
+def request_codes(
+    discipline: str | None, rfa_type: str | None, sub_type: str | None, category: str | None, register: str | None
+) -> dict[str, object]:
+    """Return what these options state of a request for a number."""
+    names = ("discipline_code", "rfa_type_code", "sub_type_code", "category_code", "drawing_register")
+    return dict(zip(names, (discipline, rfa_type, sub_type, category, register), strict=True))

@@ -36,6 +36,7 @@ BEFORE_SETUP: Final = ("/health/", "/metrics", "/static/", "/setup", "/language"
 UNCOUNTED: Final = ("/health/", "/metrics", "/static/")  # they take no slot
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
+_RFA_ALIAS: Final = re.compile(r"\A/api/v1/rfa(?=/|\Z)")  # rewritten before limits, labels and routes read the path
 CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
 LEAST_RATE: Final = 1024  # bytes of a body in a second
 LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
@@ -82,6 +83,7 @@ class RequestMiddleware:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        scope["path"] = _RFA_ALIAS.sub("/api/v1/rfas", scope["path"])
         scope["query_string"] = _OUTSIDE_ASCII.sub(_quoted, scope["query_string"])
         headers = Headers(scope=scope)
         is_api = scope["path"].startswith("/api/")

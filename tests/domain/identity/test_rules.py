@@ -19,7 +19,7 @@ class TestCatalogue:
     def test_names_each_permission_once(self) -> None:
         names = [offer.name for offer in catalogue.PERMISSIONS]
 
-        assert len(names) == len(set(names)) == 58
+        assert len(names) == len(set(names)) == 59
 
     def test_says_each_in_both_languages(self) -> None:
         assert all(offer.says.th and offer.says.en for offer in (*catalogue.PERMISSIONS, *catalogue.ROLES))
@@ -27,7 +27,7 @@ class TestCatalogue:
     @pytest.mark.parametrize(
         ("role", "shipped"),
         [
-            ("Superadmin", 58),
+            ("Superadmin", 59),
             ("Org Admin", 9),
             ("Document Control", 27),
             ("Editor", 17),
@@ -46,6 +46,7 @@ class TestCatalogue:
         ("permission", "roles"),
         [
             ("numbering.manage_formats", {"Superadmin", "Project Manager"}),
+            ("numbering.override", {"Superadmin", "Project Manager", "Org Admin"}),
             ("numbering.view_formats", {"Superadmin", "Project Manager", "Org Admin"}),
             ("numbering.reset_counter", {"Superadmin"}),
             ("workflow.action_review", {"Superadmin", "Document Control", "Contract Admin"}),

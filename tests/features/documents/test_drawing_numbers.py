@@ -21,6 +21,7 @@ from tests.conftest import unwrapped, unwrapped_items
 from tests.drawing_imports import DrawingImports
 from tests.factories.contexts import context
 from tests.features.documents.conftest import Desk, pointers
+from tests.numbering_requests import let_run_out
 
 KINDS = ("contract", "shop", "asbuilt")
 NUMBER = "LP3-HW-ST-001"
@@ -206,6 +207,112 @@ class TestFromTheFormat:
         nobodys = await register(desk, "dc.contractor", categoryCode="FND")
 
         assert [one.status_code for one in (own, other, nobodys)] == [201, 403, 403]
+
+
+class TestRequest:
+    """Numbers of the type DRAWING that are asked for without a drawing (N23)."""
+
+    async def ask(self, desk: Desk, verb: str, **more: Any) -> httpx.Response:
+        body = {
+            "projectPublicId": desk.project,
+            "correspondenceTypeCode": "DRAWING",
+            "originatorOrganizationPublicId": desk.organizations["กทท."],
+            "categoryCode": "FND",
+        }
+        return await (await desk.as_("admin")).post(f"/api/v1/document-numbering/{verb}", json=body | more)
+
+    async def reserve(self, desk: Desk, **more: Any) -> dict[str, Any]:
+        answer = await self.ask(desk, "reserve", **more)
+        assert answer.status_code == httpx.codes.CREATED, answer.text
+        return answer.json()  # type: ignore[no-any-return]
+
+    async def label_from(self, desk: Desk, scheme: str, kind: str = "shop") -> None:
+        path = f"/api/v1/projects/{desk.project}/drawing-registers/{kind}"
+        body = {"revisionScheme": scheme, "numberPattern": None, "takesAddenda": False}
+        saved = await (await desk.as_("admin")).put(path, json=body)
+        assert saved.status_code == httpx.codes.OK, saved.text
+
+    @pytest.mark.parametrize("stated", [{}, {"register": "shop"}, {"register": "asbuilt"}])
+    async def test_counts_with_the_drawings_of_its_register(
+        self, desk: Desk, db: Database, stated: dict[str, str]
+    ) -> None:
+        kind = stated.get("register", "shop")
+        await self.label_from(desk, "P01, C01", kind)
+        drawing = unwrapped(await register(desk, kind=kind, categoryCode="FND"))["drawingNumber"]
+        preview = (await self.ask(desk, "preview", **stated)).json()["documentNumber"]
+        by_hand = await self.ask(desk, "manual-override", sequence=3, reason="From the paper list", **stated)
+        generated = (await self.ask(desk, "generate", **stated)).json()["documentNumber"]
+        following = unwrapped(await register(desk, kind=kind, categoryCode="FND"))["drawingNumber"]
+
+        numbers = [drawing, preview, generated, by_hand.json()["documentNumber"], following]
+        assert numbers == [f"LCBP3-C2-GEN-FND-000{place}-P01" for place in (1, 2, 2, 3, 4)]
+        assert {one for one, *_ in await ledger(db, kind)} == set(numbers)
+        assert await ledger(db, "document") == []
+        assert await consistent(db)
+
+    async def test_names_a_register_of_drawings_only(self, desk: Desk) -> None:
+        recipient = {"recipientOrganizationPublicId": desk.organizations["คคง."], "categoryCode": None}
+        letter = await self.ask(desk, "generate", correspondenceTypeCode="LETTER", register="shop", **recipient)
+        strange = await self.ask(desk, "reserve", register="other")
+        category = await self.ask(desk, "generate", categoryCode="NONE")
+
+        found = [(one.status_code, pointers(one)) for one in (letter, strange, category)]
+        assert found == [(422, ["/register"]), (422, ["/register"]), (422, ["/categoryCode"])]
+
+    async def test_is_taken_up_by_the_drawing(self, desk: Desk, db: Database) -> None:
+        await self.label_from(desk, "P01, C01")
+        reserved = await self.reserve(desk)
+        token = reserved["reservationToken"]
+
+        drawing = await issued(desk, reservationToken=token)
+        again = await register(desk, categoryCode="FND", reservationToken=token)
+        revised = await revise(desk, drawing)
+
+        assert (drawing["drawingNumber"], drawing["revision"]["revisionLabel"]) == (reserved["documentNumber"], "P01")
+        assert (again.status_code, again.json()["code"]) == (409, "NUMBER_STATE_CONFLICT")
+        assert revised["drawingNumber"] == "LCBP3-C2-GEN-FND-0001-P02"
+        assert await consistent(db)
+
+    async def test_without_a_scheme_begins_with_a_and_goes_on_with_b(self, desk: Desk, db: Database) -> None:
+        reserved = await self.reserve(desk)
+
+        drawing = await issued(desk, reservationToken=reserved["reservationToken"])
+        revised = await revise(desk, drawing)
+
+        printed = [drawing["drawingNumber"], revised["drawingNumber"]]
+        assert printed == ["LCBP3-C2-GEN-FND-0001-A", "LCBP3-C2-GEN-FND-0001-B"]
+        assert (drawing["nextLabels"], revised["nextLabels"]) == (["B"], ["C"])
+        assert await consistent(db)
+
+    @pytest.mark.parametrize(
+        ("change", "status", "pointer"),
+        [
+            ({"drawingNumber": NUMBER}, 422, "/reservationToken"),
+            ({"kind": "asbuilt"}, 422, "/reservationToken"),
+            ({"categoryCode": "ROOF"}, 422, "/categoryCode"),
+            ({"revision": {"label": "0"}}, 422, "/revision/label"),
+            ({"account": "padmin"}, 404, None),
+        ],
+    )
+    async def test_is_refused_by_the_field_for_another_drawing(
+        self, desk: Desk, change: dict[str, Any], status: int, pointer: str | None
+    ) -> None:
+        path = f"/api/v1/projects/{desk.project}/drawing-categories/shop-main-categories"
+        await (await desk.as_("admin")).post(path, json={"code": "ROOF", "nameTh": "หลังคา"})
+        token = (await self.reserve(desk))["reservationToken"]
+
+        answer = await register(desk, **({"categoryCode": "FND", "reservationToken": token} | change))
+
+        assert answer.status_code == status, answer.text
+        assert pointer is None or pointers(answer) == [pointer]
+
+    async def test_is_gone_after_the_expiry(self, desk: Desk, db: Database) -> None:
+        token = (await self.reserve(desk))["reservationToken"]
+        await let_run_out(db, token)
+
+        answer = await register(desk, categoryCode="FND", reservationToken=token)
+
+        assert (answer.status_code, answer.json()["code"]) == (410, "RESERVATION_EXPIRED")
 
 
 class TestImport:

@@ -114,7 +114,7 @@ class TestRegister:
             f"/api/v1/drawings/{kind}", params={**query, "q": "N", "cursor": first["nextCursor"]}
         )
 
-        assert [[one["drawingNumber"] for one in page["items"]] for page in (first, second)] == [
+        assert [[one["data"]["drawingNumber"] for one in page["items"]] for page in (first, second)] == [
             ["N-1", "N-2"],
             ["N-3"],
         ]

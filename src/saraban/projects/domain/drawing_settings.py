@@ -1,6 +1,7 @@
 """What a project decides for each register of drawings: its revision scheme and what its numbers look like."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Self
 
@@ -65,8 +66,16 @@ class DrawingSettings:
     own_workflow: bool = False
     is_decided: bool = True
 
+    def scheme_of(self, labels: Collection[str | None]) -> RevisionScheme:
+        """
+        Return the scheme that a history goes on in.
+
+        Without a decision a reserved number prints A (REQ-NUM-06), and the drawing goes on with B.
+        """
+        goes_by_letters = self.scheme.latest(labels) is None and _LETTERS.latest(labels) is not None
+        return _LETTERS if goes_by_letters and not self.is_decided else self.scheme
+
 
 DEFAULT_SCHEME: Final = "0"
-# A reserved number may print A where the project has decided nothing (REQ-NUM-06); its drawing goes on with B.
-_SCHEME: Final = RevisionScheme(RevisionScheme.parse(DEFAULT_SCHEME).stages, RevisionScheme.parse("A").stages)
-DEFAULTS: Final = DrawingSettings(_SCHEME, is_decided=False)
+_LETTERS: Final = RevisionScheme.parse("A")
+DEFAULTS: Final = DrawingSettings(RevisionScheme.parse(DEFAULT_SCHEME), is_decided=False)

@@ -58,14 +58,9 @@ class RevisionStage:
 
 @dataclass(frozen=True, slots=True)
 class RevisionScheme:
-    """
-    The stages of a register's revisions, in the order in which a drawing goes through them.
-
-    :param alternatives: stages that are not offered; a history that began in one of them goes on there
-    """
+    """The stages of a register's revisions, in the order in which a drawing goes through them."""
 
     stages: tuple[RevisionStage, ...]
-    alternatives: tuple[RevisionStage, ...] = ()
 
     @classmethod
     def parse(cls, text: str, *, pointer: str = "/revisionScheme") -> Self:
@@ -107,7 +102,7 @@ class RevisionScheme:
         if found is None:
             return firsts
         index, count = found
-        return [(*self.stages, *self.alternatives)[index].label(count + 1), *firsts[index + 1 :]]
+        return [self.stages[index].label(count + 1), *firsts[index + 1 :]]
 
     def require_next(self, label: str, *, after: str | None, pointer: str) -> None:
         """
@@ -129,7 +124,7 @@ class RevisionScheme:
 
 @lru_cache(maxsize=4096)  # a register says few labels, many times
 def _place(scheme: RevisionScheme, label: str) -> tuple[int, int] | None:
-    for index, stage in enumerate((*scheme.stages, *scheme.alternatives)):
+    for index, stage in enumerate(scheme.stages):
         if (count := stage.count(label)) is not None:
             return index, count
     return None

@@ -297,7 +297,8 @@ async def _whole(
     scope = await scope_of(ctx, session, head)
     tags = await repository.tags(session, kind, [head.id])
     takes_more = kind.derives_from is not None or settings.addenda
-    latest = settings.scheme.latest(row.revision.revision_label for row in rows)
+    labels = [row.revision.revision_label for row in rows]
+    scheme = settings.scheme_of(labels)
     states = await approval.states(ctx, session, kind, rows)
     current = str(newest.revision.public_id)
     envelopes = await workflow.envelopes(ctx, session, states, alone=current)
@@ -305,7 +306,7 @@ async def _whole(
     may_revise = newest.project.is_active and ctx.caller.may(REVISE, scope)
     answer = DrawingAnswer(
         **summary(kind, newest, tags[head.id]).model_dump(),
-        next_labels=settings.scheme.next_labels(latest) if takes_more else [],
+        next_labels=scheme.next_labels(scheme.latest(labels)) if takes_more else [],
         can_change=newest.project.is_active and ctx.caller.may(CREATE, scope),
         can_revise=takes_more and may_revise,
         can_start_approval=is_missing and may_revise and head.originator_id is not None,

@@ -22,8 +22,15 @@ from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingChanges, NewDrawing, NewDrawingRevision, RevisionCorrections
 from saraban.documents.drawing.service import approval, registers
 from saraban.documents.drawing.service.corrections import RevisionSubmitted, submitted_among
-from saraban.documents.drawing.service.numbers import DrawingDraft, plan_number, prints_revision, reserved_label
-from saraban.documents.drawing.service.placement import belonging, classified, find_place
+from saraban.documents.drawing.service.placement import (
+    DrawingDraft,
+    belonging,
+    classified,
+    find_place,
+    plan_number,
+    prints_revision,
+    reserved_label,
+)
 from saraban.documents.drawing.service.presentation import summary
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.context import RequestContext
@@ -174,7 +181,7 @@ async def _check(
     if settings.pattern is not None and new.drawing_number is not None:
         settings.pattern.require(new.drawing_number)
     label = reserved_label or new.revision.label or settings.scheme.next_labels(None)[0]
-    settings.scheme.require_next(label, after=None, pointer="/revision/label")
+    settings.scheme_of([reserved_label]).require_next(label, after=None, pointer="/revision/label")
     titled = new.revision.model_copy(
         update={
             "label": label,
@@ -241,9 +248,11 @@ async def revise(
     if kind.whole and not settings.addenda:
         raise DrawingTakesNoAddenda
     before, current = history[0], history[0].revision
-    latest = settings.scheme.latest(row.revision.revision_label for row in history)
-    label = new.label or settings.scheme.next_labels(latest)[0]
-    settings.scheme.require_next(label, after=latest, pointer="/label")
+    labels = [row.revision.revision_label for row in history]
+    scheme = settings.scheme_of(labels)
+    latest = scheme.latest(labels)
+    label = new.label or scheme.next_labels(latest)[0]
+    scheme.require_next(label, after=latest, pointer="/label")
     left_out = {"title_en", "status_code"} - new.model_fields_set | ({"title"} if new.title is None else set())
     taken_over = {name: getattr(current, name) for name in left_out}
     period = next_period(before.period, at=ctx.now)
