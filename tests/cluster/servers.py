@@ -10,14 +10,16 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
+
+import pytest
 
 from tests.servers import HOST, PASSWORD, USER, MariaDb, Redis, Server, _quick_folder, free_port, program
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 CONFIGURATION = Path(__file__).parents[2] / "deploy/haproxy/saraban.cfg"
 FORMS = {"one writer": "127.0.0.1:3316", "several writers": "127.0.0.1:3326"}
-MASTER = "saraban"
+SERVICE = "saraban"
 
 
 def wait_until(condition: Callable[[], bool], *, within: float = 60) -> None:
@@ -86,6 +88,10 @@ class GaleraNode(MariaDb):
         self.start()
         self._position = ""
 
+    def __exit__(self, *given: Any) -> None:
+        super().__exit__(*given)
+        shutil.rmtree(self._data, ignore_errors=True)
+
     def answers(self) -> bool:
         return super().answers() and self.state() == "4"
 
@@ -146,6 +152,11 @@ class RedisMember(Redis):
         super().__init__()
         self.master = master
 
+    def follow(self, master: int) -> None:
+        """Start it again behind the master of now."""
+        self.master = master
+        self.start()
+
     def command(self) -> Sequence[str]:
         follow = ("--replicaof", f"{HOST} {self.master}") if self.master else ()
         return [*super().command(), *follow, "--repl-diskless-sync-delay", "0"]
@@ -156,8 +167,8 @@ class Sentinel(Server):
         super().__init__()
         (self.folder / "sentinel.conf").write_text(
             f"port {self.port}\nbind {HOST}\ndir {self.folder}\n"
-            f"sentinel monitor {MASTER} {HOST} {master} 2\n"
-            f"sentinel down-after-milliseconds {MASTER} 3000\nsentinel failover-timeout {MASTER} 10000\n"
+            f"sentinel monitor {SERVICE} {HOST} {master} 2\n"
+            f"sentinel down-after-milliseconds {SERVICE} 3000\nsentinel failover-timeout {SERVICE} 10000\n"
         )
 
     def command(self) -> Sequence[str]:
@@ -168,7 +179,7 @@ class Sentinel(Server):
 
     def master(self) -> int:
         """Return the port of the server that this Sentinel takes for the master."""
-        return int(self._ask(f"SENTINEL get-master-addr-by-name {MASTER}").split("\r\n")[-1])
+        return int(self._ask(f"SENTINEL get-master-addr-by-name {SERVICE}").split("\r\n")[-1])
 
     def _ask(self, command: str) -> str:
         try:
@@ -180,19 +191,22 @@ class Sentinel(Server):
 
 
 class Cluster:
-    """All servers of the cluster, but Saraban's own."""
+    """All servers but those of Saraban."""
 
     def __init__(self) -> None:
-        assert PROVIDER.exists(), "This test needs galera-4; install it with: sudo apt-get install galera-4"
+        if not PROVIDER.exists():
+            pytest.fail("This test needs Galera; install it with: sudo apt-get install galera-4 rsync", pytrace=False)
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
         members = [free_port() for _ in range(3)]
         self.nodes = [GaleraNode(members, number) for number in range(3)]
+        for node in self.nodes:
+            self._stack.push(node)
         self.nodes[0].install(self.nodes[1:])
-        self._stack.enter_context(_ending(self.nodes[0].bootstrap()))
+        self.nodes[0].bootstrap()
         for node in self.nodes[1:]:
-            self._stack.enter_context(node)
+            node.start()
         self.proxy = self._stack.enter_context(HaProxy(self.nodes))
         master = self._stack.enter_context(RedisMember())
         self.redis = [master, *(self._stack.enter_context(RedisMember(master.port)) for _ in range(2))]
@@ -201,3 +215,37 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    @property
+    def redis_url(self) -> str:
+        from saraban.kit import addresses
+        if not hasattr(addresses, "sentinel_address"):
+            return self.redis[0].url
+        hosts = ",".join(f"{HOST}:{sentinel.port}" for sentinel in self.sentinels)
+        return f"redis+sentinel://{hosts}/{SERVICE}/0"
+
+    def redis_master(self) -> RedisMember:
+        port = self.sentinels[0].master()
+        return next(server for server in self.redis if server.port == port)
+
+    def writer(self, form: str) -> GaleraNode:
+        """Return the node that writes, or the first of several that do."""
+        return self.nodes[self.proxy.writer() if form == "one writer" else 0]
+
+    def heal(self) -> None:
+        """Start what a scenario has killed."""
+        for node in self.nodes:
+            if node.is_running:
+                node.isolate(False)
+            else:
+                node.rejoin()
+        for server in self.redis:
+            if not server.is_running:
+                server.follow(self.sentinels[0].master())
+        wait_until(lambda: not any(self.proxy.down(form) for form in FORMS))
+
+    def ledger(self) -> set[str]:
+        """Return the printed numbers that every running node has."""
+        running = [node for node in self.nodes if node.is_running]
+        query = "SET SESSION wsrep_sync_wait=7; SELECT document_number FROM document_number_renderings"
+        return set.intersection(*(set(node.run(query, database="saraban").splitlines()) for node in running))
