@@ -7,6 +7,7 @@ Each of them works at both servers by turns, so that whatever it has made at the
 
 import asyncio
 import random  # noqa: TID251  what somebody does next, and how long it takes
+import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -51,24 +52,34 @@ class Record:
     unfinished: list[str] = field(default_factory=list)
 
     @property
-    def statuses(self) -> dict[str, int]:
-        return {str(status): count for status, count in sorted(Counter(one.status for one in self.answers).items())}
-
-    @property
     def refused(self) -> list[Answer]:
         return [one for one in self.answers if one.status == 503]
 
     @property
-    def forbidden(self) -> list[Answer]:
+    def errors(self) -> list[Answer]:
         return [one for one in self.answers if not one.is_allowed]
 
-    @property
-    def repeated(self) -> int:
-        return sum(one.is_repeated for one in self.answers)
+    def summary(self) -> dict[str, Any]:
+        """Return what the table of `make cluster-test` shows."""
+        statuses = Counter(one.status for one in self.answers)
+        failed = Counter(f"{one.status} {one.code} {one.request}" for one in self.answers if not 0 < one.status < 400)
+        return {
+            "requests": len(self.answers),
+            "statuses": {str(status): count for status, count in sorted(statuses.items())},
+            "503 %": round(100 * len(self.refused) / len(self.answers), 2),
+            "repeated": sum(one.is_repeated for one in self.answers),
+            "reads elsewhere": self.reads,
+            "not found": len(self.missed),
+            "numbers": len(self.numbers),
+            "p50 s": round(self._percentile(0.5), 3),
+            "p95 s": round(self._percentile(0.95), 3),
+            "slowest s": round(self._percentile(1), 1),
+            "failed": dict(failed),
+        }
 
-    def percentile(self, share: float) -> float:
+    def _percentile(self, share: float) -> float:
         took = sorted(one.seconds for one in self.answers)
-        return took[int(share * (len(took) - 1))] if took else 0.0
+        return took[int(share * (len(took) - 1))]
 
 
 class Caller:
@@ -137,7 +148,7 @@ class Caller:
 
     async def _asked(self, method: str, client: httpx.AsyncClient, path: str, **more: Any) -> dict[str, Any] | None:
         """Ask until there is an answer that is final, and return it if it is a success."""
-        name = f"{method} {path.removeprefix('/api/v1/')}"
+        name = f"{method} {re.sub('[0-9a-f-]{36}', '{publicId}', path)}"
         for attempt in range(ATTEMPTS):
             answer = await self._once(method, client, path, name, is_repeated=attempt > 0, **more)
             if answer is not None and answer.is_success:

@@ -1,6 +1,5 @@
 """A cluster as docs/scaling.md describes it: three Galera nodes, three Redis servers with Sentinels, and HAProxy in front of the nodes."""
 
-import os
 import re
 import shutil
 import socket
@@ -10,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pytest
 
@@ -46,7 +45,7 @@ class GaleraNode(MariaDb):
         words = [word for word in super().command() if not word.startswith("--init-file")]
         members = ",".join(f"{HOST}:{port}" for port in self._members)
         own = self._members[self._number]
-        options = f"base_host={HOST};base_port={own};gmcast.listen_addr=tcp://{HOST}:{own};ist.recv_addr={HOST}:{increments};gcache.size=64M"
+        options = f"base_host={HOST};base_port={own};gmcast.listen_addr=tcp://{HOST}:{own};ist.recv_addr={HOST}:{increments};gcache.size=64M;evs.suspect_timeout=PT3S"
         return [
             *words,
             "--wsrep-on=ON",
@@ -83,13 +82,15 @@ class GaleraNode(MariaDb):
     def rejoin(self) -> None:
         """Start it as Debian's unit does, which reads how far a killed node had come: it needs no copy of the data then."""
         recover = [word for word in self.command() if not word.startswith("--wsrep-start-position")]
-        log = subprocess.run([*recover, "--wsrep-recover", "--disable-log-error"], capture_output=True, check=False).stderr.decode()
+        log = subprocess.run(
+            [*recover, "--wsrep-recover", "--disable-log-error"], capture_output=True, check=False
+        ).stderr.decode()
         self._position = re.findall(r"Recovered position: (\S+)", log)[-1]
         self.start()
         self._position = ""
 
-    def __exit__(self, *given: Any) -> None:
-        super().__exit__(*given)
+    def __exit__(self, *_: object) -> None:
+        super().__exit__(None, None, None)
         shutil.rmtree(self._data, ignore_errors=True)
 
     def answers(self) -> bool:
@@ -116,7 +117,9 @@ class HaProxy(Server):
             text = text.replace(f"10.0.0.1{number}:3306", f"{HOST}:{node.port}")
         for form, address in FORMS.items():
             text = text.replace(address, f"{HOST}:{self.ports[form]}")
-        text = text.replace("log /dev/log local0", f"log stderr format raw local0\n    stats socket {self.folder}/admin.sock")
+        text = text.replace(
+            "log /dev/log local0", f"log stderr format raw local0\n    stats socket {self.folder}/admin.sock"
+        )
         (self.folder / "haproxy.cfg").write_text(text)
 
     def command(self) -> Sequence[str]:
@@ -129,7 +132,9 @@ class HaProxy(Server):
         """Return the nodes that the check has taken out."""
         listener = "saraban_" + form.replace(" ", "_")
         rows = [line.split(",") for line in self._ask("show stat").splitlines()]
-        return [row[1] for row in rows if row[0] == listener and row[1].startswith("node") and not row[17].startswith("UP")]
+        return [
+            row[1] for row in rows if row[0] == listener and row[1].startswith("node") and not row[17].startswith("UP")
+        ]
 
     def writer(self) -> int:
         """Return the index of the node that the form with one writer uses."""
@@ -219,6 +224,7 @@ class Cluster:
     @property
     def redis_url(self) -> str:
         from saraban.kit import addresses
+
         if not hasattr(addresses, "sentinel_address"):
             return self.redis[0].url
         hosts = ",".join(f"{HOST}:{sentinel.port}" for sentinel in self.sentinels)
