@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # The servers and the browser that the tests start themselves: installed when root runs this on Debian, named otherwise.
+# With the word `cluster`: those of tests/cluster instead. Galera comes with Debian's mariadb-server.
 set -euo pipefail
 
 declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium [promtool]=prometheus [curl]=curl)
+[ "${1:-}" != cluster ] || package=([mariadbd]=mariadb-server [redis-server]=redis-server [redis-sentinel]=redis-sentinel [haproxy]=haproxy [rsync]=rsync)
 export PATH="$PATH:/usr/sbin:/usr/local/sbin"
 missing=()
 for program in "${!package[@]}"; do

@@ -93,6 +93,10 @@ class Server:
         return self._process.pid
 
     @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def log(self) -> str:
         return (self.folder / "server.log").read_text(errors="replace")
 
