@@ -16,6 +16,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
+from jinja2 import FileSystemBytecodeCache
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from saraban.config import Settings
@@ -195,6 +196,16 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
         return folder
 
     return folder_of
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_templates(made_once: MadeOnce) -> None:
+    """What Jinja makes of a template, made by the first process that shows it; languages differ."""
+    from saraban.web.shell.page import environment
+
+    for language in ("th", "en"):
+        folder = made_once(f"templates-{language}", lambda _: None)
+        environment(language).bytecode_cache = FileSystemBytecodeCache(str(folder))
 
 
 @pytest.fixture(scope="session")
