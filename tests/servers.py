@@ -317,9 +317,9 @@ class DatabaseCopies:
         if now.shape != was.shape:
             return False
         touched = [table for table, rows in was.tables.items() if now.tables[table] != rows]
-        if not touched:
+        if not touched and not now.others:
             return True
-        statements = ["SET foreign_key_checks=0, unique_checks=0"]
+        statements = ["SET foreign_key_checks=0, unique_checks=0", *(f"DROP TABLE `{table}`" for table in now.others)]
         for table in touched:
             statements += [
                 f"TRUNCATE `{table}`",
@@ -327,8 +327,8 @@ class DatabaseCopies:
             ]
             if (following := was.tables[table][1]) != "NULL":
                 statements.append(f"ALTER TABLE `{table}` AUTO_INCREMENT={following}")
-        script = ";\n".join([*statements, _state_of(name, self._tables)])
-        return DatabaseState.read(self._server.run(script, database=name, may_fail=True)) == was
+        script = ";\n".join([*statements, _rows_of(name, self._tables)])
+        return DatabaseState.read(self._server.run(script, database=name, may_fail=True)).tables == was.tables
 
 
 @dataclass(frozen=True)
@@ -336,10 +336,12 @@ class DatabaseState:
     """
     :param shape: columns, indexes, partitions, triggers and connections
     :param tables: of each the sum of its rows, and the number that its next row gets
+    :param others: tables that the template does not have
     """
 
     shape: tuple[str, ...]
     tables: dict[str, tuple[str, str]]
+    others: list[str]
 
     @classmethod
     def read(cls, printed: str) -> Self:
@@ -352,32 +354,36 @@ class DatabaseState:
                 following[rest[0]] = rest[1]
             else:
                 sums[kind.partition(".")[2]] = rest[0]
-        return cls(tuple(shape), {name: (total, following.get(name, "")) for name, total in sums.items()})
+        tables = {name: (total, following.get(name, "")) for name, total in sums.items()}
+        return cls(tuple(shape), tables, [name for name in following if name not in sums])
 
 
 def _state_of(name: str, tables: Sequence[str]) -> str:
     """Return the statement that prints what `DatabaseState.read` reads."""
-    where = f"FROM information_schema.{{}} WHERE {{}} = '{name}'"
+    named = ", ".join(f"'{one}'" for one in tables)
     listed = (
-        (
-            "columns",
-            "table_schema",
-            "table_name, column_name, column_type, column_default, is_nullable, collation_name",
-        ),
-        ("statistics", "table_schema", "table_name, index_name, column_name, seq_in_index, non_unique"),
-        ("partitions", "table_schema", "table_name, partition_name"),
-        ("triggers", "trigger_schema", "trigger_name"),
-        ("table_constraints", "table_schema", "table_name, constraint_name"),
-        ("schemata", "schema_name", "default_collation_name"),
+        ("columns", "table_name, column_name, column_type, column_default, is_nullable, collation_name"),
+        ("statistics", "table_name, index_name, column_name, seq_in_index, non_unique"),
+        ("partitions", "table_name, partition_name"),
+        ("table_constraints", "table_name, constraint_name"),
     )
     shapes = [
         f"SELECT 'shape', count(*), md5(group_concat(concat_ws(' ', {columns}) ORDER BY {columns})) "
-        + where.format(table, schema)
-        for table, schema, columns in listed
+        f"FROM information_schema.{table} WHERE table_schema = '{name}' AND table_name IN ({named})"
+        for table, columns in listed
     ]
-    connections = f"SELECT 'shape', count(*) {where.format('processlist', 'db')} AND id <> connection_id()"
-    following = f"SELECT 'next', table_name, auto_increment {where.format('tables', 'table_schema')}"
-    return ";\n".join([connections, *shapes, following, f"CHECKSUM TABLE {', '.join(f'`{one}`' for one in tables)}"])
+    connections = (
+        f"SELECT 'shape', count(*), (SELECT count(*) FROM information_schema.triggers WHERE trigger_schema = '{name}') "
+        f"FROM information_schema.processlist WHERE db = '{name}' AND id <> connection_id()"
+    )
+    return ";\n".join([connections, *shapes, _rows_of(name, tables)])
+
+
+def _rows_of(name: str, tables: Sequence[str]) -> str:
+    following = (
+        f"SELECT 'next', table_name, auto_increment FROM information_schema.tables WHERE table_schema = '{name}'"
+    )
+    return f"{following};\nCHECKSUM TABLE {', '.join(f'`{one}`' for one in tables)}"
 
 
 class Redis(Server):
