@@ -80,6 +80,8 @@ class Matrix:
     sides: Mapping[str, dict[str, Any]]
     reached: list[int]
     keeping: set[str]
+    is_whole: bool = False
+    turn: int = 0
     leaks: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
@@ -105,12 +107,19 @@ class Matrix:
                     values[f"code {base}"] = items[0]["code"] if items else None
 
     async def row(self, method: str, path: str) -> str:
-        """Return a letter for each kind of caller, of what is the own and then of what is foreign; `-` without such a thing."""
+        """
+        Return a letter for each kind of caller, of what is the own and then of what is foreign; `-` without such a thing.
+
+        Unless the matrix is whole, a caller asks for the own or for the foreign, in turn by caller and route; `?` is in the other's place.
+        """
         own, foreign = (self._request(method, path, side) for side in (OWN, FOREIGN))
         asked = dict.fromkeys((OWN, FOREIGN), "")
-        for name in CALLERS:
-            asked[OWN] += await self._ask(name, OWN, own)
-            asked[FOREIGN] += "-" if own == foreign else await self._ask(name, FOREIGN, foreign)
+        self.turn += 1
+        for place, name in enumerate(CALLERS, self.turn):
+            is_own = own == foreign or self.is_whole or place % 2 == 0
+            is_foreign = own != foreign and (self.is_whole or not is_own)
+            asked[OWN] += await self._ask(name, OWN, own) if is_own else "?"
+            asked[FOREIGN] += "-" if own == foreign else await self._ask(name, FOREIGN, foreign) if is_foreign else "?"
         return f"{asked[OWN]} {asked[FOREIGN]}"
 
     def _request(self, method: str, path: str, side: str) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """Fixtures of every test: fresh migrated databases copied from a template, the wired system, clients that are signed in."""
 
 import asyncio
+import fcntl
 import gc
 import os
 import shutil
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ import httpx
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
+from jinja2 import FileSystemBytecodeCache
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from saraban.config import Settings
 from saraban.kit import migrations
 from saraban.kit.db import Database
-from tests.servers import MariaDb, running_mariadb
+from tests.servers import DatabaseCopies, MariaDb, running_mariadb
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -39,9 +42,11 @@ UNLIMITED = dict.fromkeys(
     0,
 )
 
-_numbers = count(1)
+gc.disable()  # while thousands of tests are collected; `pytest_collection_finish` enables it
+sys.modules.setdefault("sniffio", None)  # type: ignore[arg-type]  # httpx looks for it at every request, and it is not installed
 
 SignIn = Callable[[str], Awaitable[httpx.AsyncClient]]
+MadeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -53,39 +58,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
-# Tracing doubles the time of a test. Numbering is what is measured, by the tests that are about it and run in this process,
-# but for the slow ones: they do a thousand times what others did once.
-MEASURED = (
-    "tests/domain/numbering/",
-    "tests/features/numbering/",
-    *(
-        f"tests/database/test_{subject}.py"
-        for subject in [
-            "number_errors",
-            "faults",
-            "formats",
-            "import_jobs",
-            "legacy_import",
-            "number_batches",
-            "number_lifecycle",
-            "number_register",
-            "numbering",
-            "pipeline",
-            "rate_limits",
-            "error_scenarios",
-            "utilization",
-        ]
-    ),
-)
-
-
 LONG = (
     "tests/journeys/",
     *(
         f"tests/database/test_{subject}.py"
         for subject in [
             "import_jobs",
-            "random_kills",
             "migrations",
             "number_batches",
             "number_register",
@@ -103,19 +81,6 @@ settings.register_profile("untimed", parent=settings(), deadline=None, suppress_
 settings.load_profile("untimed")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """
-    In a worker of xdist, pytest-cov begins to measure while it reads its options and again here; nobody reads the first.
-
-    Left alone it goes on whenever the other pauses, and every test takes twice its time.
-    """
-    plugin = session.config.pluginmanager.get_plugin("_cov")
-    begun = getattr(plugin, "cov_controller", None)
-    if begun is not None and hasattr(session.config, "workerinput"):
-        begun.cov.stop()
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take minutes begin: whoever met one at the end would work alone (with `--no-loadscope-reorder`)."""
@@ -125,18 +90,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Thousands of tests and everything imported stay to the end: the collector need not look at them again and again."""
+    gc.enable()
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    plugin = item.config.pluginmanager.get_plugin("_cov")
-    measuring = getattr(plugin, "cov_controller", None)
-    wanted = item.nodeid.startswith(MEASURED) and item.get_closest_marker("slow") is None
-    if measuring is not None and measuring.started != wanted:
-        measuring.resume() if wanted else measuring.pause()
-    return (yield)
 
 
 def unwrapped(answer: httpx.Response) -> dict[str, Any]:
@@ -156,10 +112,20 @@ def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
         return thread.submit(asyncio.run, work).result()
 
 
+class GivenSettings(Settings):
+    """Settings that nothing but their arguments decide: looking through the environment takes longer than many a test."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls, _settings: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_others: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
 def settings_in(folder: Path, **changes: Any) -> Settings:
     """Return the settings of one test: its own folder, no `.env`, no worker unless the test wants one."""
     chosen: dict[str, Any] = {"env": "test", "data_dir": folder, "run_worker": False, "secret_key": SIGNING_KEY}
-    return Settings(_env_file=None, **(chosen | UNLIMITED | changes))
+    return GivenSettings(**(chosen | UNLIMITED | changes))
 
 
 async def seeded(settings: Settings) -> None:
@@ -168,6 +134,14 @@ async def seeded(settings: Settings) -> None:
 
     async with closing(wire(settings)) as system:
         await seed(system, demo=True)
+
+
+async def documented(settings: Settings) -> None:
+    """Write the demo documents into the demo project."""
+    from saraban.bootstrap import closing, load_documents, wire
+
+    async with closing(wire(settings)) as system:
+        await load_documents(system)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -199,21 +173,73 @@ def shared_work() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quick_sqlite() -> Iterator[None]:
+    """Statements on SQLite run where the test does."""
+    from tests.inline_sqlite import inline_sqlite
+
+    with inline_sqlite():
+        yield
+
+
 @pytest.fixture(scope="session")
-def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
+    """Folders that one process of the run makes and the others copy from."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+    def folder_of(name: str, make: Callable[[Path], object]) -> Path:
+        folder = shared / f"made-once-{name}"
+        with (shared / f"{folder.name}.lock").open("w") as turn:
+            fcntl.flock(turn, fcntl.LOCK_EX)
+            if not folder.exists():
+                part = shared / f"{folder.name}.part"
+                shutil.rmtree(part, ignore_errors=True)
+                part.mkdir()
+                make(part)
+                part.rename(folder)
+        return folder
+
+    return folder_of
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled_templates(made_once: MadeOnce) -> None:
+    """What Jinja makes of a template, made by the first process that shows it; languages differ."""
+    from saraban.web.shell.page import environment
+
+    for language in ("th", "en"):
+        folder = made_once(f"templates-{language}", lambda _: None)
+        environment(language).bytecode_cache = FileSystemBytecodeCache(str(folder))
+
+
+@pytest.fixture(scope="session")
+def migrated_file(made_once: MadeOnce) -> Path:
     """A SQLite file at the newest revision, made once; tests get copies."""
-    path = tmp_path_factory.mktemp("template") / "saraban.db"
-    migrations.upgrade(f"sqlite:///{path}")
-    return path
+    folder = made_once("migrated", lambda path: migrations.upgrade(f"sqlite:///{path}/saraban.db"))
+    return folder / "saraban.db"
 
 
 @pytest.fixture(scope="session")
-def demo_folder(tmp_path_factory: pytest.TempPathFactory, migrated_file: Path) -> Path:
+def demo_folder(made_once: MadeOnce, migrated_file: Path) -> Path:
     """A data folder with master data, the demo project and its accounts, made once; tests get copies."""
-    folder = tmp_path_factory.mktemp("demo-template")
-    shutil.copy(migrated_file, folder / "saraban.db")
-    run_apart(seeded(settings_in(folder)))
-    return folder
+
+    def make(folder: Path) -> None:
+        shutil.copy(migrated_file, folder / "saraban.db")
+        run_apart(seeded(settings_in(folder)))
+
+    return made_once("demo", make)
+
+
+@pytest.fixture(scope="session")
+def documents_folder(made_once: MadeOnce, demo_folder: Path) -> Path:
+    """A data folder with the demo project and its documents, made once; tests get copies."""
+
+    def make(folder: Path) -> None:
+        shutil.copytree(demo_folder, folder, dirs_exist_ok=True)
+        run_apart(documented(settings_in(folder)))
+
+    return made_once("documents", make)
 
 
 @pytest.fixture(scope="session")
@@ -224,20 +250,28 @@ def mariadb_server() -> Iterator[MariaDb]:
 
 
 @pytest.fixture(scope="session")
-def mariadb_template(mariadb_server: MariaDb) -> str:
+def mariadb_template(made_once: MadeOnce, mariadb_server: MariaDb) -> str:
     """The statements that make a migrated database; running them takes a tenth of migrating."""
-    url = mariadb_server.create("template")
-    with ThreadPoolExecutor(1) as thread:  # outside the test's own event loop
-        thread.submit(migrations.upgrade, url).result()
-    return mariadb_server.dump("template")
+
+    def make(folder: Path) -> None:
+        url = mariadb_server.create("template")
+        with ThreadPoolExecutor(1) as thread:  # outside the test's own event loop
+            thread.submit(migrations.upgrade, url).result()
+        (folder / "statements.sql").write_text(mariadb_server.dump("template"), "utf-8")
+
+    return (made_once("mariadb", make) / "statements.sql").read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def mariadb_copies(mariadb_server: MariaDb, mariadb_template: str) -> DatabaseCopies:
+    return DatabaseCopies(mariadb_server, "test", mariadb_template)
 
 
 @pytest.fixture
-def mariadb_url(mariadb_server: MariaDb, mariadb_template: str) -> Iterator[str]:
-    """The address of an empty MariaDB database at the newest revision, dropped after the test."""
-    name = f"test_{next(_numbers)}"
-    yield mariadb_server.create(name, statements=mariadb_template)
-    mariadb_server.drop(name)
+def mariadb_url(mariadb_copies: DatabaseCopies) -> Iterator[str]:
+    """The address of an empty MariaDB database at the newest revision."""
+    with mariadb_copies.lent() as url:
+        yield url
 
 
 @pytest_asyncio.fixture

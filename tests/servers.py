@@ -6,6 +6,7 @@ A missing program fails the test with a sentence that says what to install; noth
 """
 
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -16,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -270,6 +272,123 @@ class MariaDb(Server):
         )
         assert may_fail or done.returncode == 0, done.stderr.decode()
         return done.stdout.decode()
+
+
+class DatabaseCopies:
+    """
+    Databases on a server that are like a template. After a test, what it touched is made as it was, and the next test has that
+    database: to make a hundred tables and drop them takes a third of a second of processor, more than most tests.
+
+    :param statements: what a dump of the template says
+    """
+
+    def __init__(self, server: MariaDb, name: str, statements: str) -> None:
+        self._server, self._name, self._statements = server, name, statements
+        self._rows: dict[str, list[str]] = {}
+        for insert in re.finditer(r"^INSERT INTO `(\w+)` VALUES.*?;\n", statements, re.MULTILINE | re.DOTALL):
+            self._rows.setdefault(insert[1], []).append(insert[0])
+        self._states: dict[str, DatabaseState] = {}
+        self._free: list[str] = []
+
+    @contextmanager
+    def lent(self) -> Iterator[str]:
+        """The address of a database that nobody else has meanwhile."""
+        if not self._free:
+            name = f"{self._name}_{len(self._states) + 1}"
+            self._server.create(name, statements=self._statements)
+            self._states[name] = self._state(name)
+            self._free.append(name)
+        name = self._free.pop()
+        try:
+            yield self._server.url(name)
+        finally:
+            if not self._restore(name):
+                self._server.drop(name)
+                self._server.create(name, statements=self._statements)
+                self._states[name] = self._state(name)
+            self._free.append(name)
+
+    def _state(self, name: str) -> "DatabaseState":
+        return DatabaseState.read(self._server.run(_state_of(name, self._tables), database=name))
+
+    @property
+    def _tables(self) -> list[str]:
+        return re.findall(r"^CREATE TABLE `(\w+)`", self._statements, re.MULTILINE)
+
+    def _restore(self, name: str) -> bool:
+        """Whether the database is as it was; not where a test has altered tables, or left connections."""
+        was = self._states[name]
+        now = DatabaseState.read(self._server.run(_state_of(name, self._tables), database=name, may_fail=True))
+        if now.shape != was.shape:
+            return False
+        touched = [table for table, rows in was.tables.items() if now.tables[table] != rows]
+        if not touched and not now.others:
+            return True
+        statements = ["SET foreign_key_checks=0, unique_checks=0", *(f"DROP TABLE `{table}`" for table in now.others)]
+        for table in touched:
+            statements += [
+                f"TRUNCATE `{table}`",
+                *(insert.rstrip().rstrip(";") for insert in self._rows.get(table, [])),
+            ]
+            if (following := was.tables[table][1]) != "NULL":
+                statements.append(f"ALTER TABLE `{table}` AUTO_INCREMENT={following}")
+        script = ";\n".join([*statements, _rows_of(name, self._tables)])
+        return DatabaseState.read(self._server.run(script, database=name, may_fail=True)).tables == was.tables
+
+
+@dataclass(frozen=True)
+class DatabaseState:
+    """
+    :param shape: columns, indexes, partitions, triggers and connections
+    :param tables: of each the sum of its rows, and the number that its next row gets
+    :param others: tables that the template does not have
+    """
+
+    shape: tuple[str, ...]
+    tables: dict[str, tuple[str, str]]
+    others: list[str]
+
+    @classmethod
+    def read(cls, printed: str) -> Self:
+        shape, following, sums = [], {}, {}
+        for line in printed.splitlines():
+            kind, *rest = line.split("\t")
+            if kind == "shape":
+                shape.append("\t".join(rest))
+            elif kind == "next":
+                following[rest[0]] = rest[1]
+            else:
+                sums[kind.partition(".")[2]] = rest[0]
+        tables = {name: (total, following.get(name, "")) for name, total in sums.items()}
+        return cls(tuple(shape), tables, [name for name in following if name not in sums])
+
+
+def _state_of(name: str, tables: Sequence[str]) -> str:
+    """Return the statement that prints what `DatabaseState.read` reads."""
+    named = ", ".join(f"'{one}'" for one in tables)
+    listed = (
+        ("columns", "table_name, column_name, column_type, column_default, is_nullable, collation_name"),
+        ("statistics", "table_name, index_name, column_name, seq_in_index, non_unique"),
+        ("partitions", "table_name, partition_name"),
+        ("table_constraints", "table_name, constraint_name"),
+    )
+    shapes = [
+        f"SELECT 'shape', count(*), md5(group_concat(concat_ws(' ', {columns}) ORDER BY {columns})) "
+        f"FROM information_schema.{table} WHERE table_schema = '{name}' AND table_name IN ({named})"
+        for table, columns in listed
+    ]
+    connections = (
+        f"SELECT 'shape', count(*), (SELECT count(*) FROM information_schema.triggers WHERE trigger_schema = '{name}') "
+        f"FROM information_schema.processlist WHERE db = '{name}' AND id <> connection_id()"
+    )
+    return ";\n".join([connections, *shapes, _rows_of(name, tables)])
+
+
+def _rows_of(name: str, tables: Sequence[str]) -> str:
+    following = (
+        f"SELECT 'next', table_name, auto_increment FROM information_schema.tables WHERE table_schema = '{name}'"
+    )
+    return f"{following};\nCHECKSUM TABLE {', '.join(f'`{one}`' for one in tables)}"
 
 
 class Redis(Server):

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,23 +29,29 @@ def test_no_two_errors_share_a_code() -> None:
     assert [code for code, count in counts.items() if count > 1] == []
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.code)
+def codes(wrong: Callable[[type[DomainError]], bool]) -> list[str]:
+    return [error.code for error in ERRORS if wrong(error)]
+
+
 class TestEveryError:
-    def test_has_a_code_that_reads_as_one(self, error: type[DomainError]) -> None:
-        assert error.code == error.code.upper()
-        assert error.code.replace("_", "").isalnum()
+    def test_has_a_code_that_reads_as_one(self) -> None:
+        assert codes(lambda error: not re.fullmatch(r"[A-Z0-9_]*[A-Z0-9][A-Z0-9_]*", error.code)) == []
 
-    def test_speaks_thai_and_english(self, error: type[DomainError]) -> None:
-        assert any(ord(character) in THAI for character in error.says.th)
-        assert error.says.en
-        assert not any(ord(character) in THAI for character in error.says.en)
+    def test_speaks_thai_and_english(self) -> None:
+        assert codes(lambda error: not is_thai(error.says.th)) == []
+        assert codes(lambda error: not error.says.en or is_thai(error.says.en)) == []
 
-    def test_fills_the_same_places_in_both_languages(self, error: type[DomainError]) -> None:
+    def test_fills_the_same_places_in_both_languages(self) -> None:
         place = re.compile(r"\{\w+\}")
-        assert set(place.findall(error.says.th)) == set(place.findall(error.says.en))
 
-    def test_says_its_cause(self, error: type[DomainError]) -> None:
-        assert error_catalogue.cause(error)
+        assert codes(lambda error: set(place.findall(error.says.th)) != set(place.findall(error.says.en))) == []
 
-    def test_says_what_to_do_next(self, error: type[DomainError]) -> None:
-        assert error.recovery
+    def test_says_its_cause(self) -> None:
+        assert codes(lambda error: not error_catalogue.cause(error)) == []
+
+    def test_says_what_to_do_next(self) -> None:
+        assert codes(lambda error: not error.recovery) == []
+
+
+def is_thai(text: str) -> bool:
+    return any(ord(character) in THAI for character in text)

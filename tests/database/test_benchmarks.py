@@ -58,7 +58,7 @@ from tests.factories.contexts import context
 from tests.servers import MariaDb
 from tests.servers import Redis as RedisServer
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.faults]
 
 CLIENTS = 8
 

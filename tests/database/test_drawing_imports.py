@@ -9,12 +9,12 @@ from tests.conftest import unwrapped_items
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
 
-DRAWINGS, REVISIONS = 1_500, 2
+DRAWINGS, REVISIONS = 700, 2
 
 
 @pytest.mark.slow
-def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(any_demo_url: str, tmp_path: Path) -> None:
-    server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, import_lease=5).start()
+def test_a_server_that_is_killed_in_the_middle_goes_on_where_it_was(started_demo_url: str, tmp_path: Path) -> None:
+    server = RunningSaraban(tmp_path / "data", database_url=started_demo_url, import_lease=5).start()
     try:
         with signed_in_client(server, "admin") as client:
             project = client.get("/api/v1/projects").json()["items"][0]["publicId"]

@@ -170,8 +170,8 @@ class TestLook:
 
 class TestServer:
     @pytest.mark.slow
-    def test_reads_files_beside_its_requests(self, any_demo_url: str, tmp_path: Path) -> None:
-        server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, file_text_seconds=1).start()
+    def test_reads_files_beside_its_requests(self, started_demo_url: str, tmp_path: Path) -> None:
+        server = RunningSaraban(tmp_path / "data", database_url=started_demo_url, file_text_seconds=1).start()
         try:
             with signed_in_client(server, "admin") as client:
                 files = [

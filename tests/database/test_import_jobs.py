@@ -19,6 +19,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.numbering import service as numbering
+from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.series.models import LedgerEntry, NumberImport
 from saraban.numbering.service import NumberImportJob
 from tests.factories.contexts import context
@@ -94,13 +95,13 @@ async def works(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Works]:
 class TestTurns:
     @pytest.mark.slow
     async def test_are_of_one_worker_at_a_time(self, works: Works) -> None:
-        await works.started(1_500)
+        await works.started(300)
 
         taken = await asyncio.gather(*(works.worker().round() for _ in range(4)))
 
         row = await works.row()
         assert taken.count(True) == 1
-        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 1_500, 1_500)
+        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 300, 300)
 
     async def test_pass_to_another_when_a_worker_is_not_heard_of(self, works: Works) -> None:
         await works.started(50)
@@ -134,8 +135,9 @@ class TestTurns:
         )
 
     @pytest.mark.slow
-    async def test_that_were_lost_write_nothing_more(self, works: Works) -> None:
-        await works.started(4_000)
+    async def test_that_were_lost_write_nothing_more(self, works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(legacy_import, "BATCH", 100)
+        await works.started(800)
         slow = asyncio.create_task(works.worker().round())
         while (await works.row()).rows_written == 0:  # noqa: ASYNC110  only the database tells
             await asyncio.sleep(0.01)
@@ -148,18 +150,18 @@ class TestTurns:
         await works.worker().round()
 
         row = await works.row()
-        assert 0 < written < 4_000
-        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 4_000, 0)
+        assert 0 < written < 800
+        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 800, 0)
         assert [found async for found in numbering.check_consistency(works.db, carriers=carriers())] == []
 
 
 class TestServer:
     @pytest.mark.slow
-    def test_that_is_killed_in_the_middle_goes_on_where_it_was(self, any_demo_url: str, tmp_path: Path) -> None:
-        server = RunningSaraban(tmp_path / "data", database_url=any_demo_url, import_lease=5).start()
+    def test_that_is_killed_in_the_middle_goes_on_where_it_was(self, started_demo_url: str, tmp_path: Path) -> None:
+        server = RunningSaraban(tmp_path / "data", database_url=started_demo_url, import_lease=5).start()
         try:
             with signed_in_client(server, "padmin") as client:
-                address = _send(client, 5_000)
+                address = _send(client, 2_500)
                 read_until(client, address, lambda body: body["state"] == "CHECKED")
                 client.post(f"{address}/commit", json={}).raise_for_status()
                 read_until(client, address, lambda body: body["rowsDone"] > 0)
@@ -170,7 +172,7 @@ class TestServer:
         finally:
             server.kill()
 
-        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (5_000, 0, 5_000)
+        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (2_500, 0, 2_500)
 
 
 def _send(client: httpx.Client, count: int) -> str:

@@ -20,7 +20,7 @@ from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from sqlalchemy.exc import DBAPIError
@@ -582,6 +582,10 @@ def _one(those: list[T], place: int) -> T:
     return those[place % len(those)]
 
 
+# A few in `make test`, many in `make faults`.
+EXAMPLES = pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.faults)])
+
+
 def run(make: Callable[[], tuple[str, Callable[[], None]]], *, examples: int) -> None:
     machine = type("NumbersHere", (Numbers,), {"make": staticmethod(make)})
     run_state_machine_as_test(
@@ -591,25 +595,30 @@ def run(make: Callable[[], tuple[str, Callable[[], None]]], *, examples: int) ->
             stateful_step_count=40,
             deadline=None,
             suppress_health_check=list(HealthCheck),
+            phases=(Phase.generate, Phase.shrink),
             database=None,
         ),
     )
 
 
+@EXAMPLES
 @pytest.mark.timeout(600)
-def test_sqlite_gives_what_the_model_foretells(demo_folder: Path, tmp_path: Path) -> None:
+def test_sqlite_gives_what_the_model_foretells(demo_folder: Path, tmp_path: Path, examples: int) -> None:
     def make() -> tuple[str, Callable[[], None]]:
         path = tmp_path / f"{next(_names)}.db"
         shutil.copy(demo_folder / "saraban.db", path)
         return f"sqlite:///{path}", lambda: path.unlink()
 
-    run(make, examples=12)
+    run(make, examples=examples)
 
 
+@EXAMPLES
 @pytest.mark.timeout(600)
-def test_mariadb_gives_what_the_model_foretells(mariadb_server: MariaDb, mariadb_demo_template: str) -> None:
+def test_mariadb_gives_what_the_model_foretells(
+    mariadb_server: MariaDb, mariadb_demo_template: str, examples: int
+) -> None:
     def make() -> tuple[str, Callable[[], None]]:
         name = f"machine_{next(_names)}"
         return mariadb_server.create(name, statements=mariadb_demo_template), lambda: mariadb_server.drop(name)
 
-    run(make, examples=12)
+    run(make, examples=examples)

@@ -117,7 +117,7 @@ def tables(draw: st.DrawFn) -> list[list[Any]]:
 
 
 class TestQuoting:
-    @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(rows=tables())
     async def test_brings_every_value_to_every_place_as_it_is(self, probed: Database, rows: list[list[Any]]) -> None:
         async with probed.writing() as session:
@@ -232,7 +232,7 @@ TREES = st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_si
 
 
 class TestNewKey:
-    @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(tree=TREES)
     async def test_of_a_row_stands_in_the_rows_behind_it(self, family: Database, tree: list[tuple[int, bool]]) -> None:
         keys: list[NewKey] = []

@@ -3,7 +3,7 @@ Servers and workers are killed at random while people press buttons: nothing tha
 twice, nothing is told that did not happen.
 
 Two servers, two workers, one MariaDB, one Redis; what is true afterwards is read from the rows, not asked of the product.
-`make test` does this for less than half a minute, `make soak` (SARABAN_SOAK=1) for two minutes.
+`make faults` does this for two minutes.
 """
 
 import asyncio
@@ -38,9 +38,8 @@ from tests.guarded_worker import HOST, lead_hooks_here
 from tests.preloaded import PreloadedProgram
 from tests.processes import RunningSaraban, environment_of, sign_in
 
-SOAK = os.environ.get("SARABAN_SOAK") == "1"
-SECONDS = 120.0 if SOAK else 12.0
-LETTERS = 48 if SOAK else 12
+SECONDS = 120.0
+LETTERS = 48
 CLIENTS = 6
 LEASE = 4.0
 WRITER, READER = "dc.contractor", "dc.consultant"
@@ -357,6 +356,7 @@ def keep(report: dict[str, object]) -> None:
     Path("build/soak.json").write_text(json.dumps(report, indent=2), encoding="utf-8")
 
 
+@pytest.mark.faults
 @pytest.mark.slow
 @pytest.mark.servers
 @pytest.mark.timeout(600)
@@ -380,8 +380,7 @@ async def test_random_kills_lose_no_step_and_no_event(stage: Stage) -> None:
         "messages": len(stage.heard.messages),
         "seconds until the last was told": round(time.monotonic() - began, 1),
     }
-    if SOAK:
-        keep(report)
+    keep(report)
 
     check_steps(rows, load.answered)
     check_notices(rows, set(instances))

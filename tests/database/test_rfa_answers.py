@@ -27,8 +27,8 @@ DELAYS = (0.03, 0.1)
 
 
 @pytest.mark.slow
-def test_is_whole_or_not_there(any_demo_url: str, tmp_path: Path) -> None:
-    server = RunningSaraban(tmp_path / "data", database_url=any_demo_url).start()
+def test_is_whole_or_not_there(started_demo_url: str, tmp_path: Path) -> None:
+    server = RunningSaraban(tmp_path / "data", database_url=started_demo_url).start()
     try:
         rfa = _submitted(server)
         found = []

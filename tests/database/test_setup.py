@@ -60,7 +60,7 @@ FORM = {
 PAGE = {"Accept": "text/html", "Accept-Language": "en", "Sec-Fetch-Site": "same-origin"}
 
 
-@pytest.fixture(params=["sqlite", "mariadb"])
+@pytest.fixture(params=["mariadb", pytest.param("sqlite", marks=pytest.mark.faults)])
 def two_servers(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[list[RunningSaraban]]:
     """Two servers in production on one database that nobody has set up; the second was started last."""
     is_sqlite = request.param == "sqlite"

@@ -61,8 +61,10 @@ async def approve(viewer: Person, address: str, language: str) -> str:
 
 @pytest.mark.parametrize(
     ("language", "both"),
-    [("th", "วิไล อ่านอย่างเดียว แทน อนันต์ เห็นชอบ"), ("en", "วิไล อ่านอย่างเดียว for อนันต์ เห็นชอบ")],
-    ids=["th", "en"],
+    [
+        pytest.param("th", "วิไล อ่านอย่างเดียว แทน อนันต์ เห็นชอบ", id="th"),
+        pytest.param("en", "วิไล อ่านอย่างเดียว for อนันต์ เห็นชอบ", id="en", marks=pytest.mark.faults),
+    ],
 )
 async def test_lends_steps_and_a_colleague_takes_one(sit: Sit, language: str, both: str) -> None:
     writer, reviewer = [await sit(name, language=language) for name in ("dc.contractor", "reviewer.consultant")]

@@ -7,7 +7,7 @@ from playwright.async_api import expect
 
 from saraban.workflow.administration.domain.diagram import MOST_TRANSITIONS
 from saraban.workflow.administration.service.versions import shipped
-from tests.journeys.conftest import Sit
+from tests.journeys.conftest import LANGUAGES, Sit
 
 pytestmark = [
     pytest.mark.browser,
@@ -39,7 +39,7 @@ FAULTS = """
 """
 
 
-@pytest.mark.parametrize("language", ["th", "en"])
+@pytest.mark.parametrize("language", LANGUAGES)
 async def test_draws_every_workflow(sit: Sit, language: str) -> None:
     person = await sit("admin", language=language)
     for code in CODES:

@@ -22,7 +22,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 
 from saraban.setup.service import project_files
 from tests.conftest import SIGNING_KEY
-from tests.journeys.conftest import Person
+from tests.journeys.conftest import LANGUAGES, Person
 from tests.preloaded import PreloadedProgram
 from tests.processes import RunningSaraban, environment_of
 from tests.servers import MariaDb
@@ -279,7 +279,7 @@ class TestProjectOfOnesOwn:
         assert reached == ["pending_approval", "approved"]
 
     @pytest.mark.browser
-    @pytest.mark.parametrize("language", ["th", "en"])
+    @pytest.mark.parametrize("language", LANGUAGES)
     async def test_is_set_up_by_hand(
         self, installation: Installation, from_file: str, browser: Browser, language: str
     ) -> None:

@@ -55,7 +55,7 @@ def budget() -> Budget:
 
 class TestAnyRule:
     @given(rule=RULES, facts=FACTS)
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=80, deadline=None)
     def test_gives_a_value_or_one_of_the_declared_refusals(self, rule: Any, facts: Any) -> None:
         began = time.process_time()
         try:
@@ -68,7 +68,7 @@ class TestAnyRule:
         assert logic.truthy(value) in {True, False}
 
     @given(rule=JSON, facts=FACTS)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=60, deadline=None)
     def test_is_refused_or_evaluated_though_it_was_never_meant_as_one(self, rule: Any, facts: Any) -> None:
         try:
             compiled = logic.compile(rule)
@@ -79,7 +79,7 @@ class TestAnyRule:
             compiled.evaluate(facts)
 
     @given(rule=RULES, facts=st.dictionaries(st.sampled_from(["a", "b"]), JSON, max_size=2), other=JSON)
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=60, deadline=None)
     def test_depends_on_nothing_but_its_variables(self, rule: Any, facts: dict[str, Any], other: Any) -> None:
         try:
             compiled = logic.compile(rule)
@@ -91,7 +91,7 @@ class TestAnyRule:
         assert outcome(compiled, facts) == outcome(compiled, {**facts, "b": other})
 
     @given(rule=RULES, facts=FACTS)
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=50, deadline=None)
     def test_changes_neither_the_rule_nor_the_facts(self, rule: Any, facts: Any) -> None:
         before = repr(rule), repr(facts)
         with contextlib.suppress(PartRefused, logic.BudgetExceeded):

@@ -237,7 +237,7 @@ def led_to(definition: Definition) -> dict[str, set[str]]:
 
 
 class TestWhatIsAccepted:
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=30, deadline=None)
     @given(_with_examples())
     def test_leads_from_every_state_to_an_end_by_the_engine_itself(self, raw: dict[str, Any]) -> None:
         found = definition_checks.problems(raw, known=KNOWN)

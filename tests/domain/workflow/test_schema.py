@@ -252,7 +252,7 @@ class TestAnySchema:
         ),
         context=JSON,
     )
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=60, deadline=None)
     def test_is_refused_with_reasons_or_says_what_fits(self, raw: Any, context: Any) -> None:
         try:
             accepted = schema.read(raw)

@@ -122,7 +122,7 @@ class TestNobodysWord:
         fields=st.one_of(st.none(), st.lists(st.sampled_from(sorted(PROPERTIES)), unique=True, max_size=3)),
         steps=st.lists(st.tuples(st.sampled_from(["correct", "plain"]), PAYLOADS), max_size=6),
     )
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=50, deadline=None)
     def test_changes_but_by_an_action_that_names_it(
         self, fields: list[str] | None, steps: list[tuple[str, dict[str, Any]]]
     ) -> None:

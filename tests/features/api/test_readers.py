@@ -9,6 +9,7 @@ import re
 from typing import Final
 
 import httpx
+import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
@@ -183,6 +184,7 @@ def _address(path: str, known: dict[str, str]) -> str:
     return (path + ASKED.get(path, "")).format(**named)
 
 
+@pytest.mark.faults  # `test_access_matrix.py` asks every route, too
 async def test_every_address_is_read_by_those_who_may(
     app: FastAPI, signed_in: SignIn, client: httpx.AsyncClient
 ) -> None:

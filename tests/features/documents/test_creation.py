@@ -1,12 +1,10 @@
 """Writing documents: the number, the rows and the proof together, or nothing."""
 
-import re
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
 import sqlalchemy as sa
-from fastapi import FastAPI
 from sqlalchemy.exc import OperationalError
 
 from saraban.audit.models import AuditLog
@@ -17,7 +15,6 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.numbering.series.models import LedgerEntry
 from tests.features.documents.conftest import Desk, pointers
-from tests.statement_count import counting
 
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"subject": ""}, "/subject"),
@@ -59,28 +56,6 @@ class TestCreate:
         assert rfa["status"]["code"] == "DFT"
         assert rfa["workflow"]["currentState"] == "draft"
         assert rfa["contract"]["contractCode"] == "LCBP3-C2"
-
-    @pytest.mark.parametrize("path", ["rfas", "correspondences", "circulations"])
-    async def test_selects_nothing_of_the_document_in_the_transaction_of_its_number(
-        self, app: FastAPI, desk: Desk, path: str
-    ) -> None:
-        bodies = {"rfas": desk.rfa, "correspondences": desk.letter}
-        client = await desk.as_("dc.contractor" if path == "rfas" else "dc.consultant")
-        me = (await client.get("/api/v1/auth/me")).json()["publicId"]
-        circulation = {
-            "projectPublicId": desk.letter()["projectPublicId"],
-            "subject": "เวียนเพื่อทราบ",
-            "assignees": [{"userPublicId": me, "kind": "MAIN"}],
-        }
-        with counting(app.state.db) as sent:
-            answer = await client.post(f"/api/v1/{path}", json=bodies[path]() if path in bodies else circulation)
-
-        assert answer.status_code == 201, answer.text
-        transactions = " ; ".join(sent).split("BEGIN")
-        (numbered,) = [one for one in transactions if "INSERT INTO workflow_instances" in one]
-        read = [one for one in numbered.split(" ; ") if one.startswith("SELECT")]
-        tables = {found[1] for one in read if (found := re.search(r"\sFROM (\w+)", one))}
-        assert tables == {"document_number_counters", "document_number_formats"}
 
     async def test_prints_the_parties_and_the_year_of_a_letter(self, desk: Desk) -> None:
         letter = await desk.write("dc.consultant", "correspondences", desk.letter())

@@ -10,7 +10,6 @@ from fastapi import FastAPI
 from saraban.audit.models import AuditLog
 from tests.features.documents.conftest import Desk, pointers
 from tests.other_project import add_other_project
-from tests.statement_count import counting
 from tests.workflow_choices import API, HERE, admin, choose, flow, publish
 
 __all__ = ["admin"]
@@ -227,20 +226,3 @@ class TestFit:
             for place in places:
                 answer = await client.put(f"{API}/choices", json=HERE | {"workflowCode": "RFA_APPROVAL"} | place)
                 assert pointers(answer) == [pointer], place
-
-
-class TestStatements:
-    async def test_of_writing_a_document_are_as_many_as_before_there_were_choices(
-        self, app: FastAPI, desk: Desk, admin: httpx.AsyncClient
-    ) -> None:
-        await started(desk)
-        with counting(app.state.db) as plain:
-            await started(desk)
-        await choose(admin, "MINE", projectPublicId=desk.project, typeCode="LETTER")
-        await started(desk)
-        with counting(app.state.db) as chosen:
-            assert await started(desk) == "MINE"
-
-        assert len(chosen) == len(plain)
-        # Once to find it, once as the condition under which its instance is written.
-        assert [sql.split()[0] for sql in chosen if "workflow_choices" in sql] == ["SELECT", "INSERT"]

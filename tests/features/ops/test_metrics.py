@@ -26,6 +26,7 @@ from saraban.worker.timers import heartbeat_timer
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.numbering_world import world_of
+from tests.preloaded import PreloadedProgram
 from tests.processes import RunningSaraban, environment_of
 from tests.servers import HOST, free_port
 
@@ -162,23 +163,22 @@ class TestProcesses:
         folder = tmp_path / "data"
         shutil.copytree(demo_folder, folder)
         port = free_port()
-        command = [str(Path(sys.executable).with_name("saraban")), "worker", "--metrics-port", str(port)]
-        with (tmp_path / "worker.log").open("wb") as log:
-            worker = subprocess.Popen(
-                command,
-                env=environment_of(data_dir=folder, env="test"),
-                stdout=log,
-                stderr=log,
-            )
+        worker = PreloadedProgram(
+            *("worker", "--metrics-port", str(port)),
+            environment=environment_of(data_dir=folder, env="test"),
+            folder=folder,
+            log=tmp_path / "worker.log",
+        )
         try:
             text = eventually(f"http://{HOST}:{port}/metrics", 'saraban_audit_unsealed_age_seconds{journal="numbers"}')
         finally:
-            worker.kill()
+            os.killpg(worker.pid, signal.SIGKILL)
             worker.wait()
 
         assert 'saraban_audit_unsealed_age_seconds{journal="numbers"}' in text
         assert 'saraban_timer_runs_total{outcome="done",timer="audit_seal"}' in text
 
+    @pytest.mark.faults
     @pytest.mark.slow
     def test_answer_for_each_other_also_when_killed_and_started_again(self, demo_folder: Path, tmp_path: Path) -> None:
         folder = tmp_path / "data"
