@@ -68,12 +68,16 @@ def _notifications() -> None:
 
 
 def _ledger() -> None:
-    old = {name: aside(f"document_number_{name}") for name in ("formats", "counters", "reservations", "audit", "errors")}
+    old = {
+        name: aside(f"document_number_{name}") for name in ("formats", "counters", "reservations", "audit", "errors")
+    }
     letters = {row.uuid: row.id for row in rows("correspondences", id=sa.Integer, uuid=sa.Uuid)}
     revisions = rows("correspondence_revisions", id=sa.Integer, correspondence_id=sa.Integer, is_current=sa.Boolean)
     current = {row.correspondence_id: row.id for row in revisions if row.is_current}
     backward.formats(old["formats"])
     backward.counters(old["counters"])
-    backward.reservations(old["reservations"], {public_id: current[key] for public_id, key in letters.items() if key in current})
+    backward.reservations(
+        old["reservations"], {public_id: current[key] for public_id, key in letters.items() if key in current}
+    )
     backward.audit(old["audit"], letters)
     backward.errors(old["errors"])

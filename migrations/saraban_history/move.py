@@ -38,7 +38,9 @@ def new_id() -> str:
     return _NEW_ID if on_sqlite() else "UUID()"
 
 
-def move(*, old: Collection[str], new: Collection[str], create: Callable[[], object], fill: Callable[[], object]) -> None:
+def move(
+    *, old: Collection[str], new: Collection[str], create: Callable[[], object], fill: Callable[[], object]
+) -> None:
     """
     :param create: creates the other schema, or what is missing of it
     :param fill: writes its rows from the tables that were set aside
