@@ -71,9 +71,10 @@ def _reason(fault: Exception) -> str:
     """Return the server's own words where there are any, on one line."""
     if isinstance(fault, smtplib.SMTPRecipientsRefused):
         code, words = next(iter(fault.recipients.values()))
+        text = words.decode(errors="replace")
     elif isinstance(fault, smtplib.SMTPResponseException):
-        code, words = fault.smtp_code, fault.smtp_error
+        code, answer = fault.smtp_code, fault.smtp_error
+        text = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
     else:
         return " ".join(f"{type(fault).__name__}: {fault}".split())
-    text = words.decode(errors="replace") if isinstance(words, bytes) else str(words)
     return " ".join(f"{code} {text}".split())

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from asyncmy.connection import Connection
 from asyncmy.errors import Error as DriverError
+from asyncmy.errors import OperationalError
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL
@@ -20,7 +21,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import PoolProxiedConnection
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.reconnection import UNFIT_NODE, Reconnection, error_number, is_lost
+from saraban.kit.reconnection import LOCK_WAIT, UNFIT_NODE, Reconnection, error_number, is_lost
 
 T = TypeVar("T")
 _WAL_WAIT = 10.0  # seconds
@@ -55,7 +56,10 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
 
         :raises DatabaseConnectionChanged: when something on the way changes it
         """
-        await super().connect()
+        try:
+            await super().connect()
+        except RuntimeError as error:  # the driver's, for a connection that a proxy closes at once
+            raise OperationalError(2013, f"Lost connection: {error}") from error
         try:
             async with self.cursor() as cursor:
                 await cursor.execute(_SESSION_QUERY)
@@ -107,6 +111,9 @@ class ReadingConnection(MariaDbConnection):
                 await super().connect()
             return await work()
         except DriverError as error:
+            if error_number(error) == LOCK_WAIT:  # a read locks nothing: it waited for the other nodes of a cluster
+                self.close()
+                raise OperationalError(1047, "The node has lost its cluster.") from error
             if is_lost(error):
                 self.close()
             raise

@@ -41,7 +41,7 @@ from saraban.kit.connections import (
 from saraban.kit.departure import refuse_departed
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json, JsonObject
-from saraban.kit.reconnection import NOT_EXECUTED, CommitLost, Reconnection, error_number, is_lost
+from saraban.kit.reconnection import LOCK_WAIT, NOT_EXECUTED, CommitLost, Reconnection, error_number, is_lost
 
 T = TypeVar("T")
 
@@ -142,7 +142,6 @@ class DatabaseFault(StrEnum):
 
 
 _RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
-_LOCK_WAIT = 1205
 _FULL = {1021, 1114}
 _NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
 _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
@@ -161,7 +160,7 @@ def database_fault(error: BaseException) -> DatabaseFault | None:
     if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
         return None
     number = error_number(error)
-    if number == _LOCK_WAIT:
+    if number == LOCK_WAIT:
         return DatabaseFault.LOCK_WAIT
     if number in _COLLISIONS:
         return DatabaseFault.COLLISION
@@ -449,7 +448,8 @@ async def _commit(session: AsyncSession) -> None:
     if session.new or session.dirty or session.deleted:
         await session.flush()  # a connection that is lost here has committed nothing
     try:
-        await session.commit()
+        with slot_released(after=LOCK_WAIT_SECONDS):  # a cluster that expels a node keeps a COMMIT waiting
+            await session.commit()
     except DBAPIError as error:
         if database_fault(error) is DatabaseFault.CONNECTION and error_number(error) not in NOT_EXECUTED:
             raise CommitLost from error

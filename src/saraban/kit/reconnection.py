@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from saraban.kit.admission import slot_released
 
 T = TypeVar("T")
+LOCK_WAIT = 1205
 # A node that left its cluster, or was made read-only, refuses each statement: another connection may reach another node.
 UNFIT_NODE = {1047, 1290, 1836}
 NOT_EXECUTED = {0, 2006, *UNFIT_NODE}  # the driver had no connection, or the server refused the statement
@@ -52,13 +53,16 @@ class Reconnection:
     listener: Callable[[int], None] | None = None
 
     async def run(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Run the attempt until its connection is not lost; none begins later than the pauses take together."""
+        """Run the attempt until its connection is not lost; none begins later after the first failure than the pauses take together."""
         pauses = [0.0, *(self.pause * 2**count for count in range(self.retries))] if self.retries else []
-        until = monotonic() + sum(pauses)
+        until = 0.0
         for count, pause in enumerate(pauses, 1):
             try:
                 return await attempt()
             except Exception as error:
+                until = until or monotonic() + sum(
+                    pauses
+                )  # from the first failure: an isolated node takes seconds to answer
                 if not is_lost(error) or monotonic() > until:
                     raise
             if self.listener is not None:

@@ -87,7 +87,7 @@ class SmtpMailer:
             server.send_message(message)
             on_step("accepted")
 
-    def _connected(self, on_step: Callable[[SmtpStep], None]) -> smtplib.SMTP:
+    def _connected(self, on_step: Callable[[SmtpStep], None] = lambda _step: None) -> smtplib.SMTP:
         context = ssl.create_default_context()
         if self._security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._timeout, context=context)

@@ -121,6 +121,8 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
         request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
     ) -> Response:
         code = status or status_of(error)
+        if isinstance(error, CommitUnknown | http.DoneButNotShown) and _KEY in request.headers:
+            error.retry_after = _AWAY_SECONDS  # without a key a repetition might do it twice
         # For the security log. The error itself would keep its traceback, and so the connection, until the next collection.
         request.state.refusal = {"problem": error.code, "permission": error.values.get("permission")}
         if page_answer is not None and wants_page(request):
@@ -143,7 +145,7 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
     for kind in (DomainError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, on_error)
     app.state.answer_fault = lambda request, error: answer(
-        request, error if isinstance(error, DomainError) else from_fault(error, is_keyed=_KEY in request.headers)
+        request, error if isinstance(error, DomainError) else from_fault(error)
     )
 
 
@@ -202,8 +204,8 @@ def from_http(error: HTTPException) -> DomainError:
     return RequestRefused(str(error.detail)) if error.status_code < 500 else Unexpected()
 
 
-def from_fault(error: BaseException, *, is_keyed: bool = False) -> DomainError:
-    """Log what nobody expected and give the little that a caller may know of it; `is_keyed`: it may be sent again in any case."""
+def from_fault(error: BaseException) -> DomainError:
+    """Log what nobody expected and give the little that a caller may know of it."""
     fault = database_fault(error)
     if fault in {DatabaseFault.POOL, DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT}:
         log.warning("database_busy", fault=fault, error=type(error).__name__)
@@ -213,7 +215,7 @@ def from_fault(error: BaseException, *, is_keyed: bool = False) -> DomainError:
         return DiskFull()
     log.error("database_lost" if fault else "unexpected_error", exc_info=_exc_info(error))
     if fault is DatabaseFault.COMMIT:
-        return CommitUnknown(retry_after=_AWAY_SECONDS if is_keyed else None)
+        return CommitUnknown()
     if fault:
         return DatabaseLost(retry_after=_AWAY_SECONDS)
     return Unexpected("An unexpected fault; the log has it under the trace id.")

@@ -39,7 +39,7 @@ LONGEST_PAUSE: Final = timedelta(hours=1)
 
 def pause_after(attempts: int) -> timedelta:
     """Return the pause after an attempt that failed: 1, 2, 4, … and at most 60 minutes."""
-    return min(FIRST_PAUSE * 2 ** min(attempts - 1, 10), LONGEST_PAUSE)
+    return min(FIRST_PAUSE * (1 << min(attempts - 1, 10)), LONGEST_PAUSE)
 
 
 def time_in_retry(attempts: int) -> timedelta:
