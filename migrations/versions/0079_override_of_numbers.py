@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0079"
-down_revision = "0074"
+down_revision = "0077"
 
 FORMER, NEW = "numbering.manage_formats", "numbering.override"
 
