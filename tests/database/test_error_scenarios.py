@@ -123,7 +123,7 @@ class TestRedisAway:
 
         assert [answer.json()["sequence"] for answer in (first, second)] == [1, 2]
         assert (row.error_type, [path for path in paths if path]) == ("REDIS_ERROR", ["redis", "database"])
-        assert row.user_id is not None
+        assert (row.user_id, row.context_data) == (None, {"numbers": 1})
         assert counted("REDIS_ERROR", "1") == before + 1
         assert REGISTRY.get_sample_value("docnum_redis_up") == 0
 

@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from prometheus_client import REGISTRY
+from redis.asyncio import Redis as RedisClient
 
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
+from saraban.kit.locks import RedisLocks
+from saraban.numbering.issue.service import allocator as allocator_module
+from saraban.numbering.issue.service import monitoring
 from saraban.numbering.issue.service.monitoring import RefusalLog
 from saraban.numbering.series.models import NumberError
-from tests.numbering_world import NOW
+from tests.log_capture import lines_of
+from tests.numbering_world import NOW, world_of
 from tests.proxy import CuttingProxy, cutting_proxy
 from tests.servers import HOST, free_port
 
@@ -31,11 +37,56 @@ async def kept(db: Database) -> list[str | None]:
         return list(await session.scalars(sa.select(NumberError.error_message).order_by(NumberError.id)))
 
 
+async def numbers_of(db: Database) -> list[object]:
+    async with db.reading() as session:
+        rows = await session.scalars(sa.select(NumberError.context_data).order_by(NumberError.id))
+        return [(row or {}).get("numbers") for row in rows]
+
+
+def failed_numbers() -> float:
+    labels = {"type": "REDIS_ERROR", "scenario": "1"}
+    return REGISTRY.get_sample_value("docnum_error_total", labels) or 0.0
+
+
 async def until_written(failures: RefusalLog) -> None:
     async with asyncio.timeout(10):
         while failures.waiting:
             failures.write()
             await asyncio.sleep(0.02)
+
+
+class TestRedisAway:
+    """Numbers are drawn all the same: they are counted, and stored in a row a minute."""
+
+    async def test_counts_the_numbers_of_a_minute_in_one_row(
+        self, db: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(monitoring, "_MINUTE", 0.5)
+        failures, before = RefusalLog(db), failed_numbers()
+        for numbers in (1, 2, 3):
+            await failures.redis_down("gone", numbers=numbers, now=NOW)
+        assert await numbers_of(db) == [1]
+
+        async with asyncio.timeout(30):
+            while await numbers_of(db) != [1, 5]:  # noqa: ASYNC110  the timer of the minute writes it
+                await asyncio.sleep(0.05)
+        await failures.redis_down("gone", numbers=4, now=NOW)
+        await failures.close()
+
+        assert await numbers_of(db) == [1, 5, 4]
+        assert failed_numbers() == before + 10
+
+    async def test_leaves_one_row_for_many_numbers(self, demo_db: Database) -> None:
+        world, locks = await world_of(demo_db), RedisLocks(RedisClient(port=1), ttl=5, rest=0)
+        allocator = world.allocator(locks)
+        with lines_of(allocator_module) as lines:
+            for _ in range(4):
+                await world.take(allocator, world.letter())
+
+        assert await numbers_of(demo_db) == [1]
+        assert [line["event"] for line in lines] == ["Redis lock failed, falling back to DB lock"]
+        await allocator.close()
+        assert await numbers_of(demo_db) == [1, 3]
 
 
 class TestARow:

@@ -107,10 +107,10 @@ REFUSALS: list[tuple[dict[str, Any], str | None, str, str]] = [
         "A request of viewer failed: Waited 5 s.",
     ),
     (
-        {"error_type": "REDIS_ERROR"},
-        "viewer",
-        "Redis ไม่ตอบ จึงใช้ล็อกของฐานข้อมูลแทน",
-        "Redis did not answer; the lock of the database was used",
+        {"error_type": "REDIS_ERROR", "context_data": {"numbers": 312}},
+        None,
+        "Redis ไม่ตอบ จึงออกเลข 312 เลขด้วยล็อกของฐานข้อมูล",
+        "Redis did not answer; the lock of the database was used (numbers: 312)",
     ),
 ]
 

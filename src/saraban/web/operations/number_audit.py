@@ -95,7 +95,8 @@ _OTHER: Final = Text("{who}: {operation} {number}", "{who}: {operation} {number}
 _REFUSED: Final = Text("{who} ไม่ได้ดำเนินการ: {said}", "{who} was refused: {said}")
 _FAILED: Final = Text("คำขอของ {who} ไม่สำเร็จ: {said}", "A request of {who} failed: {said}")
 _NOT_REACHED: Final = Text(
-    "Redis ไม่ตอบ จึงใช้ล็อกของฐานข้อมูลแทน", "Redis did not answer; the lock of the database was used"
+    "Redis ไม่ตอบ จึงออกเลข {numbers} เลขด้วยล็อกของฐานข้อมูล",
+    "Redis did not answer; the lock of the database was used (numbers: {numbers})",
 )
 _SOMEBODY: Final = Text("ผู้ที่ไม่ทราบชื่อ", "somebody unknown")
 _ALL_TYPES: Final = Text("เอกสารทุกประเภท", "all types")
@@ -288,7 +289,7 @@ def refusal(language: str, row: numbering.NumberErrorRow, says: Mapping[str, Tex
         # Its values were not kept; the message beside it has them.
         said = _PLACEHOLDER.sub("…", says[code].say(language)) if code in says else kept.error_message or code
     who = row.person or row.username or _SOMEBODY.say(language)
-    text = words.say(language).format(who=who, said=said)
+    text = words.say(language).format(who=who, said=said, numbers=context.get("numbers", 1))
     known = [context.get("request"), context.get("series"), kept.error_message, kept.trace_id]
     return NumberAuditLine(
         kept.created_at, Sentence(text, "", "", ""), " · ".join(str(one) for one in known if one), kept.ip_address

@@ -219,7 +219,7 @@ class Allocator:
                     monitoring.REDIS_UP.set(1)
                 await self._batch(series, waiters)
         except LockServiceDown as down:
-            await self._note_redis_down(down, waiters[0].item)
+            await self._note_redis_down(down, waiters)
             path.kind, path.locks_row = "database", True
             await self._batch(series, waiters)
 
@@ -332,15 +332,13 @@ class Allocator:
             error, context=_context(pending.plan), user_id=ctx.caller.user_id, address=ctx.address, now=ctx.now
         )
 
-    async def _note_redis_down(self, down: LockServiceDown, pending: PendingIssue) -> None:
+    async def _note_redis_down(self, down: LockServiceDown, waiters: Sequence[Waiting]) -> None:
         monitoring.REDIS_FAILED.inc()
         monitoring.DB_FALLBACK.inc()
         monitoring.REDIS_UP.set(0)
-        ctx, plan = pending.request.ctx, pending.plan
-        log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=plan.series)
-        await self.failures.redis_down(
-            str(down), context=_context(plan), user_id=ctx.caller.user_id, address=ctx.address, now=ctx.now
-        )
+        first, numbers = waiters[0].item, sum(not waiter.answer.done() for waiter in waiters)
+        if await self.failures.redis_down(str(down), numbers=numbers, now=first.request.ctx.now):
+            log.warning("Redis lock failed, falling back to DB lock", error=str(down), series=first.plan.series)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ Each metric is bound once here: a number takes about 100 microseconds, and looki
 import asyncio
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextvars import Context
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -127,6 +128,7 @@ log = structlog.get_logger(__name__)
 _SPOOLED = 1000
 _PATIENCE = 0.5  # seconds that a refused caller waits for its row
 _AT_THE_END = 2.0  # seconds
+_MINUTE = 60.0  # seconds
 _TYPES: dict[type[DomainError], str] = {
     NumberingBusy: "LOCK_TIMEOUT",
     NumberingConflict: "VERSION_CONFLICT",
@@ -168,6 +170,9 @@ class RefusalLog:
         self._come = 0  # rows ever spooled
         self._writing: asyncio.Task[bool] | None = None
         self._doubtful = False
+        self._redis_fault: tuple[str, datetime]  # the latest
+        self._without_redis = 0  # numbers since the last row about Redis
+        self._next_redis_row: asyncio.TimerHandle | None = None
 
     async def refused(
         self, error: DomainError, *, context: Mapping[str, object], user_id: int | None, address: str, now: datetime
@@ -177,13 +182,31 @@ class RefusalLog:
             return
         error.kept = True
         kind = _TYPES.get(type(error), "VALIDATION_ERROR")
+        ERROR.labels(type=kind, scenario=_SCENARIOS[kind]).inc()
         context = {**context, "code": error.code, "pointers": [field.pointer for field in error.fields]}
         await self._written(self._add(kind, str(error), context, user_id, address, now))
 
-    async def redis_down(
-        self, detail: str, *, context: Mapping[str, object], user_id: int, address: str, now: datetime
-    ) -> None:
-        await self._written(self._add("REDIS_ERROR", detail, context, user_id, address, now))
+    async def redis_down(self, detail: str, *, numbers: int, now: datetime) -> bool:
+        """Count numbers that are drawn without Redis, in a row a minute, and return whether one is due now."""
+        ERROR.labels(type="REDIS_ERROR", scenario=_SCENARIOS["REDIS_ERROR"]).inc(numbers)
+        self._redis_fault = detail, now
+        self._without_redis += numbers
+        if self._next_redis_row is not None:
+            return False
+        await self._written(self._add_redis_row())
+        return True
+
+    def _add_redis_row(self) -> int:
+        # An empty context: the row of a minute is no part of the request that began the minute.
+        self._next_redis_row = asyncio.get_running_loop().call_later(_MINUTE, self._end_minute, context=Context())
+        (detail, now), numbers, self._without_redis = self._redis_fault, self._without_redis, 0
+        return self._add("REDIS_ERROR", detail, {"numbers": numbers}, None, "", now)
+
+    def _end_minute(self) -> None:
+        self._next_redis_row = None
+        if self._without_redis:
+            self._add_redis_row()
+            self.write()
 
     def _add(
         self,
@@ -194,9 +217,7 @@ class RefusalLog:
         address: str,
         now: datetime,
     ) -> int:
-        scenario = _SCENARIOS[kind]
-        ERROR.labels(type=kind, scenario=scenario).inc()
-        log.warning("numbering.failed", error_type=kind, scenario=scenario, error=message, **context)
+        log.warning("numbering.failed", error_type=kind, scenario=_SCENARIOS[kind], error=message, **context)
         self._spool.append(
             {
                 "uuid": new_id(),
@@ -225,6 +246,9 @@ class RefusalLog:
 
     async def close(self) -> None:
         """Give the rows that are left a last moment."""
+        if self._next_redis_row is not None:
+            self._next_redis_row.cancel()
+            self._end_minute()
         end = stopwatch() + _AT_THE_END
         while self._spool and (task := self.write()) is not None:
             done, _ = await asyncio.wait([task], timeout=max(end - stopwatch(), 0.0))
