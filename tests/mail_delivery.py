@@ -47,7 +47,8 @@ def later(system: System, **time: float) -> None:
 async def deliver(system: System) -> int:
     """Send what is due, and return the number of letters that were tried."""
     assert system.mail_settings is not None
-    work, tried = MailJob(system.db, system.mail_settings, clock=system.clock), 0
+    limiter = system.rates.limiter
+    work, tried = MailJob(system.db, system.mail_settings, limiter=limiter, clock=system.clock), 0
     while await work.round():
         tried += 1
     return tried

@@ -40,11 +40,13 @@ def worker(
     *,
     per_minute: int = 0,
     each: int = 0,
+    limiter: RateLimiter | None = None,
     notices: bool = False,
 ) -> Worker:
     handlers = Handlers()
+    limiter = limiter or RateLimiter()
     sender = webhooks.WebhookSender(
-        db, clock=clock, transport=receiver, limiter=RateLimiter(), per_minute=per_minute, each_per_minute=each
+        db, clock=clock, transport=receiver, limiter=limiter, per_minute=per_minute, each_per_minute=each
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=5))
     if notices:

@@ -167,7 +167,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         redis=redis,
         lock_masters=lock_masters,
         first_run=FirstRun(db),
-        dependencies=dependencies(db=db, redis=redis, files=settings.data_dir / "files"),
+        dependencies=dependencies(db=db, redis=redis, lock_masters=lock_masters, files=settings.data_dir / "files"),
     )
 
 
@@ -333,12 +333,18 @@ def _handlers(
         clock=clock,
         transport=GuardedTransport(),
         limiter=limiter,
-        per_minute=settings.webhook_limit,
+        per_minute=_outbound_limit(settings),
         each_per_minute=settings.webhook_limit_each,
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
     assignment.subscribe(handlers, subjects=subjects)
     return handlers
+
+
+def _outbound_limit(settings: Settings) -> int:
+    """Without Redis each process that runs a worker counts to its part of the limit."""
+    counters = 1 if settings.redis_url or not settings.run_worker else settings.workers
+    return -(-settings.outbound_limit // counters)
 
 
 def _mail_settings(settings: Settings) -> MailSettings | None:
@@ -363,7 +369,7 @@ def _mail_settings(settings: Settings) -> MailSettings | None:
         mailer=smtp if settings.mail == "smtp" else ConsoleMailer(),
         zone=settings.zone,
         gather=timedelta(seconds=settings.mail_gather_seconds),
-        per_minute=settings.mail_per_minute,
+        per_minute=_outbound_limit(settings),
         attempts=settings.mail_attempts,
         first_pause=timedelta(seconds=settings.mail_retry_seconds),
         address_of=address_of,

@@ -43,12 +43,34 @@ def _database_url(text: str) -> str:
     )
 
 
-def _redis_urls(text: str) -> str:
-    for one in filter(None, (part.strip() for part in text.split(","))):
-        url = split_url(one)
-        has_host = bool(url and url.hostname and url.port != 0 and (url.path.strip("/") or "0").isdecimal())
-        if url is None or not (url.scheme == "unix" or (url.scheme in {"redis", "rediss"} and has_host)):
-            raise _refused("ต้องเป็น redis://host:port/0 หรือเว้นว่าง", "This must be redis://host:port/0, or empty.")
+def _redis_server(text: str) -> tuple[str, int] | None:
+    """Return what tells two Redis servers apart, None where the address is malformed."""
+    url = split_url(text)
+    if url is not None and url.scheme == "unix":
+        return url.path, 0
+    has_host = bool(url and url.hostname and url.port != 0 and (url.path.strip("/") or "0").isdecimal())
+    return (url.hostname or "", url.port or 6379) if url and url.scheme in {"redis", "rediss"} and has_host else None
+
+
+def _redis_url(text: str) -> str:
+    from saraban.kit.redis import sentinel_address
+
+    if text and _redis_server(text) is None and sentinel_address(text) is None:
+        raise _refused(
+            "ต้องเป็น redis://host:port/0 หรือ redis+sentinel://host:26379,host:26379/ชื่อเซอร์วิส/0 หรือเว้นว่าง",
+            "This must be redis://host:port/0, redis+sentinel://host:26379,host:26379/service-name/0, or empty.",
+        )
+    return text
+
+
+def _lock_redis_urls(text: str) -> str:
+    masters = [_redis_server(part.strip()) for part in text.split(",") if part.strip()]
+    if None in masters or len(set(masters)) < len(masters) or (masters and len(masters) % 2 == 0):
+        raise _refused(
+            "ต้องเป็น redis://host:port/0 ของเซิร์ฟเวอร์ที่ไม่ซ้ำกัน จำนวนคี่ (1, 3 หรือ 5) คั่นด้วยจุลภาค หรือเว้นว่าง และใช้ redis+sentinel:// ไม่ได้",
+            "This must be redis://host:port/0 of an odd number (1, 3 or 5) of different servers, commas between, or empty; "
+            "redis+sentinel:// is for SARABAN_REDIS_URL only.",
+        )
     return text
 
 
@@ -88,9 +110,6 @@ def _public_url(text: str, info: ValidationInfo) -> str:
     return text
 
 
-RedisUrls = Annotated[str, AfterValidator(_redis_urls)]
-
-
 class Settings(BaseSettings):
     """Each field's description is its documentation."""
 
@@ -128,8 +147,10 @@ class Settings(BaseSettings):
     database_url: Annotated[str, AfterValidator(_database_url)] = Field(
         "", description="`mysql://user:password@host/name`, or empty for SQLite in the data folder."
     )
-    redis_url: RedisUrls = Field(
-        "", description="`redis://host:port/0`, or empty: locks in process, or in the database on MariaDB."
+    redis_url: Annotated[str, AfterValidator(_redis_url)] = Field(
+        "",
+        description="`redis://host:port/0`, or `redis+sentinel://user:password@host:26379,host:26379,host:26379/service-name/0`; "
+        "empty: locks in process, or in the database on MariaDB.",
     )
     timezone: Annotated[str, AfterValidator(_timezone)] = Field(
         "Asia/Bangkok", description="Zone that decides the day and the year of a number."
@@ -174,13 +195,16 @@ class Settings(BaseSettings):
         0.5, gt=0, description="Seconds before an event that failed is tried again; the next pause is twice as long."
     )
     webhook_retry_pause: float = Field(5.0, gt=0, description="The same for messages to webhooks.")
-    webhook_limit: int = Field(
-        50, ge=0, description="Messages to webhooks that leave in a minute, of all projects together; 0: no limit."
+    outbound_limit: int = Field(
+        50,
+        ge=0,
+        description="E-mails and messages to webhooks, together, that leave in a minute; more wait. 0: no limit. Without Redis "
+        "each process counts to its part of it.",
     )
     webhook_limit_each: int = Field(
         25,
         ge=0,
-        description="The same of one webhook alone, so that a busy one leaves room for the others; 0: no limit.",
+        description="Messages that leave in a minute to one webhook, so that a busy one leaves room for the others; 0: no limit.",
     )
     trusted_proxies: Annotated[str, AfterValidator(_trusted_proxies)] = Field(
         "", description="Comma-separated addresses whose X-Forwarded-For is believed; `*` is refused."
@@ -197,7 +221,7 @@ class Settings(BaseSettings):
     )
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")
-    lock_redis_urls: RedisUrls = Field(
+    lock_redis_urls: Annotated[str, AfterValidator(_lock_redis_urls)] = Field(
         "",
         description="Independent Redis masters for the series locks, commas between, an odd number: the lock is then held "
         "with a majority of them (Redlock). Empty: `SARABAN_REDIS_URL` alone.",
@@ -279,7 +303,6 @@ class Settings(BaseSettings):
     mail_gather_seconds: int = Field(
         240, ge=0, description="How long further changes of a document are waited for, to go into the same e-mail."
     )
-    mail_per_minute: int = Field(50, ge=1, description="E-mails sent in a minute at most.")
     mail_attempts: int = Field(3, ge=1, description="Attempts at an e-mail before it becomes a dead letter.")
     mail_retry_seconds: int = Field(
         60, ge=1, description="Seconds before the second attempt; each next pause is twice as long."

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
+from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications import service as notifications
 from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 from saraban.notifications.models import MailLine
@@ -34,7 +35,7 @@ class Pile:
 
 class TestWorkers:
     async def test_send_each_letter_once_however_many_they_are(self, any_db: Database) -> None:
-        pile, clock = Pile(), FixedClock(NEW_YEAR, ZoneInfo("Asia/Bangkok"))
+        pile, clock, limiter = Pile(), FixedClock(NEW_YEAR, ZoneInfo("Asia/Bangkok")), RateLimiter()
         mail_settings = MailSettings(
             pile, clock.zone, timedelta(0), 1000, 3, timedelta(seconds=60), lambda _kind, _id: ""
         )
@@ -47,7 +48,7 @@ class TestWorkers:
                 )
 
         async def work() -> None:
-            mails = MailJob(any_db, mail_settings, clock=clock)
+            mails = MailJob(any_db, mail_settings, limiter=limiter, clock=clock)
             for _ in range(LETTERS * 2):
                 await mails.round()
 

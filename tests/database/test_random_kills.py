@@ -332,7 +332,7 @@ async def stage(tmp_path: Path, mariadb_demo_url: str, redis_url: str) -> AsyncI
         "redis_url": redis_url,
         "secret_key": "of-all-the-processes-" * 3,
         "event_lease": LEASE,
-        "webhook_limit": 0,
+        "outbound_limit": 0,
         "webhook_limit_each": 0,
         "webhook_retry_pause": 1,
     }

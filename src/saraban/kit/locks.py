@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 
 from saraban.kit.batching import BatchQueue, Waiter
 from saraban.kit.ids import new_secret
+from saraban.kit.redis import REDIS_ERRORS, RedisBreaker, probe_write
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
@@ -121,8 +122,8 @@ class RedisLocks:
         self._ttl = ttl
 
     async def up(self) -> bool:
-        """Whether a majority answers."""
-        answers = await asyncio.gather(*(master.answers() for master in self._masters))
+        """Whether a majority takes writes."""
+        answers = await asyncio.gather(*(master.takes_writes() for master in self._masters))
         return sum(answers) >= self._quorum
 
     @asynccontextmanager
@@ -228,44 +229,39 @@ class _Master:
     """One Redis server, left alone for a while after it failed. What is asked of it at the same moment is one round trip."""
 
     def __init__(self, redis: Redis, rest: float) -> None:
-        self._redis, self._rest = redis, rest
-        self._closed_until = 0.0
+        self._redis, self._breaker = redis, RedisBreaker(redis.connection_pool, rest)
         self._calls: BatchQueue[_ScriptCall, int] = BatchQueue(self._send, most=_MOST_CALLS)
         self.fault = ""
 
-    async def answers(self) -> bool:
+    async def takes_writes(self) -> bool:
         try:
-            await self._redis.ping()
-        except (RedisError, OSError, TimeoutError):
+            await probe_write(self._redis)
+        except REDIS_ERRORS:
             return False
         return True
 
     async def acquire(self, name: str, token: str, ttl: float) -> int | None:
         """:returns: 0 when the lock is somebody else's, 2 when it is ours and others wait; None without an answer"""
-        if self._is_left_alone:
+        if self._breaker.is_open:
             return None
         try:
             return await self._calls.ask(_ScriptCall(_ACQUIRE, name, (token, int(ttl * 1000), _SILENT)), token)
-        except (RedisError, OSError, TimeoutError) as fault:
-            if not self._is_left_alone:
+        except REDIS_ERRORS as fault:
+            if not self._breaker.is_open:
                 self.fault = f"{type(fault).__name__}: {fault}"
-                self._closed_until = monotonic() + self._rest
+                await self._breaker.trip()
             return None
 
     async def release(self, name: str, token: str) -> None:
-        if self._is_left_alone:
+        if self._breaker.is_open:
             return
         try:
             await self._calls.ask(_ScriptCall(_RELEASE, name, (token,)), token)
-        except (RedisError, OSError, TimeoutError) as fault:
+        except REDIS_ERRORS as fault:
             log.warning("lock.release_failed", lock=name, error=f"{type(fault).__name__}: {fault}")
 
-    @property
-    def _is_left_alone(self) -> bool:
-        return monotonic() < self._closed_until
-
     async def _send(self, calls: Sequence[Waiter[_ScriptCall, int]]) -> None:
-        if self._is_left_alone:  # they have waited for the calls that failed
+        if self._breaker.is_open:  # they have waited for the calls that failed
             raise RedisError(self.fault)
         pipeline = self._redis.pipeline(transaction=False)
         for call in calls:

@@ -15,10 +15,9 @@ from limits.aio.storage import MemoryStorage, RedisStorage, Storage
 from limits.aio.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 from limits.errors import StorageError
 from redis.asyncio import BlockingConnectionPool
-from redis.exceptions import RedisError
 
-from saraban.kit.clock import epoch, stopwatch
-from saraban.kit.redis import redis_pool
+from saraban.kit.clock import epoch
+from saraban.kit.redis import REDIS_ERRORS, RedisBreaker, redis_pool
 
 T = TypeVar("T")
 
@@ -74,6 +73,11 @@ class RateLimitResult:
         return {"RateLimit-Policy": policies, "RateLimit": f'"{shown.policy}";r={self.remaining};t={self.reset}'}
 
 
+def outbound_rule(limit: int) -> RateLimitRule:
+    """Return the rule that e-mails and messages to webhooks are charged to together."""
+    return RateLimitRule("outbound", "", limit)
+
+
 class RateLimitUsage(NamedTuple):
     """
     :param used: operations in the window
@@ -94,9 +98,8 @@ class RateLimiter:
     def __init__(self, redis_url: str = "", *, timeout: float = 0.5, rest: float = 5.0) -> None:
         self._in_process = MovingWindowRateLimiter(MemoryStorage())
         self._pool = redis_pool(redis_url, timeout=timeout, connections=_CONNECTIONS) if redis_url else None
-        self._shared = MovingWindowRateLimiter(_storage(redis_url, self._pool)) if self._pool is not None else None
-        self._rest = rest
-        self._redis_resting_until = 0.0
+        self._shared = MovingWindowRateLimiter(_storage(self._pool)) if self._pool is not None else None
+        self._breaker = RedisBreaker(self._pool, rest)
         # A burst waits for its turn here: a pool without a free connection would look like a Redis that is down.
         self._turns = asyncio.Semaphore(_CONNECTIONS)
 
@@ -112,6 +115,13 @@ class RateLimiter:
 
         return await self._counting(look)
 
+    async def seconds_left(self, rule: RateLimitRule) -> int:
+        """Return the seconds until the rule has room, 0 where it has some; count nothing."""
+        if not rule.limit:
+            return 0
+        (usage,) = await self.usage([rule])
+        return usage.reset if usage.used >= rule.limit else 0
+
     async def clear(self, rules: Sequence[RateLimitRule]) -> None:
         """Forget what was counted."""
 
@@ -122,13 +132,13 @@ class RateLimiter:
         await self._counting(forget)
 
     async def _counting(self, work: Callable[[MovingWindowRateLimiter], Awaitable[T]]) -> T:
-        if self._shared is not None and stopwatch() >= self._redis_resting_until:
+        if self._shared is not None and not self._breaker.is_open:
             async with self._turns:
-                if stopwatch() >= self._redis_resting_until:  # Redis may have failed while this one waited for its turn
+                if not self._breaker.is_open:  # Redis may have failed while this one waited for its turn
                     try:
                         return await work(self._shared)
-                    except (StorageError, RedisError, OSError, TimeoutError) as fault:
-                        self._redis_resting_until = stopwatch() + self._rest
+                    except (StorageError, *REDIS_ERRORS) as fault:
+                        await self._breaker.trip()
                         log.warning("limits.counting_in_process", error=f"{type(fault).__name__}: {fault}"[:300])
         return await work(self._in_process)
 
@@ -167,6 +177,6 @@ async def _usage(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> RateL
     return RateLimitUsage(rule.limit - max(stats.remaining, 0), reset)
 
 
-def _storage(url: str, pool: BlockingConnectionPool) -> Storage:
+def _storage(pool: BlockingConnectionPool) -> Storage:
     options: dict[str, Any] = {"connection_pool": pool}  # the library hands it on to redis-py
-    return RedisStorage(f"async+{url}", implementation="redispy", key_prefix="saraban:rate", **options)
+    return RedisStorage("async+redis://", implementation="redispy", key_prefix="saraban:rate", **options)

@@ -5,19 +5,68 @@ Nothing depends on the notice: without Redis, or while it is down, workers find 
 """
 
 import asyncio
+import re
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, NamedTuple
 
 import structlog
-from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
+from redis.asyncio.connection import parse_url
 from redis.asyncio.retry import Retry
+from redis.asyncio.sentinel import Sentinel, SentinelConnectionPool
 from redis.backoff import NoBackoff
 from redis.exceptions import ConnectionError as RedisGone
 from redis.exceptions import RedisError
 
+from saraban.kit.addresses import split_url
 from saraban.kit.clock import stopwatch
 from saraban.kit.ids import new_secret
 
 log = structlog.get_logger(__name__)
+
+REDIS_ERRORS: Final = (RedisError, OSError, TimeoutError)
+_SENTINELS: Final = re.compile(
+    r"(rediss?)\+sentinel://([^@/?#]*@)?([^@/?#]+)/([A-Za-z0-9._-]+)(/[0-9]*)?(\?.*)?", re.ASCII
+)
+
+
+class SentinelAddress(NamedTuple):
+    """The servers that name the master of a service, and the options of connections to the master and to them."""
+
+    servers: list[tuple[str, int]]
+    service: str
+    master: dict[str, Any]
+    sentinel: dict[str, Any]
+
+
+def sentinel_address(url: str) -> SentinelAddress | None:
+    """
+    Parse `redis+sentinel://user:password@host:26379,host:26379/service/0?sentinel_password=…`.
+
+    :returns: None for an address that is malformed or has another scheme
+    """
+    match = _SENTINELS.fullmatch(url)
+    if match is None:
+        return None
+    scheme, users, hosts, service, database, query = match.groups("")
+    servers = [split_url(f"redis://{host.strip()}") for host in hosts.split(",")]
+    named = [(at.hostname, at.port or 26379) for at in servers if at and at.hostname and at.port != 0]
+    if len(named) < len(servers):
+        return None
+    options: dict[str, Any] = {**parse_url(f"{scheme}://{users}{service}{database}{query}")}
+    tls = {"ssl": options.pop("connection_class", None) is not None}
+    own = {name.removeprefix("sentinel_"): options.pop(name) for name in list(options) if name.startswith("sentinel_")}
+    certificates = {name: value for name, value in options.items() if name.startswith("ssl_")}
+    return SentinelAddress(named, service, options | tls, own | certificates | tls)
+
+
+class _SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
+    """Asks the sentinels for the master at each new connection."""
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self.sentinel_manager.aclose()
 
 
 def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnectionPool:
@@ -27,18 +76,55 @@ def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnect
     :param timeout: seconds until a silent server counts as down
     """
     # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
-    return BlockingConnectionPool.from_url(
-        url,
-        max_connections=connections,
-        timeout=timeout,
-        socket_timeout=timeout,
-        socket_connect_timeout=timeout,
-        retry=Retry(NoBackoff(), 0),
-    )
+    waits: dict[str, Any] = {
+        "socket_timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "retry": Retry(NoBackoff(), 0),
+    }
+    size: dict[str, Any] = {"max_connections": connections, "timeout": timeout}
+    address = sentinel_address(url)
+    if address is None:
+        return BlockingConnectionPool.from_url(url, **size, **waits)
+    sentinels = Sentinel(address.servers, sentinel_kwargs=waits | address.sentinel)  # type: ignore[no-untyped-call]
+    return _SentinelPool(address.service, sentinels, **waits, **size, **address.master)  # type: ignore[no-untyped-call]
+
+
+class RedisBreaker:
+    """Leaves a Redis that failed alone for `rest` seconds; new connections then find the master that took over."""
+
+    def __init__(self, pool: ConnectionPool | None, rest: float) -> None:
+        self._pool, self._rest = pool, rest
+        self._open_until = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return stopwatch() < self._open_until
+
+    async def trip(self) -> None:
+        self._open_until = stopwatch() + self._rest
+        await drop_connections(self._pool)
+
+    def reset(self) -> None:
+        self._open_until = 0.0
+
+
+async def drop_connections(pool: ConnectionPool | None) -> None:
+    """Close the idle connections: a master that was demoted may keep them open."""
+    with suppress(*REDIS_ERRORS):
+        if pool is not None:
+            await pool.disconnect(inuse_connections=False)
+
+
+async def probe_write(redis: Redis) -> None:
+    """Write a key that soon expires: a replica, or a server without memory, answers a ping and raises here."""
+    try:
+        await redis.set("saraban:probe", b"1", px=1000)
+    except REDIS_ERRORS:
+        await drop_connections(redis.connection_pool)
+        raise
 
 
 CHANNEL = "saraban:events"
-_REDIS_ERRORS = (RedisError, OSError, TimeoutError)
 _PING_AFTER = 10.0  # seconds of silence after which the connection is pinged
 
 
@@ -51,10 +137,10 @@ class WorkerNotifier:
 
     def __init__(self, redis: Redis | None, *, rest: float = 5.0) -> None:
         self._redis, self._rest = redis, rest
+        self._breaker = RedisBreaker(redis.connection_pool if redis else None, rest)
         self._name = new_secret(9).encode()
         self._listeners: list[Callable[[], None]] = []
         self._pending = False
-        self._closed_until = 0.0
         self._publishing: asyncio.Task[None] | None = None
 
     def on_notify(self, listener: Callable[[], None]) -> None:
@@ -69,7 +155,7 @@ class WorkerNotifier:
         """
         for listener in self._listeners:
             listener()
-        if self._listeners or self._redis is None or stopwatch() < self._closed_until:
+        if self._listeners or self._redis is None or self._breaker.is_open:
             return
         self._pending = True
         if self._publishing is None or self._publishing.done():
@@ -80,8 +166,8 @@ class WorkerNotifier:
             self._pending = False
             try:
                 await redis.publish(CHANNEL, self._name)
-            except _REDIS_ERRORS as fault:
-                self._closed_until = stopwatch() + self._rest
+            except REDIS_ERRORS as fault:
+                await self._breaker.trip()
                 log.warning("worker_notifier.broken", error=f"{type(fault).__name__}: {fault}"[:300])
                 return
 
@@ -92,7 +178,7 @@ class WorkerNotifier:
         while True:
             try:
                 await self._receive(self._redis, wake)
-            except _REDIS_ERRORS as fault:
+            except REDIS_ERRORS as fault:
                 log.warning("worker_notifier.deaf", error=f"{type(fault).__name__}: {fault}"[:300])
             await asyncio.sleep(self._rest)
 

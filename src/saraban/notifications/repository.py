@@ -227,12 +227,6 @@ async def lock_batch(session: AsyncSession, batch: UUID) -> Sequence[MailLine]:
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
 
 
-async def sent_since(session: AsyncSession, *, since: datetime) -> int:
-    """Count mails, not lines."""
-    found = sa.select(sa.func.count(sa.distinct(MailLine.batch_uuid))).where(MailLine.sent_at > since)
-    return await session.scalar(found) or 0
-
-
 async def delete_done(session: AsyncSession, *, before: datetime) -> int:
     done = sa.or_(MailLine.sent_at < before, MailLine.given_up_at < before)
     keys = (await session.scalars(sa.select(MailLine.id).where(done).limit(STEP))).all()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import sqlalchemy as sa
+import structlog
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field
@@ -25,9 +26,11 @@ from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.http import Db, OrjsonResponse, async_dependency, client_address
 from saraban.kit.ids import new_id
+from saraban.kit.redis import REDIS_ERRORS, probe_write
 from saraban.kit.schema import Schema
 from saraban.ops import error_catalogue, metrics
 
+log = structlog.get_logger(__name__)
 ROOM = 50 * 1024 * 1024  # one file of the largest default size
 
 
@@ -53,7 +56,7 @@ class Dependency:
     essential: bool
 
 
-def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Dependency]:
+def dependencies(*, db: Database, redis: Redis | None, lock_masters: Sequence[Redis], files: Path) -> list[Dependency]:
     async def database() -> str:
         await db.ping()
         if db.is_sqlite:
@@ -72,9 +75,13 @@ def dependencies(*, db: Database, redis: Redis | None, files: Path) -> list[Depe
         return await asyncio.to_thread(_try_folder, files)
 
     async def cache() -> str:
-        if redis is None:
+        servers = [_write_fault("it", redis)] if redis else []
+        servers += [_write_fault(f"lock master {place}", master) for place, master in enumerate(lock_masters, 1)]
+        if not servers:
             raise DependencyOff("not set up; the database alone keeps numbers unique")
-        return "answers" if await redis.ping() else "answers oddly"
+        if faults := "; ".join(filter(None, await asyncio.gather(*servers))):
+            raise DependencyDown(faults)
+        return "takes writes"
 
     return [
         Dependency("database", database, essential=True),
@@ -97,6 +104,19 @@ def worker_dependency(is_running: Callable[[], bool] | None) -> Dependency:
         return "runs inside this server"
 
     return Dependency("worker", check, essential=False)
+
+
+async def _write_fault(name: str, redis: Redis) -> str:
+    """Return what keeps a Redis server from taking writes; only the log names its host."""
+    try:
+        await probe_write(redis)
+    except REDIS_ERRORS as fault:
+        at = redis.connection_pool.connection_kwargs
+        server = f"{at.get('host', at.get('path'))}:{at.get('port', '')}"
+        log.warning("redis.takes_no_writes", server=server, error=f"{type(fault).__name__}: {fault}"[:300])
+        code = str(fault).partition(" ")[0]
+        return f"{name} takes no writes ({code if code.isupper() else type(fault).__name__})"
+    return ""
 
 
 async def database_version(db: Database) -> str:

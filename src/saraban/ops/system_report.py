@@ -22,6 +22,7 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.addresses import split_url
 from saraban.kit.db import Database
 from saraban.kit.errors import Text
+from saraban.kit.redis import sentinel_address
 from saraban.kit.schema import Schema
 from saraban.ops import metrics
 from saraban.ops.health import DependencyReport, ask_all, database_version
@@ -261,11 +262,15 @@ def _shown(name: str, value: object) -> str:
     if isinstance(value, SecretStr):
         return "•••" if value.get_secret_value() else ""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return ", ".join(map(without_password, text.split(","))) if name.endswith(("url", "urls")) else text
+    if name.endswith("urls"):
+        return ", ".join(map(without_password, text.split(",")))
+    return without_password(text) if name.endswith("url") else text
 
 
 def without_password(address: str) -> str:
     """Return an address as far as others may read it: scheme, host, port, and the name of a database."""
+    if sentinels := sentinel_address(address):
+        return f"redis+sentinel://{','.join(f'{host}:{port}' for host, port in sentinels.servers)}/{sentinels.service}"
     parts = split_url(address.strip())
     if parts is None:
         return "…"

@@ -72,7 +72,14 @@ class TestASetting:
             ("REDIS_URL", "redis://:s3cret@h:port/0"),
             ("REDIS_URL", "redis://:s3cret@h/zero"),
             ("REDIS_URL", "http://:s3cret@h/0"),
+            ("REDIS_URL", "redis://:s3cret@a/0,redis://:s3cret@b/0"),
+            ("REDIS_URL", "redis+sentinel://:s3cret@a:26379,b:26379"),
+            ("REDIS_URL", "redis+sentinel://:s3cret@a:port,b:26379/dms"),
+            ("REDIS_URL", "redis+sentinel://:s3cret@a:26379,b:26379/dms/zero"),
             ("LOCK_REDIS_URLS", "redis://h/0, s3cret"),
+            ("LOCK_REDIS_URLS", "redis://:s3cret@a/0, redis://:s3cret@b/0"),
+            ("LOCK_REDIS_URLS", "redis://:s3cret@a/0,redis://b/0,redis://:s3cret@A:6379/1"),
+            ("LOCK_REDIS_URLS", "redis+sentinel://:s3cret@a:26379,b:26379,c:26379/dms"),
         ],
     )
     def test_that_cannot_be_used_is_named(
@@ -103,6 +110,20 @@ class TestASetting:
         monkeypatch.setenv("SARABAN_REDIS_URL", "rediss://:p@h:6380/1")
 
         assert Settings().database_url == value
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("redis_url", "redis+sentinel://u:p%40@a:26379, b,[::1]:26380/dms.1/2?sentinel_password=p"),
+            ("redis_url", "rediss+sentinel://a/dms"),
+            ("lock_redis_urls", "redis://a/0"),
+            ("lock_redis_urls", "redis://a/0, redis://a:6380/0,rediss://b/0,unix:///a.sock,unix:///b.sock"),
+        ],
+    )
+    def test_that_leads_to_redis_is_left_as_it_is(self, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+        monkeypatch.setenv(f"SARABAN_{name.upper()}", value)
+
+        assert getattr(Settings(), name) == value
 
 
 class TestTheDataFolder:

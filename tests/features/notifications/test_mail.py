@@ -14,6 +14,7 @@ from saraban.events.service import Event
 from saraban.identity import service as identity
 from saraban.identity.models import User
 from saraban.kit.clock import FixedClock
+from saraban.kit.rate_limits import outbound_rule
 from saraban.notifications import adapters
 from saraban.notifications.models import MailLine
 from saraban.notifications.schemas import PreferencesOrder
@@ -262,13 +263,13 @@ class TestFailure:
 class TestLimit:
     async def test_holds_letters_back_until_a_minute_has_passed(self, settings: Settings, server: SmtpServer) -> None:
         changes = {"mail": "smtp", "smtp_host": "127.0.0.1", "smtp_port": server.port, "smtp_security": "none"}
-        changed = settings.model_copy(update=changes | {"mail_per_minute": 2, "mail_gather_seconds": 0})
+        changed = settings.model_copy(update=changes | {"outbound_limit": 2, "mail_gather_seconds": 0})
         clock = FixedClock(NOW, BANGKOK)
         async with bootstrap.closing(bootstrap.wire(changed, clock=clock)) as system:
             for _ in range(3):
                 await happens(system)
             assert await deliver(system) == 2
-            later(system, seconds=61)
+            await system.rates.limiter.clear([outbound_rule(2)])  # a minute later
             assert await deliver(system) == 1
 
         assert len(server.messages) == 3

@@ -126,6 +126,7 @@ class TestEventPages:
     [
         ("mysql+asyncmy://saraban:s3cret@db.example:3306/saraban?ssl=1", "mysql://db.example:3306/saraban"),
         ("redis://:s3cret@redis.example:6379/0", "redis://redis.example:6379/0"),
+        ("redis+sentinel://u:s3cret@a,b:26380/dms/1?sentinel_password=s3cret", "redis+sentinel://a:26379,b:26380/dms"),
         ("https://hooks.example/webhook/s3cret?token=s3cret", "https://hooks.example/…"),
         ("https://user:s3cret@n8n.example", "https://n8n.example"),
     ],

@@ -19,6 +19,11 @@ from saraban.events import service as events
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
+from saraban.kit.rate_limits import RateLimiter
+from saraban.notifications import service as notifications
+from saraban.notifications.domain.mail_message import MailMessage
+from saraban.notifications.models import MailLine
+from saraban.notifications.service import MailJob, MailSettings
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.webhooks.domain import NotSent
@@ -26,6 +31,7 @@ from saraban.webhooks.models import Webhook
 from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped
 from tests.features.webhooks.standard_receiver import verified
+from tests.notified_accounts import NEW_YEAR, open_account, told
 from tests.terminal import Command, commands_of
 from tests.webhook_receiver import HOOK, Receiver, make, worker
 
@@ -40,6 +46,16 @@ async def happen(db: Database, project: str, *, name: str = "document.created", 
             session, events.NewEvent(name, "document", aggregate or str(new_id()), payload, NOW)
         )
     )
+
+
+class Mailbox:
+    """Takes every letter."""
+
+    def __init__(self) -> None:
+        self.taken: list[MailMessage] = []
+
+    async def send(self, mail: MailMessage) -> None:
+        self.taken.append(mail)
 
 
 @pytest.fixture
@@ -150,6 +166,39 @@ class TestMessages:
         assert len(receiver.got) == 2
         (left,) = (await owner.get("/api/v1/events", params={"state": "waiting"})).json()["items"]
         assert (left["name"], left["attempts"]) == ("webhook.requested", 0)
+
+    async def test_share_the_limit_of_a_minute_with_mail(
+        self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock
+    ) -> None:
+        db, limiter, receiver, mailer = app.state.db, RateLimiter(), Receiver(), Mailbox()
+        await make(owner, project)
+        for _ in range(2):
+            await happen(db, project)
+        no_wait = timedelta(0)
+        mail_settings = MailSettings(mailer, clock.zone, no_wait, 3, 3, no_wait, lambda _kind, _id: "")
+        reader = await open_account(db, "reader")
+        for number in ("N-1", "N-2"):
+            event = told(reader.public_id, number, NEW_YEAR)
+            await db.transact(
+                lambda session, event=event: notifications.react_all(session, [event], mail_settings=mail_settings)
+            )
+        mails = MailJob(db, mail_settings, limiter=limiter, clock=FixedClock(NEW_YEAR, clock.zone))
+        runner = worker(db, clock, receiver, per_minute=3, limiter=limiter)
+
+        await runner.drain()
+        rounds = [await mails.round() for _ in range(2)]
+        await happen(db, project)
+        await runner.drain()
+
+        assert (len(receiver.got), rounds, len(mailer.taken)) == (2, [True, False], 1)
+        (left,) = (await owner.get("/api/v1/events", params={"state": "waiting"})).json()["items"]
+        assert (left["name"], left["attempts"]) == ("webhook.requested", 0)
+        async with db.reading() as session:
+            lines = (await session.scalars(sa.select(MailLine).order_by(MailLine.id))).all()
+        assert [(line.sent_at is None, line.attempts, line.claimed_until) for line in lines] == [
+            (False, 0, None),
+            (True, 0, None),
+        ]
 
     async def test_of_a_busy_webhook_do_not_delay_those_of_another(
         self, app: FastAPI, owner: httpx.AsyncClient, project: str, clock: FixedClock

@@ -26,6 +26,7 @@ from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
 from saraban.kit.json import JsonObject
+from saraban.kit.rate_limits import RateLimiter, outbound_rule
 from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import after_quiet, send_time
 from saraban.notifications.domain.mail_message import (
@@ -59,6 +60,7 @@ class MailSettings:
     """
     How this installation sends e-mail.
 
+    :param per_minute: messages that leave in a minute, to webhooks too; 0: no limit
     :param gather: how long further changes of one document are waited for
     :param address_of: gives the link to a document from its kind and public id; may be empty
     :param home: the address that people open, without a slash at its end; without it no invitation is mailed
@@ -132,24 +134,25 @@ async def mail_link(
 class MailJob:
     """A worker's job: one mail at a time. Several workers may run against one database."""
 
-    def __init__(self, db: Database, mail_settings: MailSettings, *, clock: Clock) -> None:
+    def __init__(self, db: Database, mail_settings: MailSettings, *, limiter: RateLimiter, clock: Clock) -> None:
         self._db, self._settings, self._clock = db, mail_settings, clock
+        self._limiter, self._outbound = limiter, outbound_rule(mail_settings.per_minute)
         self.due = repository.due_mails(events.NOW)
 
     async def round(self) -> bool:
-        """Send the mail that has waited longest, and say whether there was one."""
+        """Send the mail that has waited longest, and say whether there was one and room for it."""
         now = self._clock.now()
         async with self._db.reading() as session:
             key = await repository.first_due(session, now)
-            if key is None:
-                return False
-            lately = await repository.sent_since(session, since=now - timedelta(minutes=1))
-            if lately >= self._settings.per_minute:
-                return False
+        if key is None or await self._limiter.seconds_left(self._outbound):
+            return False
         claim = await self._db.transact(lambda session: _claim(session, mail_settings=self._settings, key=key, now=now))
         if claim is None:
             return False
         if claim.mail is not None:
+            if self._outbound.limit and (await self._limiter.take([self._outbound])).refused is not None:
+                await self._db.transact(partial(_put_back, batch=claim.batch))
+                return False
             await self._send(claim.batch, claim.mail)
         return True
 
@@ -200,6 +203,12 @@ async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int
     mail = await _written(session, mail_settings, reader, batch, lines, now) if goes else None
     await session.flush()
     return _ClaimedMail(batch, mail)
+
+
+async def _put_back(session: AsyncSession, batch: UUID) -> None:
+    """Release a mail that other messages left no room for; it has had no attempt."""
+    for line in await repository.lock_batch(session, batch=batch):
+        line.claimed_until = None
 
 
 async def _written(

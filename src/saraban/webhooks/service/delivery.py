@@ -25,7 +25,7 @@ from saraban.kit.clock import Clock, stopwatch
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.json import JsonObject, as_object
-from saraban.kit.rate_limits import RateLimiter, RateLimitRule
+from saraban.kit.rate_limits import RateLimiter, RateLimitRule, outbound_rule
 from saraban.webhooks import repository
 from saraban.webhooks.domain import (
     EVENTS,
@@ -205,7 +205,7 @@ class WebhookSender:
     A webhook that has used up its own minute waits without taking anything of the others'; while its receiver takes
     nothing, one message at a time is tried.
 
-    :param per_minute: messages that leave this installation in a minute; 0: no limit
+    :param per_minute: messages that leave this installation in a minute, e-mails too; 0: no limit
     :param each_per_minute: the same of one webhook
     """
 
@@ -220,7 +220,7 @@ class WebhookSender:
         each_per_minute: int = 0,
     ) -> None:
         self._db, self._clock, self._transport = db, clock, transport
-        self._limiter, self._per_minute, self._each = limiter, per_minute, each_per_minute
+        self._limiter, self._outbound, self._each = limiter, outbound_rule(per_minute), each_per_minute
         self._turns: dict[UUID, float] = {}
         self._trying: set[UUID] = set()
 
@@ -281,11 +281,13 @@ class WebhookSender:
         return DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 
     async def _wait_its_turn(self, webhook: UUID) -> None:
-        """Its own budget first: what it is refused there costs the others nothing."""
+        """Its own budget first: what it is refused there costs the others nothing, and it pays nothing while there is no room."""
         own = RateLimitRule("webhook", str(webhook), self._each)
-        rules = [rule for rule in (own, RateLimitRule("webhooks", "", self._per_minute)) if rule.limit]
+        rules = [rule for rule in (own, self._outbound) if rule.limit]
         if not rules:
             return
+        if full := await self._limiter.seconds_left(self._outbound):
+            raise Postponed(full)
         result = await self._limiter.take(rules)
         if result.refused == own:
             raise Postponed(self._turn(webhook, result.reset))

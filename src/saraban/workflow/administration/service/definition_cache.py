@@ -13,11 +13,10 @@ from uuid import UUID
 import orjson
 import structlog
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, T
+from saraban.kit.redis import REDIS_ERRORS, RedisBreaker
 from saraban.workflow.administration.service import versions
 from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.language import dsl
@@ -37,8 +36,8 @@ class DefinitionCache:
     """
 
     def __init__(self, db: Database, redis: Redis | None, *, rest: float = 5.0) -> None:
-        self._db, self._redis, self._rest = db, redis, rest
-        self._closed_until = 0.0
+        self._db, self._redis = db, redis
+        self._breaker = RedisBreaker(redis.connection_pool if redis else None, rest)
 
     async def version(self, *, code: str, version: int) -> DefinitionView:
         """
@@ -67,7 +66,7 @@ class DefinitionCache:
 
     async def delete(self, *, code: str, version: int | None = None) -> None:
         """Delete the pointer, and one version; call it after the commit that published, activated or deactivated it."""
-        self._closed_until = 0.0  # a reader's trouble of a moment ago is no reason to leave the old pointer there
+        self._breaker.reset()  # a reader's trouble of a moment ago is no reason to leave the old pointer there
         await self._ask(lambda redis: redis.set(_key(code), b"", ex=_BARRED))
         # A version never changes, but after a database was restored another one may have its number.
         if version is not None:
@@ -88,12 +87,12 @@ class DefinitionCache:
             await self._ask(lambda redis: redis.set(_key(view.code), b"%d" % view.version, ex=LIFETIME, nx=True))
 
     async def _ask(self, command: Callable[[Redis], Awaitable[T]]) -> T | None:
-        if self._redis is None or stopwatch() < self._closed_until:
+        if self._redis is None or self._breaker.is_open:
             return None
         try:
             return await command(self._redis)
-        except (RedisError, OSError, TimeoutError) as fault:
-            self._closed_until = stopwatch() + self._rest
+        except REDIS_ERRORS as fault:
+            await self._breaker.trip()
             log.warning("definition_cache.failed", error=f"{type(fault).__name__}: {fault}"[:300])
             return None
 
