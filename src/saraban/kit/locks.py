@@ -248,7 +248,7 @@ class _Master:
             return await self._calls.ask(_ScriptCall(_ACQUIRE, name, (token, int(ttl * 1000), _SILENT)), token)
         except REDIS_ERRORS as fault:
             if not self._breaker.is_open:
-                self.fault = f"{type(fault).__name__}: {fault}"
+                self.fault = f"{type(fault).__name__}: {fault}"[:300]
                 await self._breaker.trip()
             return None
 

@@ -117,10 +117,8 @@ class RateLimiter:
 
     async def seconds_left(self, rule: RateLimitRule) -> int:
         """Return the seconds until the rule has room, 0 where it has some; count nothing."""
-        if not rule.limit:
-            return 0
-        (usage,) = await self.usage([rule])
-        return usage.reset if usage.used >= rule.limit else 0
+        usages = await self.usage([rule]) if rule.limit else []
+        return next((usage.reset for usage in usages if usage.used >= rule.limit), 0)
 
     async def clear(self, rules: Sequence[RateLimitRule]) -> None:
         """Forget what was counted."""
