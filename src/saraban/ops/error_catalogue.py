@@ -269,7 +269,7 @@ BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
     "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
     "rfas_create": (*_WRITE, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
     "rfas_edit": (*_EDIT, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
-    "drawings_create": (*_DRAW, "DRAWING_NUMBER_TAKEN", "NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED"),
+    "drawings_create": (*_DRAW, *_RESERVATION, "DRAWING_NUMBER_TAKEN", "NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED"),
     "drawings_change": ("DRAWING_CHANGED",),
     "drawings_correct": ("DRAWING_CHANGED", "DRAWING_REVISION_SUBMITTED"),
     "drawings_export": ("DRAWING_EXPORT_TOO_LARGE",),

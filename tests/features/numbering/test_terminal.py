@@ -54,6 +54,26 @@ class TestReserve:
         assert rows.execute("SELECT count(*) FROM document_number_reservations").fetchone() == (0,)
 
 
+class TestRegister:
+    def test_of_drawings_has_its_own_series(self, command: Command, rows: sqlite3.Connection) -> None:
+        drawing = ("DRAWING", "--from", "กทท.", "--category", "DRW", "--register", "asbuilt")
+        code, out, err = command("reserve", *drawing, "--as", "admin")
+        assert code == 0, err
+        number, *_ = out.splitlines()
+
+        _, following, _ = command("preview", *drawing)
+        confirmed = command("confirm", number, "--register", "asbuilt", "--as", "admin")
+        by_hand = ("--sequence", "3", "--as", "admin", "--reason", REASON)
+        stated = command("override", *drawing, *by_hand)
+        letter = command("preview", *LETTER, "--register", "shop")
+
+        assert (number, confirmed[0], stated[0]) == ("LCBP3-C2-GEN-DRW-0001-A", 0, 0)
+        assert following.startswith("LCBP3-C2-GEN-DRW-0002-A\n  series: asbuilt:")
+        assert rows.execute("SELECT DISTINCT register FROM document_number_reservations").fetchall() == [("asbuilt",)]
+        assert letter[0] == 3
+        assert "register" in letter[2]
+
+
 class TestConfirm:
     @pytest.mark.parametrize("named", ["number", "token"])
     def test_makes_it_final_and_says_the_same_again(

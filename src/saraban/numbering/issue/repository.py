@@ -40,7 +40,16 @@ from saraban.numbering.series.models import (
     NumberFormat,
     NumberRendering,
 )
-from saraban.projects.models import CorrespondenceSubType, CorrespondenceType, Discipline, Project, RfaType
+from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
+from saraban.projects.models import (
+    ContractDrawingCategory,
+    CorrespondenceSubType,
+    CorrespondenceType,
+    Discipline,
+    Project,
+    RfaType,
+    ShopDrawingMainCategory,
+)
 
 _INSERT_RENDERING = sa.insert(RENDERINGS)
 _INSERT_AUDIT = sa.insert(AUDIT)
@@ -105,6 +114,15 @@ async def format_of_number(session: AsyncSession, public_id: UUID) -> Sequence[A
 
 async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:
     await session.execute(_INSERT_RENDERING, row)
+
+
+async def has_drawing_category(session: AsyncSession, project_id: int, register: str, code: str) -> bool:
+    """Return whether drawings of a register are classified by an open category with this code."""
+    is_contract = register == CONTRACT_REGISTER
+    column = ContractDrawingCategory.cat_code if is_contract else ShopDrawingMainCategory.main_category_code
+    model = column.class_
+    statement = sa.select(model.id).where(model.project_id == project_id, column == code, model.is_active)
+    return await session.scalar(statement) is not None
 
 
 async def printed_by(session: AsyncSession, *, project_id: int, number: str, register: str) -> int | None:

@@ -67,11 +67,7 @@ class DrawingSettings:
     is_decided: bool = True
 
     def scheme_of(self, labels: Collection[str | None]) -> RevisionScheme:
-        """
-        Return the scheme that a history goes on in.
-
-        Without a decision a reserved number prints A (REQ-NUM-06), and the drawing goes on with B.
-        """
+        """Return the scheme that a history goes on in: without a decision a reserved number printed A (REQ-NUM-06)."""
         goes_by_letters = self.scheme.latest(labels) is None and _LETTERS.latest(labels) is not None
         return _LETTERS if goes_by_letters and not self.is_decided else self.scheme
 

@@ -21,7 +21,6 @@ from saraban.projects.service.calendar import (
 from saraban.projects.service.drawing_settings import (
     drawing_settings,
     read_drawing_settings,
-    require_drawing_category,
     reset_drawing_settings,
     save_drawing_settings,
 )
@@ -116,7 +115,6 @@ __all__ = [
     "remove_member",
     "remove_team",
     "require_codes",
-    "require_drawing_category",
     "reset_drawing_settings",
     "review_teams",
     "rfa_types",

@@ -2,15 +2,14 @@
 
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.domain.changes import field_changes
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import invalid, unknown
+from saraban.kit.errors import invalid
 from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER, DEFAULTS, DrawingSettings, NumberPattern
 from saraban.projects.domain.revision_scheme import RevisionScheme
-from saraban.projects.models import ContractDrawingCategory, DrawingSettingsRow, ShopDrawingMainCategory
+from saraban.projects.models import DrawingSettingsRow
 from saraban.projects.schemas import RegisterSettings
 from saraban.projects.service.projects import lock_managed_project, record_change, visible_project
 
@@ -21,18 +20,6 @@ async def drawing_settings(session: AsyncSession, *, project_id: int, register: 
         return DEFAULTS
     pattern = NumberPattern(row.number_pattern) if row.number_pattern else None
     return DrawingSettings(RevisionScheme.parse(row.revision_scheme), pattern, row.addenda, row.own_workflow)
-
-
-async def require_drawing_category(session: AsyncSession, *, project_id: int, register: str, code: str) -> None:
-    """
-    :raises Invalid: for a code that is no open category of the register
-    """
-    is_contract = register == CONTRACT_REGISTER
-    column = ContractDrawingCategory.cat_code if is_contract else ShopDrawingMainCategory.main_category_code
-    model = column.class_
-    statement = sa.select(model.id).where(model.project_id == project_id, column == code, model.is_active)
-    if await session.scalar(statement) is None:
-        raise unknown("/categoryCode", code)
 
 
 async def _row(session: AsyncSession, project_id: int, register: str) -> DrawingSettingsRow | None:

@@ -19,6 +19,7 @@ from saraban.identity.domain.context import Caller, NotYourOrganization, Request
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_of
 from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
+from saraban.numbering.issue import repository
 from saraban.numbering.series.domain.counter import Period, ad_year, year_of_issue
 from saraban.numbering.series.domain.states import DRAWING, FormatSource, OverflowRule, RangeKind, register_of
 from saraban.numbering.series.domain.template import (
@@ -419,7 +420,7 @@ async def _with_codes(session: AsyncSession, request: NumberRequest, parties: Nu
             code=request.sub_type_code,
         )
     if request.category_code and request.category_code not in DRAWING_CATEGORIES:
-        await projects.require_drawing_category(
-            session, project_id=project.id, register=request.unique_in, code=request.category_code
-        )
+        place = (project.id, request.unique_in)
+        if not await repository.has_drawing_category(session, *place, request.category_code):
+            raise unknown("/categoryCode", request.category_code)
     return replace(parties, discipline=discipline, rfa_type=rfa_type, sub_type=sub_type)
