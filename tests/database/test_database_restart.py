@@ -115,9 +115,9 @@ class TestRestart:
         with running_mariadb() as server:
             url = server.create("numbers", statements=mariadb_demo_template)
             async with office_on(tmp_path, url) as office:
-                await office.draft(9)
+                await office.draft(6)
                 sorts = (office.generate, office.submit, office.reserve, office.read, office.create, office.preview)
-                sending = asyncio.create_task(office.steadily(*sorts, seconds=6))
+                sending = asyncio.create_task(office.steadily(*sorts, seconds=4))
                 await asyncio.sleep(0.5)
                 server.kill()
                 await asyncio.sleep(AWAY_SECONDS)
@@ -126,7 +126,7 @@ class TestRestart:
                 await office.check_books()
 
         assert statuses(answers) == {}
-        assert len(answers) == 6 * PER_SECOND
+        assert len(answers) == 4 * PER_SECOND
         drawn = [answer.json()["documentNumber"] for answer in answers if answer.request.url.path == GENERATE]
         assert len(set(drawn)) == len(drawn)
         assert metric("docnum_retry_total", attempt="2", reason="database_connection") > retried
