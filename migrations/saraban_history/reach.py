@@ -25,9 +25,7 @@ _ISSUED = (
     "JOIN correspondence_revisions AS i ON i.correspondence_id = h.id AND i.revision_number = "
     f"(SELECT MAX(o.revision_number) FROM correspondence_revisions AS o WHERE {_STANDING} AND o.issued_date IS NOT NULL)"
 )
-_RECIPIENT = (
-    "JOIN correspondence_recipients AS l ON l.correspondence_id = h.id AND l.recipient_organization_id <> h.originator_id"
-)
+_RECIPIENT = "JOIN correspondence_recipients AS l ON l.correspondence_id = h.id AND l.recipient_organization_id <> h.originator_id"
 # Whose rows, where their keys come from, and which revision they show.
 READERS = (
     ("1", "0", _NEWEST, "n"),

@@ -58,7 +58,9 @@ def _statements(table: str) -> Iterator[str]:
     if not on_sqlite():
         options = "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4"
         if any(part.startswith("YEARLY_KEY") for part in parts):
-            options += f" PARTITION BY RANGE (YEAR(created_at)) ({_YEARS}, PARTITION p_future VALUES LESS THAN MAXVALUE)"
+            options += (
+                f" PARTITION BY RANGE (YEAR(created_at)) ({_YEARS}, PARTITION p_future VALUES LESS THAN MAXVALUE)"
+            )
         yield f"CREATE TABLE {table} ({_translated(parts)}) {options}"
         return
     yield f"CREATE TABLE {table} ({_translated([part for part in parts if not _INDEX.match(part)])}) {options}"

@@ -18,12 +18,19 @@ OWNER = (
     "own.issued_date IS NULL THEN 1 ELSE 0 END, own.is_current DESC, own.revision_number DESC LIMIT 1)"
 )
 _REVISIONS = aside("correspondence_revisions")
-_ITEM = "(SELECT r.{} FROM " + _REVISIONS + " AS r WHERE r.correspondence_id = b.item_correspondence_id ORDER BY r.revision_number DESC LIMIT 1)"
+_ITEM = (
+    "(SELECT r.{} FROM "
+    + _REVISIONS
+    + " AS r WHERE r.correspondence_id = b.item_correspondence_id ORDER BY r.revision_number DESC LIMIT 1)"
+)
 _AS_ISSUED = (
     f"CASE WHEN EXISTS (SELECT 1 FROM {_REVISIONS} AS own WHERE own.correspondence_id = b.transmittal_id "
     "AND own.issued_date IS NOT NULL) THEN {} END"
 )
-_CURRENT = {"current_from": "b.created_at", "current_until": "CASE WHEN b.is_current = 1 THEN NULL ELSE b.created_at END"}
+_CURRENT = {
+    "current_from": "b.created_at",
+    "current_until": "CASE WHEN b.is_current = 1 THEN NULL ELSE b.created_at END",
+}
 # SQL of the columns that 0004 does not have, or has otherwise.
 VALUES: dict[str, dict[str, str]] = {
     # The contract of a document is that of its discipline or RFA type.
@@ -70,11 +77,18 @@ VALUES: dict[str, dict[str, str]] = {
 }
 # No drawing is there later than its first revision.
 for _kind in ("shop", "asbuilt"):
-    _first = f"(SELECT MIN(r.created_at) FROM {aside(f'{_kind}_drawing_revisions')} AS r WHERE r.{_kind}_drawing_id = b.id)"
-    VALUES[f"{_kind}_drawings"] = {"created_at": f"CASE WHEN b.created_at > {_first} THEN {_first} ELSE b.created_at END"}
+    _first = (
+        f"(SELECT MIN(r.created_at) FROM {aside(f'{_kind}_drawing_revisions')} AS r WHERE r.{_kind}_drawing_id = b.id)"
+    )
+    VALUES[f"{_kind}_drawings"] = {
+        "created_at": f"CASE WHEN b.created_at > {_first} THEN {_first} ELSE b.created_at END"
+    }
 
 # What is written below, not copied.
-BY_HAND = {"notifications", *(f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors"))}
+BY_HAND = {
+    "notifications",
+    *(f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors")),
+}
 ORDERED = {"disciplines": "discipline_code", "rfa_types": "type_code", "correspondence_sub_types": "sub_type_number"}
 UNASKED = (
     *("system.impersonate", "system.maintenance_mode", "system.manage_cache", "organization.manage_members"),
@@ -114,10 +128,10 @@ def fill() -> None:
     there = columns()
     for table in there:
         if aside(table) in there and table not in BY_HAND:
-            copy(table, VALUES.get(table, {}) if table != "refresh_tokens" else {"family": new_id()})
+            copy(table, there, VALUES.get(table, {}) if table != "refresh_tokens" else {"family": new_id()})
     _begin_drafts()
     _notifications()
-    _contract_drawings()
+    _contract_drawings(there)
     _ledger()
     _remove_unasked()
     for table in NAMED:
@@ -169,11 +183,17 @@ def _notifications() -> None:
     )
 
 
-def _contract_drawings() -> None:
+def _contract_drawings(there: dict[str, list[str]]) -> None:
     """A contract drawing becomes its own first revision, with its files."""
-    values = {"contract_drawing_id": "b.id", "revision_number": "0", "revision_label": "'0'", "is_current": "1", "title": "b.title"}
+    values = {
+        "contract_drawing_id": "b.id",
+        "revision_number": "0",
+        "revision_label": "'0'",
+        "is_current": "1",
+        "title": "b.title",
+    }
     moments = {"created_at": "b.created_at", "current_from": "b.created_at"}
-    copy("contract_drawing_revisions", {**values, **moments}, source="contract_drawings", only="ORDER BY b.id")
+    copy("contract_drawing_revisions", there, {**values, **moments}, source="contract_drawings", only="ORDER BY b.id")
     op.execute(
         "INSERT INTO contract_drawing_revision_attachments SELECT r.id, f.attachment_id, f.file_type, f.is_main_document "
         f"FROM {aside('contract_drawing_attachments')} AS f JOIN contract_drawing_revisions AS r "
@@ -183,7 +203,9 @@ def _contract_drawings() -> None:
 
 def _ledger() -> None:
     """Reservations, and every number that a document has, become rows of the ledger, so that none is issued again."""
-    old = {name: aside(f"document_number_{name}") for name in ("formats", "counters", "reservations", "audit", "errors")}
+    old = {
+        name: aside(f"document_number_{name}") for name in ("formats", "counters", "reservations", "audit", "errors")
+    }
     codes = Codes()
     forward.formats(old["formats"], codes)
     forward.counters(old["counters"], codes)
@@ -217,9 +239,7 @@ def _remove_unasked() -> None:
     asked = "\n".join(map(str, connection.scalars(sa.select(definition.c.dsl))))
     gone = [name for name in UNASKED if f'"{name}"' not in asked]
     permission = sa.table("permissions", sa.column("permission_id"), sa.column("permission_name"))
-    keys = list(
-        connection.scalars(sa.select(permission.c.permission_id).where(permission.c.permission_name.in_(gone)))
-    )
+    keys = list(connection.scalars(sa.select(permission.c.permission_id).where(permission.c.permission_name.in_(gone))))
     for table in (sa.table("role_permissions", sa.column("permission_id")), permission):
         op.execute(sa.delete(table).where(table.c.permission_id.in_(keys)))
 

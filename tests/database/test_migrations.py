@@ -260,7 +260,9 @@ class TestTheLock:
         monkeypatch.setattr(migration_lock, "BEAT", 0.05)
         with new_database(mariadb_server) as url:
             apart(migrations.upgrade, url, "0001")
-            monkeypatch.setattr(migrations, "_take_step", lambda c, _: (claim_elsewhere(url), c.execute(sa.text("DO SLEEP(30)"))))
+            monkeypatch.setattr(
+                migrations, "_take_step", lambda c, _: (claim_elsewhere(url), c.execute(sa.text("DO SLEEP(30)")))
+            )
 
             with pytest.raises(migration_lock.MigrationUnderWay):
                 apart(migrations.upgrade, url, "0002")
