@@ -5,11 +5,10 @@ It fails where they cannot: two codes that differ by case alone, a number or a c
 without a category. The rows are then in the tables `before_…`: correct them there, and migrate again.
 """
 
-from datetime import UTC, datetime
-
 import sqlalchemy as sa
 from alembic import op
 
+from saraban_history.columns import on_sqlite
 from saraban_history.ledger import backward
 from saraban_history.ledger.facts import rows
 from saraban_history.move import aside, columns, copy
@@ -24,21 +23,20 @@ VALUES = {
     },
     **{table: {name: f"COALESCE(b.{english}, b.{name})"} for table, (_, name, english) in NAMED.items()},
 }
-_NOW = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")
 ONLY = {
     "rfa_items": "WHERE b.item_type <> 'DOCUMENT'",
     "transmittal_items": f"WHERE b.transmittal_revision_id = {OWNER.format(revisions=aside('correspondence_revisions'))}",
     # A role that would have ended, or has not begun, would count for ever without its days.
-    "user_assignments": f"WHERE b.valid_until IS NULL AND (b.valid_from IS NULL OR b.valid_from <= '{_NOW}')",
+    "user_assignments": "WHERE b.valid_until IS NULL AND (b.valid_from IS NULL OR b.valid_from <= {NOW})",
 }
 
 
 def fill() -> None:
-    there = columns()
+    there, now = columns(), "CURRENT_TIMESTAMP" if on_sqlite() else "UTC_TIMESTAMP(6)"
     for table in there:
         if aside(table) in there and table not in BY_HAND:
-            copy(table, VALUES.get(table, {}), only=ONLY.get(table, ""))
-    _notifications()
+            copy(table, there, VALUES.get(table, {}), only=ONLY.get(table, "").format(NOW=now))
+    _notifications(there)
     # What several revisions of one contract drawing have is its file once.
     op.execute(
         "INSERT INTO contract_drawing_attachments SELECT r.contract_drawing_id, f.attachment_id, MIN(f.file_type), "
@@ -49,13 +47,13 @@ def fill() -> None:
     _ledger()
 
 
-def _notifications() -> None:
+def _notifications(there: dict[str, list[str]]) -> None:
     keys = {
         str(row.uuid): row.id
         for table in ("correspondences", "circulations")
         for row in rows(table, id=sa.Integer, uuid=sa.Uuid)
     }
-    copy("notifications", {"entity_id": "NULL"})
+    copy("notifications", there, {"entity_id": "NULL"})
     target = sa.table("notifications", sa.column("id"), sa.column("entity_id"))
     named = [
         {"row": row.id, "key": keys[row.entity_id]}

@@ -52,23 +52,25 @@ def move(
         _set_aside([table for table in old if table in there and aside(table) not in there])
     create()
     if aside(_FIRST) in _tables():
-        for table in new if again else ():
+        for table in _filled(new) if again else ():
             op.execute(f"DELETE FROM {table}")
         fill()
-    for table in sorted(map(aside, old), key=lambda name: name != aside(_FIRST)):
-        op.drop_table(table, if_exists=True)
+    for tables in ({aside(_FIRST)}, set(map(aside, old)) & _tables()):
+        _drop(sorted(tables))
     _check_foreign_keys(on=True)
 
 
-def copy(table: str, values: Mapping[str, str], *, source: str = "", only: str = "") -> None:
+def copy(
+    table: str, there: Mapping[str, list[str]], values: Mapping[str, str], *, source: str = "", only: str = ""
+) -> None:
     """
     Write the rows of a table that was set aside into the table of the same name, columns of the same name as they are.
 
+    :param there: the columns of each table
     :param values: SQL of the columns that differ; `b` is the row as it was
     :param source: another table that the rows come from, of which no column is copied
     :param only: the condition that a row must meet, and the order
     """
-    there = columns()
     names = [name for name in there[table] if name in values or (not source and name in there[aside(table)])]
     if "uuid" in there[table] and "uuid" not in names:
         names, values = [*names, "uuid"], {**values, "uuid": new_id()}
@@ -100,12 +102,17 @@ def _tables() -> set[str]:
     return set(sa.inspect(op.get_bind()).get_table_names())
 
 
+def _filled(tables: Collection[str]) -> Collection[str]:
+    found = " UNION ALL ".join(f"SELECT '{table}' FROM DUAL WHERE EXISTS (SELECT 1 FROM {table})" for table in tables)
+    return op.get_bind().exec_driver_sql(found).scalars().all()
+
+
 def _set_aside(tables: Collection[str]) -> None:
     if on_sqlite():
         for index in _grouped("SELECT '', name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")[""]:
             op.execute(f"DROP INDEX {index}")
         for table in tables:
-            op.rename_table(table, aside(table))
+            op.execute(f"ALTER TABLE {table} RENAME TO {aside(table)}")
         return
     keys = _grouped(
         "SELECT table_name, constraint_name FROM information_schema.referential_constraints "
@@ -117,10 +124,17 @@ def _set_aside(tables: Collection[str]) -> None:
         op.execute("RENAME TABLE " + ", ".join(f"{table} TO {aside(table)}" for table in tables))
 
 
+def _drop(tables: Collection[str]) -> None:
+    if on_sqlite():
+        for table in tables:
+            op.drop_table(table, if_exists=True)
+    elif tables:
+        op.execute(f"DROP TABLE IF EXISTS {', '.join(tables)}")
+
+
 def _check_foreign_keys(*, on: bool) -> None:
-    """SQLite does not check them while a database is migrated."""
-    if not on_sqlite():
-        op.execute(f"SET foreign_key_checks = {int(on)}")
+    """SQLite checks none while a database is migrated; there, a table that is renamed leaves the others as they are."""
+    op.execute(f"PRAGMA legacy_alter_table = {int(not on)}" if on_sqlite() else f"SET foreign_key_checks = {int(on)}")
 
 
 def _quoted(name: str) -> str:

@@ -128,10 +128,10 @@ def fill() -> None:
     there = columns()
     for table in there:
         if aside(table) in there and table not in BY_HAND:
-            copy(table, VALUES.get(table, {}) if table != "refresh_tokens" else {"family": new_id()})
+            copy(table, there, VALUES.get(table, {}) if table != "refresh_tokens" else {"family": new_id()})
     _begin_drafts()
     _notifications()
-    _contract_drawings()
+    _contract_drawings(there)
     _ledger()
     _remove_unasked()
     for table in NAMED:
@@ -183,7 +183,7 @@ def _notifications() -> None:
     )
 
 
-def _contract_drawings() -> None:
+def _contract_drawings(there: dict[str, list[str]]) -> None:
     """A contract drawing becomes its own first revision, with its files."""
     values = {
         "contract_drawing_id": "b.id",
@@ -193,7 +193,7 @@ def _contract_drawings() -> None:
         "title": "b.title",
     }
     moments = {"created_at": "b.created_at", "current_from": "b.created_at"}
-    copy("contract_drawing_revisions", {**values, **moments}, source="contract_drawings", only="ORDER BY b.id")
+    copy("contract_drawing_revisions", there, {**values, **moments}, source="contract_drawings", only="ORDER BY b.id")
     op.execute(
         "INSERT INTO contract_drawing_revision_attachments SELECT r.id, f.attachment_id, f.file_type, f.is_main_document "
         f"FROM {aside('contract_drawing_attachments')} AS f JOIN contract_drawing_revisions AS r "

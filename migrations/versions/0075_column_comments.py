@@ -1,4 +1,4 @@
-"""The comments that the specification states for columns (ADR-019, document 004), which MariaDB keeps with the schema."""
+"""The comments that the specification states for columns, which MariaDB keeps with the schema."""
 
 import sqlalchemy as sa
 from alembic import op

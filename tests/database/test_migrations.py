@@ -161,7 +161,7 @@ class TestMariaDb:
         assert {tuple(row[1:]) for row in public} == {("uuid", "uuid()", "NO")}
 
     def test_keeps_the_comments_of_the_specification(self, mariadb_url: str) -> None:
-        """Those of ADR-019 for every public id, and of document 004 (deltas 09 and 10), word for word."""
+        """Word for word: for every public id, for the version of an instance, and for who acted."""
         commented = rows(
             mariadb_url,
             "SELECT table_name, column_name, column_type, is_nullable, column_default, column_comment "

@@ -1,10 +1,9 @@
 """Numbers of drawings in the ledger: each in its register, as a number from outside that no format printed."""
 
-from uuid import uuid4
-
 import sqlalchemy as sa
 from alembic import op
 
+from saraban.kit.ids import new_id
 from saraban_history.columns import MOMENT
 from saraban_history.ledger.facts import rows, write
 
@@ -37,11 +36,11 @@ def _take_over(register: str, table: str, heads: list[sa.Row[tuple[object, ...]]
     bind = sa.update(head).where(head.c.id == sa.bindparam("row")).values(number_uuid=sa.bindparam("number"))
     entries, bound = [], []
     for key, holder, project, at, number in heads:
-        public_id = uuid4()
+        public_id = new_id()
         entries.append(
             {
                 "uuid": public_id,
-                "token": uuid4(),
+                "token": new_id(),
                 "project_id": project,
                 "register": register,
                 "correspondence_type_id": kind,

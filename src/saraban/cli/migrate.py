@@ -7,7 +7,7 @@ import typer
 from saraban import config
 from saraban.cli.output import say, stop, tell, with_system
 from saraban.kit.private_files import probe_folder, protect_folder
-from saraban.kit.revisions import refuse_unknown
+from saraban.kit.revisions import newest, refuse_unknown
 
 
 def migrate(
@@ -32,15 +32,15 @@ def migrate(
 
     url = config.load().sqlalchemy_url
     prepare_folder()
-    stands, newest = history.current(url), history.head()
+    stands = history.current(url)
     refuse_unknown(stands)
     if check:
-        _report(stands, newest)
+        _report(stands)
         return
-    if to in {"head", newest}:
+    if to in {"head", newest()}:
         history.upgrade(url)
         _seed()
-    elif _goes_back(to, stands):
+    elif stands is not None and (to == "base" or to < stands):
         if not yes:
             typer.confirm(
                 say(f"ย้อนกลับไปที่ {to} ข้อมูลบางส่วนจะหายไป ดำเนินการต่อหรือไม่", f"Going back to {to} drops data. Go on?"),
@@ -60,16 +60,12 @@ def prepare_folder() -> None:
 
 
 def refuse_behind(url: str) -> None:
-    """
-    End the command with one line unless the database is at the newest revision.
-
-    :raises DatabaseNewer, DatabaseBeforeRelease: when this program cannot bring it there
-    """
+    """End the command with one line unless the database is at the newest revision."""
     from saraban.kit import migrations as history
 
     revision = history.current(url)
     refuse_unknown(revision)
-    if revision != history.head():
+    if revision != newest():
         raise stop(
             "ฐานข้อมูลยังไม่เป็นรุ่นล่าสุด กรุณาสั่ง `saraban migrate` ก่อน",
             "the database is not at the newest revision: run `saraban migrate` first.",
@@ -87,24 +83,13 @@ def refuse_empty(url: str) -> None:
         )
 
 
-def _goes_back(to: str, stands: str | None) -> bool:
-    from alembic.script import ScriptDirectory
-
-    from saraban.kit.revisions import scripts
-
-    if stands is None:
-        return False
-    behind = {script.revision for script in ScriptDirectory(str(scripts())).iterate_revisions(stands, "base")}
-    return to == "base" or to in behind - {stands}
-
-
-def _report(stands: str | None, newest: str) -> None:
-    if stands != newest:
+def _report(stands: str | None) -> None:
+    if stands != newest():
         raise stop(
-            f"ฐานข้อมูลอยู่ที่รุ่น {stands} แต่รุ่นล่าสุดคือ {newest} กรุณาสั่ง `saraban migrate`",
-            f"The database stands at {stands}, the newest revision is {newest}: run `saraban migrate`.",
+            f"ฐานข้อมูลอยู่ที่รุ่น {stands} แต่รุ่นล่าสุดคือ {newest()} กรุณาสั่ง `saraban migrate`",
+            f"The database stands at {stands}, the newest revision is {newest()}: run `saraban migrate`.",
         )
-    tell(f"ฐานข้อมูลเป็นรุ่นล่าสุดแล้ว ({newest})", f"The database is at the newest revision ({newest}).")
+    tell(f"ฐานข้อมูลเป็นรุ่นล่าสุดแล้ว ({newest()})", f"The database is at the newest revision ({newest()}).")
 
 
 def _seed() -> None:

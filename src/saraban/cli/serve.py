@@ -178,11 +178,12 @@ def _prepare(settings: Settings, *, demo: bool) -> tuple[bool, str]:
     """
     from saraban import bootstrap
     from saraban.kit import migrations as history
+    from saraban.kit.revisions import newest
 
     url = settings.sqlalchemy_url
     stands = history.current(url)
     if demo or stands is None:
-        if stands != history.head():
+        if stands != newest():
             _say_now("กำลังเตรียมฐานข้อมูล…", "Preparing the database…")
         history.upgrade(url)
     else:

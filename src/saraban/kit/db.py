@@ -116,8 +116,7 @@ class HasPublicId:
     @declared_attr
     @classmethod
     def public_id(cls) -> Mapped[UUID]:
-        comment = "UUID Public Identifier (ADR-019)"
-        return mapped_column("uuid", sa.Uuid(), default=new_id, nullable=False, comment=comment)
+        return mapped_column("uuid", sa.Uuid(), default=new_id, comment="UUID Public Identifier (ADR-019)")
 
     @declared_attr.directive
     @classmethod

@@ -1,12 +1,10 @@
 """
 One process at a time migrates a database on MariaDB.
 
-`GET_LOCK` is free as soon as its process is killed, but it is local to a node of a Galera cluster, and so is a row that was
-read `FOR UPDATE`. So a row is claimed: its update names the owner and the beat that were read, and of two nodes only one can
-commit that. The owner raises the beat while it works. A row that was claimed on this node is free once `GET_LOCK` succeeds;
-one of another node when its beat has not moved for `EXPIRY` seconds.
-
-The row keeps which movement is under way: an interrupted one is finished before another begins.
+`GET_LOCK` ends with its process, but it is local to a node of a Galera cluster, and so is a row read `FOR UPDATE`. So a row
+is claimed: its update names the owner and the beat that were read, and only one of two nodes can commit that. The owner raises
+the beat while it works. A row of this node is free once `GET_LOCK` succeeds; one of another node after `EXPIRY` without a beat.
+The row keeps the movement that is under way: an interrupted one is finished before another begins.
 """
 
 import asyncio
@@ -24,10 +22,13 @@ _TABLE = """
     CREATE TABLE IF NOT EXISTS migration_lock (id INT PRIMARY KEY, owner CHAR(36) NOT NULL, node VARCHAR(300) NOT NULL,
     beat INT NOT NULL, movement VARCHAR(50) NOT NULL) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
 """
-_CLAIM = """
-    UPDATE migration_lock SET owner = :owner, node = CONCAT(@@hostname, ':', @@port), beat = beat + 1
-    WHERE owner = :before AND beat = :beat
-"""
+_ROW = "INSERT INTO migration_lock VALUES (1, '', '', 0, '') ON DUPLICATE KEY UPDATE id = 1"
+_RAISE = "UPDATE migration_lock SET beat = beat + 1 WHERE owner = :owner"
+_READ = "SELECT owner, beat, movement, node = CONCAT(@@hostname, ':', @@port) FROM migration_lock"
+_CLAIM = (
+    "UPDATE migration_lock SET owner = :owner, node = CONCAT(@@hostname, ':', @@port), beat = beat + 1 "
+    "WHERE owner = :before AND beat = :beat"
+)
 
 
 class MigrationUnderWay(DomainError):
@@ -45,52 +46,37 @@ async def run_alone(connection: AsyncConnection, work: Callable[[str], Awaitable
     """
     Do the work while no other process migrates.
 
-    :param connection: commits each statement, and is used for nothing else
+    :param connection: commits each statement, is used for nothing else, and is closed afterwards
     :param work: takes the movement that was interrupted, or an empty string
     :raises MigrationUnderWay: when another process keeps at it for a minute, or has taken the lock from this one
     """
-    owner = str(new_id())
-    interrupted = await _claim(connection, owner)
-    working, beating = asyncio.ensure_future(work(interrupted)), asyncio.ensure_future(_beat(connection, owner))
-    await asyncio.wait({working, beating}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (working, beating):
-        task.cancel()
-    await asyncio.wait({working, beating})
-    if not beating.cancelled():
-        beating.result()
-    await connection.execute(sa.text("UPDATE migration_lock SET owner = '' WHERE owner = :owner"), {"owner": owner})
-    await connection.execute(sa.text("SELECT RELEASE_LOCK('saraban_migrate')"))
+    owner = {"owner": str(new_id())}
+    working = asyncio.ensure_future(work(await _claim(connection, owner)))
+    try:
+        while not (await asyncio.wait({working}, timeout=BEAT))[0]:
+            if not (await connection.execute(sa.text(_RAISE), owner)).rowcount:
+                raise MigrationUnderWay
+    finally:
+        working.cancel()
+        await asyncio.wait({working})
+    await connection.execute(sa.text("UPDATE migration_lock SET owner = '' WHERE owner = :owner"), owner)
     working.result()
 
 
-async def _beat(connection: AsyncConnection, owner: str) -> None:
-    while True:
-        await asyncio.sleep(BEAT)
-        beaten = sa.text("UPDATE migration_lock SET beat = beat + 1 WHERE owner = :owner")
-        if not (await connection.execute(beaten, {"owner": owner})).rowcount:
-            raise MigrationUnderWay
-
-
-async def _claim(connection: AsyncConnection, owner: str) -> str:
+async def _claim(connection: AsyncConnection, owner: dict[str, str]) -> str:
     """Return the movement that was interrupted, or nothing."""
-    gives_up = time.monotonic() + PATIENCE
-    if await connection.scalar(sa.text("SELECT GET_LOCK('saraban_migrate', :patience)"), {"patience": PATIENCE}) != 1:
+    if await connection.scalar(sa.text(f"SELECT GET_LOCK('saraban_migrate', {PATIENCE})")) != 1:
         raise MigrationUnderWay
-    await connection.execute(sa.text("SET sql_notes = 0"))
-    await connection.execute(sa.text(_TABLE))
-    await connection.execute(
-        sa.text("INSERT INTO migration_lock VALUES (1, '', '', 0, '') ON DUPLICATE KEY UPDATE id = 1")
-    )
-    seen, since = None, 0.0
-    while True:
-        asked = "SELECT owner, beat, movement, node = CONCAT(@@hostname, ':', @@port) FROM migration_lock"
-        before, beat, movement, is_here = (await connection.execute(sa.text(asked))).one()
+    for statement in ("SET sql_notes = 0", _TABLE, _ROW):
+        await connection.execute(sa.text(statement))
+    seen, since, gives_up = None, 0.0, time.monotonic() + PATIENCE
+    while time.monotonic() < gives_up:
+        before, beat, movement, is_here = (await connection.execute(sa.text(_READ))).one()
         if seen != (before, beat):
             seen, since = (before, beat), time.monotonic()
         if not before or is_here or time.monotonic() >= since + EXPIRY:
-            values = {"owner": owner, "before": before, "beat": beat}
-            if (await connection.execute(sa.text(_CLAIM), values)).rowcount:
+            claimed = await connection.execute(sa.text(_CLAIM), {**owner, "before": before, "beat": beat})
+            if claimed.rowcount:
                 return str(movement)
-        if time.monotonic() > gives_up:
-            raise MigrationUnderWay
         await asyncio.sleep(1)
+    raise MigrationUnderWay

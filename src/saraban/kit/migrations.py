@@ -18,7 +18,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import event
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.ext.asyncio import AsyncEngine
 
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -72,14 +72,6 @@ def current(url: str) -> str | None:
     return _on(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
 
 
-def head() -> str:
-    """Return the newest revision there is."""
-    newest = ScriptDirectory.from_config(_config()).get_current_head()
-    if newest is None:
-        raise RuntimeError("the migration history is empty")
-    return newest
-
-
 def _config(connection: sa.Connection | None = None) -> Config:
     folder = str(scripts()).replace("%", "%%")
     config = Config()
@@ -104,45 +96,36 @@ def _on(url: str, work: Callable[[sa.Connection], T]) -> T:
 
 
 async def _run(url: str, work: Callable[[sa.Connection], T]) -> T:
-    async with _opened(url) as database, _writing(database) as connection:
+    async with _opened(url) as engine, engine.begin() as connection:
         return await connection.run_sync(work)
 
 
 async def _move(url: str, direction: str, revision: str) -> None:
-    if revision != "base":
-        script = ScriptDirectory.from_config(_config()).get_revision(revision)
-        revision = script.revision if script else revision
-    movement = f"{direction} {revision}"
+    script = ScriptDirectory.from_config(_config()).get_revision(revision)
+    revision = script.revision if script else "base"
 
     async def work(interrupted: str) -> None:
-        for step in dict.fromkeys(filter(None, (interrupted, movement))):
-            async with _writing(database) as connection:
-                await connection.run_sync(_take_step, step)
+        for movement in dict.fromkeys(filter(None, (interrupted, f"{direction} {revision}"))):
+            async with engine.begin() as connection:
+                await connection.run_sync(_take_step, movement)
 
-    async with _opened(url) as database:
-        if database.is_sqlite:
+    async with _opened(url) as engine:
+        if engine.dialect.name == "sqlite":
             await work("")
             return
-        async with database.engine.connect() as connection:
+        async with engine.connect() as connection:
             await run_alone(await connection.execution_options(isolation_level="AUTOCOMMIT"), work)
 
 
 @asynccontextmanager
-async def _opened(url: str) -> AsyncIterator[Database]:
+async def _opened(url: str) -> AsyncIterator[AsyncEngine]:
     database = Database(url, read_timeout=_PATIENCE)
     if database.is_sqlite:
         event.listen(database.engine.sync_engine, "connect", _let_go_of_foreign_keys)
     try:
-        yield database
+        yield database.engine.execution_options(saraban_writes=True)
     finally:
         await database.close()
-
-
-@asynccontextmanager
-async def _writing(database: Database) -> AsyncIterator[AsyncConnection]:
-    engine = database.engine.execution_options(saraban_writes=True)
-    async with engine.connect() as connection, connection.begin():
-        yield connection
 
 
 def _let_go_of_foreign_keys(connection: Any, _record: object) -> None:
@@ -154,24 +137,19 @@ def _let_go_of_foreign_keys(connection: Any, _record: object) -> None:
 
 
 def _take_step(connection: sa.Connection, movement: str) -> None:
-    """
-    Move the database to a revision, in one transaction on SQLite.
-
-    MariaDB commits each statement that changes a table. The movement is kept until its last commit: a rerun finishes it.
-    """
+    """Move the database to a revision. MariaDB commits each statement, and keeps the movement until the last of them."""
     direction, _, revision = movement.partition(" ")
     refuse_unknown(MigrationContext.configure(connection).get_current_revision())
     refuse_unknown(None if revision == "base" else revision)
     _refuse_other_charset(connection)
-    if connection.dialect.name != "sqlite":
-        # A script that runs again need not get a note for each thing that it would drop and does not find.
-        connection.exec_driver_sql("SET sql_notes = 0")
-        connection.execute(sa.text("UPDATE migration_lock SET movement = :movement"), {"movement": movement})
-        connection.exec_driver_sql("COMMIT")
-    getattr(command, direction)(_config(connection), revision)
     if connection.dialect.name == "sqlite":
-        broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-        if broken:
+        getattr(command, direction)(_config(connection), revision)
+        if broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all():
             raise RuntimeError(f"{len(broken)} rows point at nothing, the first in table {broken[0][0]}")
         return
+    # A script that runs again need not get a note for each thing that it would drop and does not find.
+    connection.exec_driver_sql("SET sql_notes = 0")
+    connection.execute(sa.text("UPDATE migration_lock SET movement = :movement"), {"movement": movement})
+    connection.exec_driver_sql("COMMIT")
+    getattr(command, direction)(_config(connection), revision)
     connection.exec_driver_sql("UPDATE migration_lock SET movement = ''")

@@ -4,24 +4,17 @@ from pathlib import Path
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
-_FIRST_MERGED, _LAST_MERGED = "0005", "0071"
-
 
 class DatabaseNewer(DomainError):
     """A newer version of Saraban has migrated the database. This one does not know its tables."""
 
     kind, code = ErrorKind.CONFLICT, "DATABASE_NEWER"
     says = Text(
-        "ฐานข้อมูลใหม่กว่าโปรแกรมนี้ (ฐานข้อมูลอยู่ที่รุ่น {revision} โปรแกรมนี้รู้จักถึงรุ่น {newest}) ติดตั้ง Saraban รุ่นใหม่กว่า",
+        "ฐานข้อมูลใหม่กว่าโปรแกรมนี้ (อยู่ที่รุ่น {revision} โปรแกรมนี้รู้จักถึงรุ่น {newest}) ติดตั้งโปรแกรมรุ่นใหม่กว่า",
         "The database is newer than this program (revision {revision}; this program knows up to {newest}). "
         "Install the newer version.",
     )
-    recovery = (
-        Text(
-            "ติดตั้ง Saraban รุ่นที่ใช้กับฐานข้อมูลนี้ครั้งล่าสุด",
-            "Install the version of Saraban that this database was last used with.",
-        ),
-    )
+    recovery = (Text("ติดตั้ง Saraban รุ่นที่ใช้ล่าสุด", "Install the version that this database was last used with."),)
 
 
 class DatabaseBeforeRelease(DomainError):
@@ -32,13 +25,7 @@ class DatabaseBeforeRelease(DomainError):
         "ฐานข้อมูลอยู่ที่รุ่น {revision} ของโปรแกรมก่อนรุ่น 1.0 ปรับรุ่นด้วยโปรแกรมที่แท็ก pre-1.0 ก่อน",
         "This database is at revision {revision} of a version before 1.0. Upgrade it with the version tagged pre-1.0 first.",
     )
-    recovery = (
-        Text(
-            "ติดตั้งโปรแกรมที่แท็ก pre-1.0 แล้วสั่ง `saraban migrate`",
-            "Install the version tagged pre-1.0 and run `saraban migrate`.",
-        ),
-        Text("ติดตั้งรุ่นนี้ใหม่ แล้วสั่ง `saraban migrate`", "Install this version again and run `saraban migrate`."),
-    )
+    recovery = (Text("ใช้แท็ก pre-1.0 ก่อน แล้วจึงใช้รุ่นนี้", "Migrate with the tag pre-1.0, then with this version."),)
 
 
 def scripts() -> Path:
@@ -53,13 +40,10 @@ def newest() -> str:
 
 
 def refuse_unknown(revision: str | None) -> None:
-    """
-    :raises DatabaseNewer, DatabaseBeforeRelease: for the revision of a database that this program cannot use
-    """
+    """:raises DatabaseNewer, DatabaseBeforeRelease: for a database that this program cannot migrate"""
     if revision is None or revision in _known():
         return
-    is_merged = _FIRST_MERGED <= revision <= _LAST_MERGED
-    problem = DatabaseBeforeRelease if is_merged else DatabaseNewer
+    problem = DatabaseBeforeRelease if "0005" <= revision <= "0071" else DatabaseNewer
     raise problem(values={"revision": revision, "newest": newest()})
 
 

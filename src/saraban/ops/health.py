@@ -70,10 +70,7 @@ def dependencies(*, db: Database, redis: Redis | None, lock_masters: Sequence[Re
         async with db.engine.connect() as connection:
             stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
         newest = await asyncio.to_thread(revisions.newest)
-        try:
-            revisions.refuse_unknown(stands)
-        except DomainError as problem:
-            raise DependencyDown(str(problem)) from None
+        await asyncio.to_thread(revisions.refuse_unknown, stands)
         if stands != newest:
             raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
         return f"at {stands}"
@@ -206,7 +203,7 @@ async def _ask(dependency: Dependency) -> DependencyReport:
     try:
         async with asyncio.timeout(PATIENCE):
             return DependencyReport(status="up", reason=await dependency.check())
-    except DependencyDown as absence:
+    except (DependencyDown, DomainError) as absence:
         return DependencyReport(status="down", reason=str(absence))
     except DependencyOff as absence:
         return DependencyReport(status="off", reason=str(absence))

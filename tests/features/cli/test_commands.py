@@ -11,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ import saraban
 from saraban import bootstrap, config
 from saraban.cli import COMMANDS, GROUPS
 from saraban.config import Settings
+from saraban.kit import revisions
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
 from tests.command_tree import commands
@@ -334,6 +336,33 @@ class TestMigrate:
 
         assert code == 1
         assert "saraban migrate" in err
+
+    @pytest.mark.parametrize("words", [("migrate",), ("migrate", "--check"), ("serve",), ("worker", "--once")])
+    @pytest.mark.parametrize(
+        ("revision", "said"),
+        [
+            ("9999", f"newer than this program (revision 9999; this program knows up to {revisions.newest()})"),
+            ("0071", "Upgrade it with the version tagged pre-1.0 first."),
+        ],
+    )
+    def test_and_the_server_and_the_worker_refuse_a_database_that_they_cannot_migrate(
+        self,
+        command: Command,
+        settings: Settings,
+        monkeypatch: pytest.MonkeyPatch,
+        words: tuple[str, ...],
+        revision: str,
+        said: str,
+    ) -> None:
+        monkeypatch.setenv("SARABAN_PORT", str(free_port()))
+        config.load.cache_clear()
+        with closing(sqlite3.connect(settings.data_dir / "saraban.db")) as database, database:
+            database.execute("UPDATE alembic_version SET version_num = ?", [revision])
+
+        code, _, err = command(*words)
+
+        assert code == 6
+        assert said in err
 
     def test_fills_an_empty_database_and_again_without_change(
         self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

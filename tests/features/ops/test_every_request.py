@@ -225,6 +225,21 @@ class TestHealth:
         page = await admin.get("/system", headers={"Accept": "text/html", "Accept-Language": "th"})
         assert "งานเบื้องหลังไม่ส่งสัญญาณมา" in page.text
 
+    @pytest.mark.parametrize(
+        ("revision", "said"),
+        [("9999", "newer than this program"), ("0071", "tagged pre-1.0"), ("0004", "run `saraban migrate`")],
+    )
+    async def test_ready_says_what_a_database_of_another_revision_needs(
+        self, app: FastAPI, client: httpx.AsyncClient, revision: str, said: str
+    ) -> None:
+        async with app.state.db.engine.execution_options(saraban_writes=True).begin() as connection:
+            await connection.execute(sa.text(f"UPDATE alembic_version SET version_num = '{revision}'"))
+
+        answer = await client.get("/health/ready")
+
+        assert answer.status_code == 503
+        assert said in answer.json()["dependencies"]["migrations"]["reason"]
+
     async def test_ready_says_which_dependency_is_down(self, app: FastAPI, client: httpx.AsyncClient) -> None:
         folder = app.state.settings.data_dir / "files"
         folder.mkdir(exist_ok=True)
