@@ -1,6 +1,7 @@
 """A mail server for tests: it keeps what it is given, and refuses or goes silent when a test says so."""
 
 import asyncio
+import ssl
 from collections import defaultdict
 from email import message_from_bytes
 from email.message import EmailMessage
@@ -13,19 +14,20 @@ HANG_UP = ""
 
 class SmtpServer:
     """
-    Speaks as much SMTP as `smtplib` needs, without encryption.
+    Speaks as much SMTP as `smtplib` needs, encrypted only where a context is given.
 
     `answers["RCPT"]`, `["DATA"]` and `["END"]` (after the message) are taken one after the other; then all is well.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, context: ssl.SSLContext | None = None) -> None:
+        self._context = context
         self.messages: list[EmailMessage] = []
         self.answers: dict[str, list[str]] = defaultdict(list)
         self.port = 0
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(self._talk, "127.0.0.1", 0, ssl=self._context)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 
