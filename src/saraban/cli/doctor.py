@@ -110,7 +110,7 @@ async def check_database_server(system: "System") -> str:
 
 
 async def check_clock(system: "System") -> str:
-    from saraban.kit.database_clock import database_now
+    from saraban.kit.statements import database_now
 
     async with system.db.reading() as session:
         asked, told = system.clock.now(), await database_now(session)
