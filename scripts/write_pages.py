@@ -15,6 +15,7 @@ PREFACE = """# Settings
 Read from environment variables, or from a file `.env` in the folder where Saraban starts; a variable wins over the file.
 `make settings` writes this page from `src/saraban/config.py`; a test keeps the two the same. One more is for people:
 `SARABAN_LANG` (`th` or `en`) is the language of the command line; without it the terminal's locale decides.
+Every command refuses a `SARABAN_…` name that is close to one of these, and warns of other unknown ones.
 
 | Variable | Default | What it does |
 | --- | --- | --- |

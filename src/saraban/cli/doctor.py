@@ -78,13 +78,15 @@ async def check_dependency(dependency: "Dependency") -> str | None:
         return await dependency.check()
     except DependencyOff:
         return None
-    except DependencyDown as down:
-        raise CheckFault(reason_in_thai(str(down)), str(down)) from down
-    except RedisError as error:
-        raise CheckFault(
-            f"ใช้ Redis ไม่ได้ ให้เริ่ม Redis หรือแก้ SARABAN_REDIS_URL, SARABAN_LOCK_REDIS_URLS ({_reason(error)})",
-            f"Redis cannot be used: start it, or correct SARABAN_REDIS_URL, SARABAN_LOCK_REDIS_URLS ({_reason(error)}).",
-        ) from error
+    except (DependencyDown, RedisError) as error:
+        th, en = reason_in_thai(str(error)), str(error)
+        if dependency.name == "redis":
+            cure = "SARABAN_REDIS_URL, SARABAN_LOCK_REDIS_URLS"
+            th, en = (
+                f"ใช้ Redis ไม่ได้ ให้เริ่ม Redis หรือแก้ {cure} ({th})",
+                f"Redis cannot be used: start it, or correct {cure} ({en}).",
+            )
+        raise CheckFault(th, en) from error
 
 
 async def check_database_server(system: "System") -> str:
@@ -110,7 +112,7 @@ async def check_database_server(system: "System") -> str:
 
 
 async def check_clock(system: "System") -> str:
-    from saraban.kit.database_clock import database_now
+    from saraban.kit.statements import database_now
 
     async with system.db.reading() as session:
         asked, told = system.clock.now(), await database_now(session)

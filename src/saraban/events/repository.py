@@ -13,9 +13,9 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
-from saraban.kit.database_clock import database_now
 from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection, UtcDateTime, table_of
 from saraban.kit.pagination import newest_first
+from saraban.kit.statements import database_now
 
 PURGE_STEP = 1000
 SPARE = 4

@@ -10,6 +10,7 @@ asyncio driver takes four times as long as such a statement. The types of the co
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache, partial
 from itertools import chain, islice
 from types import coroutine
@@ -263,3 +264,13 @@ def _list(driver: DriverConnection, convert: Convert, values: Sequence[object]) 
     if convert is None and values and all(type(value) is int for value in values):
         return f"({', '.join(map(str, values))})"  # keys, of which there are many
     return f"({', '.join(driver.quoted(convert, value) for value in values) or 'NULL'})"
+
+
+async def database_now(connected: SessionOrConnection) -> datetime:
+    """Return the database's clock: what expiries are set and judged by, whichever server asks (REQ-NUM-13)."""
+    dialect = connected.get_bind().dialect if isinstance(connected, AsyncSession) else connected.dialect
+    if dialect.name == "sqlite":
+        text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
+        return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
+    moment: datetime = (await connected.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
+    return moment.replace(tzinfo=UTC)

@@ -8,10 +8,9 @@ adds them up. The files belong to the kernel once written: a killed process lose
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import structlog
 from prometheus_client import (
@@ -180,7 +179,7 @@ class Sampler:
         async with self._db.reading() as session:
             await measure_utilization(session, now=self._clock.now())
 
-    async def _read(self, failure: str, reading: Coroutine[Any, Any, None]) -> None:
+    async def _read(self, failure: str, reading: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(_PATIENCE):
                 await reading

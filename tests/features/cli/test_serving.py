@@ -70,6 +70,7 @@ class TestAnEmptyInstallation:
     def test_serves_one_screen_until_it_is_set_up(self, tmp_path: Path) -> None:
         chosen = {"SARABAN_ENV": "production", "SARABAN_SECRET_KEY": "of-this-test-and-of-nothing-else-in-the-world"}
         chosen["SARABAN_PUBLIC_URL"] = "http://localhost"
+        chosen["SARABAN_DATABASE_URL"] = f"sqlite:///{tmp_path / 'new' / 'saraban.db'}"
         settings = settings_in(tmp_path / "new")
         with serving(settings, **chosen) as (process, address):
             page = httpx.get(f"{address}/login", headers={"Accept": "text/html"})

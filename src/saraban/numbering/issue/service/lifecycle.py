@@ -17,11 +17,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
-from saraban.kit.database_clock import database_now
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import database_now
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import (
     NumberActor,

@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import stopwatch
-from saraban.kit.database_clock import database_now
 from saraban.kit.db import SessionOrConnection
 from saraban.kit.driver import DriverConnection
 from saraban.kit.errors import DomainError
@@ -23,6 +22,7 @@ from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.statements import database_now
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, RetryBudget
 from saraban.numbering.issue.service.number_plan import Plan
