@@ -72,12 +72,6 @@ async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) ->
     await index.queue(session, await texts.holders(session, attachment_ids))
 
 
-async def holders_of_file(session: AsyncSession, attachment_id: int) -> list[tuple[str, UUID]]:
-    """Return kind and public id of each document, circulation and drawing that a file hangs on."""
-    found = await texts.holders(session, [attachment_id])
-    return [(kind.name.lower(), public_id) for kind, public_ids in found.items() for public_id in sorted(public_ids)]
-
-
 def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
     numbers = [fold(one) for one in source.numbers]
     number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
