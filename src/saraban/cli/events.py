@@ -121,8 +121,12 @@ def requeue(
         for public_id in public_ids:
             await event_administration.requeue(ctx, session, public_id, reason)
 
-    views = reading(
-        lambda _, session: read_pages(lambda cursor: events.list_events(session, dead, cursor=cursor, limit=PAGE))
+    views = (
+        []
+        if event is not None
+        else reading(
+            lambda _, session: read_pages(lambda cursor: events.list_events(session, dead, cursor=cursor, limit=PAGE))
+        )
     )
     chosen = [event] if event is not None else [view.public_id for view in reversed(views)]
     for first in range(0, 0 if dry_run else len(chosen), PAGE):

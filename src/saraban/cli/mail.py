@@ -38,6 +38,5 @@ def test(address: Annotated[str, typer.Argument(help="Where the test mail goes."
     try:
         asyncio.run(mailer.send(mail))
     except MailRefused as refusal:
-        cause = refusal.__cause__ or refusal
-        reason = " ".join(f"{type(cause).__name__}: {cause}".split())
+        reason = " ".join(repr(refusal.__cause__ or refusal).split())
         raise stop(f"ส่งผ่าน {settings.smtp_host} ไม่สำเร็จ: {reason}", f"{settings.smtp_host}: {reason}") from None

@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo
 import typer
 
 from saraban.cli import number_import, number_ranges, number_register
+from saraban.cli.master import As as OptionalAs
 from saraban.cli.options import (
     As,
     Category,
     Contract,
     Discipline,
     LongReason,
-    OptionalAs,
     Originator,
     Project,
     Reason,
@@ -159,19 +159,15 @@ def skip(
     from saraban.numbering import service as numbering
 
     if (series is None) != every or (to > 0) == (by > 0) or (every and by < 1):
-        raise typer.BadParameter(
-            say("ระบุ SERIES กับ --to หรือ --by หรือ --all --by", "Give SERIES with --to or --by, or --all --by.")
-        )
+        raise typer.BadParameter(say("ระบุ SERIES หรือ --all --by", "Give SERIES with --to or --by, or --all --by."))
 
-    async def work(
-        ctx: "RequestContext", session: "AsyncSession", why: str | None = None
-    ) -> list[tuple[str, int, int]]:
+    async def work(ctx: "RequestContext", session: "AsyncSession", why: str = "") -> list[tuple[str, int, int]]:
         named = await project_named(session, project)
         return await numbering.skip_numbers(ctx, session, project=named, series=series, to=to, by=by, reason=why)
 
     skips = reading(work, account)
     print_list((f"{name}: {before} -> {after}" for name, before, after in skips), "ไม่มีชุดเลข", "No series found.")
-    if not yes and not typer.confirm(say("ข้ามเลขตามนี้หรือไม่", "Skip these numbers?"), err=True):
+    if skips and not yes and not typer.confirm(say("ข้ามเลขตามนี้หรือไม่", "Skip these numbers?"), err=True):
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
     done = as_account(account, partial(work, why=reason))
     tell(f"ข้ามเลขแล้ว {len(done)} ตัวนับ", f"Counters moved: {len(done)}")

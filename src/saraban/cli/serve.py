@@ -135,10 +135,9 @@ def refuse_taken_port(host: str, port: int) -> None:
 
 def share_measurements(settings: Settings) -> None:
     """
-    Have the processes of this server measure into a folder of its own; the process that is scraped answers for all.
+    Have the processes of this server share a folder: another, on the same data folder, may have its port and process ids.
 
     One process alone keeps its measurements in memory. It must happen before the client library is first imported.
-    Two servers on one data folder may have the same port and processes of the same number, in containers.
     """
     if settings.workers == 1:
         os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)

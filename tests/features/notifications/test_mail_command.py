@@ -75,7 +75,7 @@ async def test_ends_with_the_words_of_the_server_that_refuses(
         code, out, err = await send_test(command, monkeypatch, server.port)
 
     assert (code, out) == (1, "Connected.\n")
-    assert err.startswith("saraban: 127.0.0.1: SMTPRecipientsRefused: ")
+    assert err.startswith("saraban: 127.0.0.1: SMTPRecipientsRefused(")
     assert "550, b'5.1.1 No such user'" in err
 
 

@@ -63,13 +63,11 @@ async def taken_numbers(
 
 
 async def counters(
-    session: AsyncSession, *, project_id: int, series: str | None, lock: bool
+    session: AsyncSession, project_id: int, series: str | None, *, lock: bool
 ) -> Sequence[NumberCounter]:
     """Return the counters of one series or of all, in the order in which everybody locks them."""
-    statement = sa.select(NumberCounter).where(NumberCounter.project_id == project_id)
-    if series is not None:
-        statement = statement.where(NumberCounter.series == series)
-    statement = statement.order_by(NumberCounter.series, NumberCounter.range)
+    which = NumberCounter.project_id == project_id, NumberCounter.series == series if series else sa.true()
+    statement = sa.select(NumberCounter).where(*which).order_by(NumberCounter.series, NumberCounter.range)
     return (await session.scalars(statement.with_for_update() if lock else statement)).all()
 
 

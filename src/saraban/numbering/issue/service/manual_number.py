@@ -35,6 +35,7 @@ from saraban.numbering.series.domain.counter import (
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, RangeKind, RenderingKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from saraban.numbering.series.repository import (
+    counter_or_new,
     covering_range,
     ensure_counter,
     last_number,
@@ -60,11 +61,7 @@ async def skip_to(
     reason: str,
     plan: Plan | None = None,
 ) -> None:
-    """
-    Advance a locked counter to `to`, unless it is already higher.
-
-    :param plan: of the number `to`, which is issued already; without it that is skipped, too
-    """
+    """Advance a locked counter to `to`, unless it is already higher; `plan` is that of the number `to`, where it is issued."""
     old = counter.last_number
     if to <= old:
         return
@@ -416,26 +413,17 @@ async def reset_counter(
 
 
 async def skip_numbers(
-    ctx: RequestContext,
-    session: AsyncSession,
-    *,
-    project: UUID,
-    series: str | None,
-    to: int,
-    by: int,
-    reason: str | None,
+    ctx: RequestContext, session: AsyncSession, *, project: UUID, series: str | None, to: int, by: int, reason: str
 ) -> list[tuple[str, int, int]]:
     """
     Move counters forward after a restore: the numbers issued since the backup are on paper.
 
-    :param series: None: all series of the project
     :param by: how many numbers each counter skips, those of reserved ranges too; 0: the main counter skips up to `to`
-    :param reason: None: only show what would be skipped
-    :returns: series, and where its counter stood and stands
+    :param reason: empty: only return each series, and where its counter stands and would stand
     """
     place = (await projects.find_project(session, public_id=project, pointer="/project")).id
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=place))
-    counters = await repository.counters(session, project_id=place, series=series, lock=reason is not None)
+    counters = await repository.counters(session, place, series, lock=bool(reason))
     if series is not None and not counters:
         raise unknown("/series", series)
     moved = []
@@ -446,7 +434,7 @@ async def skip_numbers(
             raise invalid("/to", "backward", th, en, last=before)
         if after > before:
             moved.append((counter.series, before, after))
-        if reason is not None:
+        if reason:
             await skip_to(ctx, session, counter, after, reason=checked_reason(reason))
     return moved
 
