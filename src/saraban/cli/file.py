@@ -62,7 +62,7 @@ def verify(
 
     async def work(system: "System") -> tuple[int, int]:
         from saraban.attachments.service import verification
-        from saraban.search.repository import texts
+        from saraban.search.service import indexing
 
         def print_line(line: dict[str, str]) -> None:
             typer.echo(json.dumps(line, ensure_ascii=False) if as_json else "  ".join(line.values()).rstrip())
@@ -73,7 +73,7 @@ def verify(
             if fault is not None:
                 faults += 1
                 async with system.db.reading() as session:
-                    holders = await texts.holders(session, [file.id])
+                    holders = await indexing.holders(session, [file.id])
                 documents = [f"{kind.name.lower()}/{one}" for kind, public_ids in holders.items() for one in public_ids]
                 line = {"fault": fault, "publicId": str(file.public_id), "key": file.storage_key}
                 print_line(line | {"documents": " ".join(documents)})
