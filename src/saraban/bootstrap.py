@@ -377,7 +377,7 @@ def _mail_settings(settings: Settings) -> MailSettings | None:
         zone=settings.zone,
         gather=timedelta(seconds=settings.mail_gather_seconds),
         per_minute=_outbound_limit(settings),
-        retry_for=timedelta(hours=settings.mail_retry_hours),
+        attempts=settings.mail_retry_hours + 6,  # the first six pauses take an hour together
         address_of=address_of,
         choices_link=f"{home}/notifications/preferences" if home else "",
         home=home,

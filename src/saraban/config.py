@@ -348,11 +348,7 @@ class Settings(BaseSettings):
     mail_gather_seconds: int = Field(
         240, ge=0, description="How long further changes of a document are waited for, to go into the same e-mail."
     )
-    mail_retry_hours: int = Field(
-        24,
-        ge=0,
-        description="Hours that an e-mail is tried again, after 1, 2, 4, … and at most 60 minutes, before it becomes a dead letter.",
-    )
+    mail_retry_hours: int = Field(24, ge=1, description="Hours of attempts before an e-mail becomes a dead letter.")
     ops_webhook_url: str = Field(
         "", alias="N8N_WEBHOOK_URL", description="Told of every dead event; read without the prefix."
     )

@@ -26,10 +26,11 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 @pytest.fixture
 def urls(mariadb_server: MariaDb, mariadb_demo_url: str) -> Iterator[tuple[str, str]]:
     """The addresses of the demo database for the two accounts of the page: that of the servers, that of `migrate`."""
-    block = re.search(r"```sql\n(CREATE USER saraban@.*?)```", OPERATIONS.read_text(), re.DOTALL)
-    assert block is not None
+    blocks = re.findall(r"```sql\n((?:CREATE USER|GRANT) .*?)```", OPERATIONS.read_text(), re.DOTALL)
     name = database_name(mariadb_demo_url)
-    statements = block[1].replace("saraban.", f"{name}.").replace("'…'", "'secret'").replace("localhost", "'127.0.0.1'")
+    statements = (
+        "".join(blocks).replace("saraban.", f"{name}.").replace("'…'", "'secret'").replace("localhost", "'127.0.0.1'")
+    )
     mariadb_server.run(statements.replace("saraban@", "few@").replace("saraban_migrate@", "few_migrate@"))
     place = f"127.0.0.1:{mariadb_server.port}/{name}"
     yield f"mysql://few:secret@{place}", f"mysql://few_migrate:secret@{place}"

@@ -36,7 +36,7 @@ class Pile:
 class TestWorkers:
     async def test_send_each_letter_once_however_many_they_are(self, any_db: Database) -> None:
         pile, clock, limiter = Pile(), FixedClock(NEW_YEAR, ZoneInfo("Asia/Bangkok")), RateLimiter()
-        mail_settings = MailSettings(pile, clock.zone, timedelta(0), 1000, timedelta(hours=24), lambda _kind, _id: "")
+        mail_settings = MailSettings(pile, clock.zone, timedelta(0), 1000, 30, lambda _kind, _id: "")
         readers = [await open_account(any_db, f"reader{number}") for number in range(3)]
         for number in range(LETTERS):
             event = told(readers[number % 3].public_id, f"N-{number}", NEW_YEAR)

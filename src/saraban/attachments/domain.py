@@ -43,21 +43,14 @@ class Storage(Protocol):
 
     async def holds(self, key: str) -> bool: ...
 
-    def list_keys(self, prefix: str, *, most: int) -> AsyncIterator[list[str]]:
-        """Return the keys below a folder, so many at a time."""
-        ...
-
     async def delete(self, key: str) -> None:
         """Remove what lies under `key`, if anything does."""
         ...
 
 
-FILES = "files"
-
-
 def storage_key(public_id: UUID, *, day: date) -> str:
     """Return the place of a file for all its life: being claimed moves no bytes."""
-    return f"{FILES}/{day:%Y/%m}/{public_id}"
+    return f"files/{day:%Y/%m}/{public_id}"
 
 
 MAX_NAME = 255

@@ -56,6 +56,11 @@ async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Se
     return [AttachmentRow(*row) for row in await _OF_STEPS.rows(session, histories=list(history_ids))]
 
 
+async def permanent_files(session: AsyncSession, *, after: int, limit: int) -> Sequence[AttachmentRow]:
+    statement = sa.select(*ROW_COLUMNS).where(Attachment.id > after, Attachment.is_temporary == sa.false())
+    return [AttachmentRow(*row) for row in await session.execute(statement.order_by(Attachment.id).limit(limit))]
+
+
 async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Sequence[tuple[int, str]]:
     """Return id and storage key of temporary files that nobody can claim any more."""
     statement = (
@@ -96,32 +101,6 @@ def as_row(row: Attachment) -> AttachmentRow:
         expires_at=row.expires_at,
         workflow_history_id=row.workflow_history_id,
     )
-
-
-class StoredFile(NamedTuple):
-    """A file whose upload was completed."""
-
-    id: int
-    public_id: UUID
-    name: str
-    key: str
-    checksum: str
-
-
-async def stored_files(session: AsyncSession, *, after: int, limit: int) -> Sequence[StoredFile]:
-    """Return the next files in the order of their keys, those above `after`."""
-    file = Attachment
-    statement = sa.select(file.id, file.public_id, file.original_filename, file.file_path, file.checksum)
-    statement = statement.where(file.id > after, file.checksum.is_not(None)).order_by(file.id).limit(limit)
-    return [StoredFile._make(row) for row in await session.execute(statement)]
-
-
-async def count_stored(session: AsyncSession) -> int:
-    return await session.scalar(sa.select(sa.func.count(Attachment.checksum))) or 0
-
-
-async def known_keys(session: AsyncSession, public_ids: Collection[UUID]) -> frozenset[str]:
-    return frozenset(await session.scalars(sa.select(Attachment.file_path).where(Attachment.public_id.in_(public_ids))))
 
 
 class WaitingFile(NamedTuple):

@@ -9,21 +9,18 @@ from uuid import UUID
 import typer
 
 from saraban.cli.options import As, Reason
-from saraban.cli.output import print_list, say, tell, with_system
-from saraban.cli.run import account_context, as_account, reading
+from saraban.cli.output import print_list, say, tell
+from saraban.cli.run import PAGE, as_account, read_pages, reading
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.bootstrap import System
     from saraban.events.service import EventView
+    from saraban.identity.domain.context import RequestContext
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 Event = Annotated[UUID, typer.Argument(metavar="EVENT", help="Public id, as `saraban events list` shows it.")]
-OptionalEvent = Annotated[
-    UUID | None, typer.Argument(metavar="EVENT", help="Public id, as `saraban events list` shows it.")
-]
 
 
 group = typer.Typer(no_args_is_help=True, help="Events: what waits, what was delivered, what was given up.")
@@ -99,56 +96,43 @@ def show(event: Event) -> None:
 def requeue(
     account: As,
     reason: Reason,
-    event: OptionalEvent = None,
-    name: Annotated[
-        str | None, typer.Option(help="With --all: only this event, such as `mail.given_up` for e-mail.")
-    ] = None,
+    event: Annotated[UUID | None, typer.Argument(help="Public id, as `saraban events list` shows it.")] = None,
+    name: Annotated[str | None, typer.Option(help="With --all: only this event, such as `mail.given_up`.")] = None,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Instead of EVENT: all whose delivery failed for good.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="With --all: count them, and requeue nothing.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Instead: all whose delivery failed for good.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Count them, and requeue nothing.")] = False,
 ) -> None:
-    """Retry an event whose delivery failed for good, or all of them; each comes behind the newer ones of its document.
+    """Retry an event whose delivery failed for good, or all; each comes behind the newer ones of its document.
 
     Examples:
 
-        saraban events requeue --all --name mail.given_up --as admin --reason "The mail server is back" --dry-run
         saraban events requeue --all --name mail.given_up --as admin --reason "The mail server is back"
 
         saraban events requeue 0190a7c4-d1e2-7b3f-8a6c-5d4e3f2a1b0c --as admin --reason "The mail server is back"
     """
-
-    from saraban.ops import event_administration
-
-    if (event is None) != every or (event is not None and (name or dry_run)):
-        raise typer.BadParameter(say("ระบุ EVENT หรือ --all", "Give EVENT, or --all."))
-    if event is not None:
-        public_id = event
-        as_account(account, lambda ctx, session: event_administration.requeue(ctx, session, public_id, reason))
-        tell("นำกลับเข้าคิวแล้ว", "The event is in the queue again.")
-        return
-    count = _count_dead(account, name) if dry_run else with_system(partial(_requeue_all, account, name, reason))
-    tell(f"เหตุการณ์ที่นำกลับเข้าคิว: {count}", f"Events {'to requeue' if dry_run else 'in the queue again'}: {count}")
-
-
-def _count_dead(account: str, name: str | None) -> int:
     from saraban.events import service as events
-
-    return reading(lambda _ctx, session: events.count_dead_letters(session, name=name), account)
-
-
-async def _requeue_all(account: str, name: str | None, reason: str, system: "System") -> int:
-    """In several transactions: what was requeued stays so when it is interrupted."""
     from saraban.ops import event_administration
 
-    before, total = system.clock.now(), 0
+    if (event is None) != every or (event is not None and name is not None):
+        raise typer.BadParameter(say("ระบุ EVENT หรือ --all", "Give EVENT, or --all."))
+    dead = events.EventSearch(events.EventState.DEAD, name)
 
-    async def step(session: "AsyncSession") -> int:
-        ctx = await account_context(session, system.clock, account)
-        return await event_administration.requeue_all(ctx, session, name=name, before=before, reason=reason)
+    async def step(public_ids: list[UUID], ctx: "RequestContext", session: "AsyncSession") -> None:
+        for public_id in public_ids:
+            await event_administration.requeue(ctx, session, public_id, reason)
 
-    while count := await system.db.transact(step):
-        total += count
-    return total
+    views = (
+        []
+        if event is not None
+        else reading(
+            lambda _, session: read_pages(lambda cursor: events.list_events(session, dead, cursor=cursor, limit=PAGE))
+        )
+    )
+    chosen = [event] if event is not None else [view.public_id for view in reversed(views)]
+    for first in range(0, 0 if dry_run else len(chosen), PAGE):
+        as_account(account, partial(step, chosen[first : first + PAGE]))
+    th, en = ("ที่จะนำกลับเข้าคิว", "to requeue") if dry_run else ("ที่นำกลับเข้าคิวแล้ว", "in the queue again")
+    tell(f"เหตุการณ์{th}: {len(chosen)}", f"Events {en}: {len(chosen)}")
 
 
 @group.command()

@@ -1,17 +1,16 @@
-"""`saraban file texts | retry | verify`: the text inside the files, and whether their bytes are what was uploaded."""
+"""`saraban file texts | retry | verify`: the text inside the files, and whether their bytes are those of the upload."""
 
 import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.output import FAILED, progress_bar, say, tell, verification_failure, with_system
+from saraban.cli.output import FAILED, say, tell, verification_failure, with_system
 from saraban.cli.run import as_system, reading
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
-    from saraban.attachments.service.verification import FileFinding
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
 
@@ -54,54 +53,36 @@ def retry() -> None:
 def verify(
     *, as_json: Annotated[bool, typer.Option("--json", help="Print each finding as a line of JSON.")] = False
 ) -> None:
-    """Compare each stored file with the checksum of its upload; people may work meanwhile.
+    """Compare each file with the checksum of its upload; note files that no row names. People may work meanwhile.
 
-    Exit code 0 when all files are intact, 1 when one is missing, altered or unreadable (each is named), 2 when it cannot tell.
-    Files that nothing in the database names are listed as a note.
+    Exit code 0 when all are intact, 1 when one is missing, altered or unreadable, 2 when it cannot tell.
 
-    Example: `saraban file verify --json`
+    Example: `saraban file verify`
     """
 
     async def work(system: "System") -> tuple[int, int]:
         from saraban.attachments.service import verification
+        from saraban.search.service import indexing
 
-        faults = files = 0
-        with progress_bar("ไฟล์", "files") as bar:
+        def print_line(line: dict[str, str]) -> None:
+            typer.echo(json.dumps(line, ensure_ascii=False) if as_json else "  ".join(line.values()).rstrip())
 
-            def progress(done: int, total: int) -> None:
-                nonlocal files
-                files = done
-                bar(completed=done, total=total)
-
-            async for finding in verification.verify_files(system.db, system.storage, progress=progress):
+        files = faults = 0
+        async for fault, file in verification.verify_files(system.db, system.storage):
+            files += 1
+            if fault is not None:
                 faults += 1
-                await _print_finding(system, finding, as_json=as_json)
-        async for key in verification.unnamed_files(system.db, system.storage):
-            line = json.dumps({"fault": "unnamed", "key": key}, ensure_ascii=False)
-            tell(*((line, line) if as_json else (f"ไม่มีรายการในฐานข้อมูล: {key}", f"unnamed: {key}")))
-        return faults, files
+                async with system.db.reading() as session:
+                    holders = await indexing.holders(session, [file.id])
+                documents = [f"{kind.name.lower()}/{one}" for kind, public_ids in holders.items() for one in public_ids]
+                line = {"fault": fault, "publicId": str(file.public_id), "key": file.storage_key}
+                print_line(line | {"documents": " ".join(documents)})
+        async for key in verification.unnamed_files(system.db, system.settings.data_dir.resolve() / "files"):
+            print_line({"fault": "unnamed", "key": key})
+        return files, faults
 
     with verification_failure():
-        faults, files = with_system(work)
+        files, faults = with_system(work)
+    tell(f"ตรวจ {files:,} ไฟล์ ผิด {faults:,} ไฟล์", f"{files:,} files verified; {faults:,} not intact.", err=as_json)
     if faults:
-        tell(f"ไฟล์ที่ไม่ถูกต้อง {faults:,} จาก {files:,} ไฟล์", f"{faults:,} of {files:,} files are not intact.", err=True)
         raise typer.Exit(FAILED)
-    tell(f"ตรวจ {files:,} ไฟล์ ถูกต้องทั้งหมด", f"{files:,} files verified; all are intact.", err=as_json)
-
-
-_FAULTS = {"missing": "ไม่มีไฟล์", "altered": "เนื้อหาถูกเปลี่ยน", "unreadable": "อ่านไม่ได้"}
-
-
-async def _print_finding(system: "System", finding: "FileFinding", *, as_json: bool) -> None:
-    from saraban.search.service import indexing
-
-    file, fault = finding
-    async with system.db.reading() as session:
-        holders = await indexing.holders_of_file(session, file.id)
-    if as_json:
-        documents = [{"kind": kind, "publicId": str(public_id)} for kind, public_id in holders]
-        line = {"fault": fault, "publicId": str(file.public_id), "fileName": file.name, "key": file.key}
-        typer.echo(json.dumps(line | {"documents": documents}, ensure_ascii=False))
-        return
-    where = ", ".join(f"{kind} {public_id}" for kind, public_id in holders)
-    typer.echo(f"{say(_FAULTS[fault], fault)}: {file.public_id}  {file.name}  {file.key}  {where}".rstrip())

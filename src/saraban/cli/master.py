@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from saraban.cli.options import OptionalAs as As
 from saraban.cli.output import print_table, say, tell
 from saraban.cli.run import HERE, as_account, read_pages, reading
 from saraban.kit.errors import invalid
@@ -29,6 +28,10 @@ if TYPE_CHECKING:
 Row = Annotated[str, typer.Argument(metavar="CODE", help="Its code.")]
 Values = Annotated[
     list[str], typer.Argument(metavar="FIELD=VALUE…", help="Fields as in the API; `FIELD=` takes a value away.")
+]
+As = Annotated[
+    str | None,
+    typer.Option("--as", help="Account in whose name it is done; its rights count. Without it the system's."),
 ]
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A workbook (XLSX).")]
 Confirmed = Annotated[

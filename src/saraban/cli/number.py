@@ -14,13 +14,13 @@ from zoneinfo import ZoneInfo
 import typer
 
 from saraban.cli import number_import, number_ranges, number_register
+from saraban.cli.master import As as OptionalAs
 from saraban.cli.options import (
     As,
     Category,
     Contract,
     Discipline,
     LongReason,
-    OptionalAs,
     Originator,
     Project,
     Reason,
@@ -32,15 +32,7 @@ from saraban.cli.options import (
     request_codes,
 )
 from saraban.cli.output import print_list, say, stop, tell, with_system
-from saraban.cli.run import (
-    HERE,
-    account_context,
-    as_account,
-    number_named,
-    project_named,
-    reading,
-    request_in_codes,
-)
+from saraban.cli.run import account_context, as_account, number_named, project_named, reading, request_in_codes
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 if TYPE_CHECKING:
@@ -48,7 +40,7 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
-    from saraban.numbering.service import CounterSkip, Issued, ManualNumberEffect, Plan
+    from saraban.numbering.service import Issued, ManualNumberEffect, Plan
 
 _Reserved = Annotated[str, typer.Argument(metavar="NUMBER", help="The number as it is printed, or its token.")]
 
@@ -149,22 +141,14 @@ def skip(
     project: Project,
     reason: Reason,
     series: Annotated[str | None, typer.Argument(help="As `saraban number series` lists it.")] = None,
-    to: Annotated[
-        int | None,
-        typer.Option(min=1, max=LARGEST_STATED, help="Last sequence that is on paper; its counter goes on after it."),
-    ] = None,
-    by: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, help="Instead: how many numbers each counter skips.")
-    ] = None,
+    to: Annotated[int, typer.Option(max=LARGEST_STATED, help="Last sequence that is on paper.")] = 0,
+    by: Annotated[int, typer.Option(max=1_000_000, help="Instead: how many numbers each counter skips.")] = 0,
     account: OptionalAs = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Every series of the project, with --by.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be skipped, and skip nothing.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Skip without being asked.")] = False,
 ) -> None:
-    """Skip numbers that were issued after the backup that was restored; they are never issued again.
-
-    The counters of reserved ranges skip, too. Servers may run meanwhile.
+    """Skip numbers that were issued after the backup that was restored; servers may run meanwhile.
 
     Examples:
 
@@ -173,34 +157,19 @@ def skip(
     """
     from saraban.numbering import service as numbering
 
-    if (series is None) != every or (to is None) == (by is None) or (every and by is None):
-        raise typer.BadParameter(
-            say(
-                "ระบุ SERIES กับ --to หรือ --by หรือระบุ --all กับ --by", "Give SERIES with --to or --by, or --all with --by."
-            )
-        )
+    if (series is None) != every or (to > 0) == (by > 0) or (every and by < 1):
+        raise typer.BadParameter(say("ระบุ SERIES หรือ --all --by", "Give SERIES with --to or --by, or --all --by."))
 
-    async def work(
-        ctx: "RequestContext", session: "AsyncSession", why: str | None = None
-    ) -> "list[numbering.CounterSkip]":
-        order = numbering.SkipOrder(await project_named(session, project), series, to, by)
-        return await numbering.skip_numbers(ctx, session, order, reason=why)
+    async def work(ctx: "RequestContext", session: "AsyncSession", why: str = "") -> list[tuple[str, int, int]]:
+        named = await project_named(session, project)
+        return await numbering.skip_numbers(ctx, session, project=named, series=series, to=to, by=by, reason=why)
 
-    skips = reading(work, account, address=HERE)
-    print_list(map(_skip_line, skips), "ไม่มีเลขให้ข้าม", "There is nothing to skip.")
-    if dry_run or not skips:
-        return
-    if not yes and not typer.confirm(say("ข้ามเลขตามนี้หรือไม่", "Skip these numbers?"), err=True):
+    skips = reading(work, account)
+    print_list((f"{name}: {before} -> {after}" for name, before, after in skips), "ไม่มีชุดเลข", "No series found.")
+    if skips and not yes and not typer.confirm(say("ข้ามเลขตามนี้หรือไม่", "Skip these numbers?"), err=True):
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
-    done = as_account(account, partial(work, why=reason), address=HERE)
-    if done != skips:  # numbers were issued meanwhile
-        print_list(map(_skip_line, done), "ไม่มีเลขให้ข้าม", "There is nothing to skip.")
+    done = as_account(account, partial(work, why=reason))
     tell(f"ข้ามเลขแล้ว {len(done)} ตัวนับ", f"Counters moved: {len(done)}")
-
-
-def _skip_line(skip: "CounterSkip") -> str:
-    kept = say(f"  ช่วงที่จองไว้ {skip.range}", f"  reserved range {skip.range}") if skip.range else ""
-    return f"{skip.series}{kept}: {skip.before} -> {skip.after}"
 
 
 @group.command()

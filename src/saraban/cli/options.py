@@ -41,10 +41,6 @@ def checked(schema: "type[Order]", **said: object) -> "Order":
 
 
 As = Annotated[str, typer.Option("--as", help="Account in whose name it is done; its rights count.")]
-OptionalAs = Annotated[
-    str | None,
-    typer.Option("--as", help="Account in whose name it is done; its rights count. Without it the system's."),
-]
 Reason = Annotated[str, typer.Option(help="Why; the audit trail keeps it.", callback=_checked(SHORTEST_REASON))]
 LongReason = Annotated[
     str,

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -134,10 +135,9 @@ def refuse_taken_port(host: str, port: int) -> None:
 
 def share_measurements(settings: Settings) -> None:
     """
-    Have the processes of this server measure into a folder of its own; the process that is scraped answers for all.
+    Have the processes of this server share a folder: another, on the same data folder, may have its port and process ids.
 
     One process alone keeps its measurements in memory. It must happen before the client library is first imported.
-    Two servers on one data folder may have the same port and processes of the same number, in containers.
     """
     if settings.workers == 1:
         os.environ.pop("PROMETHEUS_MULTIPROC_DIR", None)
@@ -146,27 +146,21 @@ def share_measurements(settings: Settings) -> None:
     servers.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(servers).free < settings.workers * _ROOM:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(servers))
-    starting = _lock_file(servers, fcntl.LOCK_EX)  # servers that start at once take turns
-    assert starting is not None
+    starting = _lock_folder(servers, fcntl.LOCK_EX)  # servers that start at once take turns
     for folder in filter(Path.is_dir, servers.iterdir()):
-        held = _lock_file(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if held is not None:  # its server has ended
+        with suppress(BlockingIOError):  # its server runs
+            os.close(_lock_folder(folder, fcntl.LOCK_EX | fcntl.LOCK_NB))
             shutil.rmtree(folder, ignore_errors=True)
-            os.close(held)
     own = Path(tempfile.mkdtemp(prefix=f"{settings.port}-", dir=servers))
-    _lock_file(own, fcntl.LOCK_EX)
+    _lock_folder(own, fcntl.LOCK_EX)
     os.close(starting)
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(own)
 
 
-def _lock_file(folder: Path, how: int) -> int | None:
-    """Lock a file in a folder until it is closed or the process ends; None where another process has it."""
+def _lock_folder(folder: Path, how: int) -> int:
+    """Lock a folder until what is returned is closed, or the process ends."""
     opened = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(opened, how)
-    except BlockingIOError:
-        os.close(opened)
-        return None
+    fcntl.flock(opened, how)
     return opened
 
 

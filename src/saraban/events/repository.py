@@ -184,24 +184,6 @@ async def lock_dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter
     return await session.scalar(sa.select(DeadLetter).where(DeadLetter.id == key).with_for_update())
 
 
-async def count_dead_letters(session: AsyncSession, *, name: str | None) -> int:
-    return await session.scalar(sa.select(sa.func.count()).select_from(DeadLetter).where(*_with_name(name))) or 0
-
-
-async def lock_dead_letters(
-    session: AsyncSession, *, name: str | None, before: datetime, limit: int
-) -> Sequence[DeadLetter]:
-    """Lock the oldest dead letters that failed before a moment."""
-    keys = sa.select(DeadLetter.id).where(DeadLetter.failed_at < before, *_with_name(name))
-    found = (await session.scalars(keys.order_by(DeadLetter.id).limit(limit))).all()
-    locked = sa.select(DeadLetter).where(DeadLetter.id.in_(found)).order_by(DeadLetter.id)
-    return (await session.scalars(locked.with_for_update())).all()
-
-
-def _with_name(name: str | None) -> list[sa.ColumnElement[bool]]:
-    return [] if name is None else [DeadLetter.name == name]
-
-
 async def dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter | None:
     return await session.scalar(sa.select(DeadLetter).where(_named(public_id)).limit(1))
 

@@ -22,7 +22,6 @@ from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 log = structlog.get_logger(__name__)
 
 Security = Literal["starttls", "tls", "none"]
-SmtpStep = Literal["connected", "encrypted", "logged_in", "accepted"]
 
 
 class SmtpMailer:
@@ -46,6 +45,7 @@ class SmtpMailer:
     ) -> None:
         self._host, self._port, self._security, self._timeout = host, port, security, timeout
         self._user, self._password = user, password
+        self.report: Callable[[str], None] = lambda _step: None  # of a conversation
         name, address = parseaddr(sender)
         self._sender = formataddr((name or "Saraban", address))
         self._domain = address.rpartition("@")[2] or "localhost"
@@ -63,45 +63,36 @@ class SmtpMailer:
         if not is_mailbox(mail.to):  # stored before accounts were checked for it
             raise MailRefused("the address is not a single mailbox", for_good=True)
         try:
-            self.deliver(mail)
+            message = self._message(mail)
+            with self._connected() as server:
+                server.send_message(message)
+                self.report("accepted")
         except smtplib.SMTPRecipientsRefused as refusal:
             codes = [code for code, _ in refusal.recipients.values()]
-            raise MailRefused(f"recipient refused: {codes}", for_good=all(_is_final(code) for code in codes)) from None
+            raise MailRefused(f"recipient refused: {codes}", for_good=all(map(_is_final, codes))) from refusal
         except smtplib.SMTPDataError as refusal:
-            raise MailRefused(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from None
+            raise MailRefused(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from refusal
         except (OSError, smtplib.SMTPException) as fault:
             # A wrong password, a refused sender or a server that is away is for the operator to mend: the mail waits.
             raise MailRefused(type(fault).__name__, for_good=False) from fault
         except ValueError as fault:
             raise MailRefused(f"no header can say this: {fault}", for_good=True) from fault
 
-    def deliver(self, mail: MailMessage, on_step: Callable[[SmtpStep], None] = lambda _step: None) -> None:
-        """
-        Hand a mail to the server, and report each step that succeeds.
-
-        :raises OSError, smtplib.SMTPException: as the step that failed raised it
-        :raises ValueError: when no header can hold a value
-        """
-        message = self._message(mail)
-        with self._connected(on_step) as server:
-            server.send_message(message)
-            on_step("accepted")
-
-    def _connected(self, on_step: Callable[[SmtpStep], None] = lambda _step: None) -> smtplib.SMTP:
+    def _connected(self) -> smtplib.SMTP:
         context = ssl.create_default_context()
         if self._security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._timeout, context=context)
         else:
             server = smtplib.SMTP(self._host, self._port, timeout=self._timeout)
         try:
-            on_step("connected")
+            self.report("connected")
             if self._security == "starttls":
                 server.starttls(context=context)
             if self._security != "none":
-                on_step("encrypted")
+                self.report("encrypted")
             if self._user:
                 server.login(self._user, self._password)
-                on_step("logged_in")
+                self.report("logged_in")
         except BaseException:
             server.close()
             raise

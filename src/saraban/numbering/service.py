@@ -24,7 +24,6 @@ from saraban.numbering.imports.service.uploads import (
 from saraban.numbering.issue.domain import RetryBudget
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS
 from saraban.numbering.issue.service.allocator import Allocator, NumberServices, replace_number
-from saraban.numbering.issue.service.counter_skip import CounterSkip, SkipOrder, skip_numbers
 from saraban.numbering.issue.service.external_numbers import ExternalNumber, register_external, taken_in
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
@@ -48,6 +47,7 @@ from saraban.numbering.issue.service.manual_number import (
     may_reset_counter,
     plan_on,
     reset_counter,
+    skip_numbers,
 )
 from saraban.numbering.issue.service.monitoring import ERROR_RETENTION, delete_old_errors, list_errors
 from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest, draw, open_series
@@ -99,7 +99,6 @@ __all__ = [
     "NUMBER_CONSTRAINTS",
     "Allocator",
     "CounterMove",
-    "CounterSkip",
     "Discrepancy",
     "ExternalNumber",
     "FormatChoice",
@@ -135,7 +134,6 @@ __all__ = [
     "RetryBudget",
     "SeriesLedger",
     "SeriesRow",
-    "SkipOrder",
     "any_overdue",
     "audit_trail",
     "bind_reservation",

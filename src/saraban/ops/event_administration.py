@@ -1,6 +1,5 @@
 """What operators may do with events, in their own names: each deed has a reason and a row in the audit trail."""
 
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -11,7 +10,6 @@ from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.schema import SingleLine
 
-REQUEUE_BATCH = 200
 MANAGES = "system.manage_all"
 Reason = Annotated[str, SingleLine(500, shortest=5)]
 
@@ -26,17 +24,6 @@ async def requeue(ctx: RequestContext, session: AsyncSession, public_id: UUID, r
     letter = await events.requeue_dead_letter(session, public_id=public_id, now=ctx.now)
     await _note(ctx, session, "event.requeue", letter, reason)
     return await events.read_event(session, public_id=letter.event_public_id)
-
-
-async def requeue_all(
-    ctx: RequestContext, session: AsyncSession, *, name: str | None, before: datetime, reason: str
-) -> int:
-    """Have the oldest events that were given up delivered after all, and return their number; 0 when none is left."""
-    ctx.caller.require(MANAGES, Scope())
-    letters = await events.requeue_dead_letters(session, name=name, before=before, now=ctx.now, limit=REQUEUE_BATCH)
-    for letter in letters:
-        await _note(ctx, session, "event.requeue", letter, reason)
-    return len(letters)
 
 
 async def drop(ctx: RequestContext, session: AsyncSession, public_id: UUID, reason: str) -> None:

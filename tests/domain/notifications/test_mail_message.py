@@ -1,18 +1,11 @@
 """What e-mail says, for each template in both languages."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
 
-from saraban.notifications.domain.mail_message import (
-    SUBJECT_LENGTH,
-    MailItem,
-    MailMessage,
-    compose,
-    pause_after,
-    time_in_retry,
-)
+from saraban.notifications.domain.mail_message import SUBJECT_LENGTH, MailItem, MailMessage, compose
 from saraban.notifications.domain.notices import TEMPLATES, render_notice
 
 KEY = UUID("019505a1-7c3e-7000-8000-abc123def456")
@@ -80,12 +73,3 @@ class TestCompose:
         assert len(written.subject) == SUBJECT_LENGTH
         assert written.subject.startswith("[สารบรรณ] ก Bcc: x ข")
         assert written.subject.isprintable()
-
-
-@pytest.mark.parametrize(
-    ("attempts", "pause", "since_first"),
-    [(1, 1, 1), (2, 2, 3), (6, 32, 63), (7, 60, 123), (28, 60, 1383), (29, 60, 1443)],
-)
-def test_pauses_double_up_to_an_hour(attempts: int, pause: int, since_first: int) -> None:
-    assert pause_after(attempts) == timedelta(minutes=pause)
-    assert time_in_retry(attempts) == timedelta(minutes=since_first)

@@ -47,14 +47,14 @@ async def test_names_each_file_that_is_missing_or_altered_with_its_documents(
     code, out, err = await asyncio.to_thread(command, "verify", "--json")
     told = await asyncio.to_thread(command, "verify")
 
-    assert before[:2] == (0, "4 files verified; all are intact.\n")
+    assert before[:2] == (0, "3 files verified; 0 not intact.\n")
     missing, other, unnamed = map(json.loads, out.splitlines())
-    documents = [{"kind": "rfa", "publicId": rfa["publicId"]}]
+    documents = f"rfa/{rfa['publicId']}"
     assert (missing["fault"], missing["publicId"], missing["documents"]) == ("missing", gone, documents)
-    assert (other["fault"], other["publicId"], other["fileName"]) == ("altered", altered, "b.pdf")
+    assert (other["fault"], other["publicId"], other["documents"]) == ("altered", altered, documents)
     assert (unnamed["fault"], unnamed["key"].rpartition("/")[2]) == ("unnamed", "left.part")
-    assert (code, err.endswith("2 of 4 files are not intact.\n")) == (1, True)
-    assert told[1].splitlines()[0].startswith(f"missing: {gone}  a.pdf  files/")
+    assert (code, err.endswith("3 files verified; 2 not intact.\n")) == (1, True)
+    assert told[1].splitlines()[0].startswith(f"missing  {gone}  files/")
     assert rfa["publicId"] in told[1]
     assert temporary not in told[1]
 

@@ -93,7 +93,7 @@ def mail_server(context: ssl.SSLContext | None = None, **answers: str) -> Iterat
     loop.set_exception_handler(lambda *_: None)  # a client that speaks TLS to it hangs up
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
-    server = SmtpServer(context)
+    server = SmtpServer(tls=context)
     for verb, answer in answers.items():
         server.answers[verb] = [answer] * 4
     try:

@@ -50,10 +50,10 @@ async def test_prints_each_step(command: Command, monkeypatch: pytest.MonkeyPatc
 
     assert (code, err) == (0, "")
     assert out.splitlines() == [
-        f"Connected to 127.0.0.1:{server.port}.",
+        "Connected.",
         "The connection uses TLS, and the certificate is valid.",
-        "Logged in as saraban.",
-        f"The server accepted the e-mail to {TO}.",
+        "Logged in.",
+        "The server accepted the e-mail.",
     ]
     (message,) = server.messages
     assert (message["To"], message["Subject"]) == (TO, "[Saraban] Test mail")
@@ -64,7 +64,7 @@ async def test_says_it_in_thai(command: Command, monkeypatch: pytest.MonkeyPatch
     async with SmtpServer() as server:
         code, out, _ = await send_test(command, monkeypatch, server.port)
 
-    assert (code, out.splitlines()[-1]) == (0, f"เซิร์ฟเวอร์รับจดหมายถึง {TO} แล้ว")
+    assert (code, out.splitlines()[-1]) == (0, "เซิร์ฟเวอร์รับจดหมายแล้ว")
 
 
 async def test_ends_with_the_words_of_the_server_that_refuses(
@@ -74,8 +74,9 @@ async def test_ends_with_the_words_of_the_server_that_refuses(
         server.answers["RCPT"] = ["550 5.1.1 No such user"]
         code, out, err = await send_test(command, monkeypatch, server.port)
 
-    assert (code, out) == (1, f"Connected to 127.0.0.1:{server.port}.\n")
-    assert err == f"saraban: sending through 127.0.0.1:{server.port} failed: 550 5.1.1 No such user\n"
+    assert (code, out) == (1, "Connected.\n")
+    assert err.startswith("saraban: 127.0.0.1: SMTPRecipientsRefused(")
+    assert "550, b'5.1.1 No such user'" in err
 
 
 async def test_refuses_a_certificate_that_is_not_trusted(
@@ -101,4 +102,4 @@ async def test_says_that_mail_is_off(command: Command, monkeypatch: pytest.Monke
     code, out, err = await send_test(command, monkeypatch, 1, mail=mail)
 
     assert (code, out) == (1, "")
-    assert err == f"saraban: E-mail is not sent: SARABAN_MAIL={mail}. Set it to smtp.\n"
+    assert err == f"saraban: e-mail is not sent: SARABAN_MAIL={mail}.\n"

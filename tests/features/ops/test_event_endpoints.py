@@ -9,7 +9,6 @@ from fastapi import FastAPI
 
 from saraban.audit import service as audit
 from saraban.config import Settings
-from saraban.ops import event_administration
 from tests.conftest import SignIn, run_apart
 from tests.recorded_events import WHY, fill, recorded
 from tests.terminal import Command, commands_of
@@ -158,7 +157,7 @@ class TestTerminal:
     ) -> None:
         dead = [self.left(settings)[1] for _ in range(3)]
         words = ("requeue", "--all", "--name", "thing.broken", "--as", "admin", "--reason", WHY["reason"])
-        monkeypatch.setattr(event_administration, "REQUEUE_BATCH", 2)
+        monkeypatch.setattr("saraban.cli.events.PAGE", 2)
 
         counted, other = command(*words, "--dry-run"), command(*words[:2], "--name", "thing.other", *words[4:])
         still_dead = command("list", "--state", "dead")[1]
@@ -174,7 +173,7 @@ class TestTerminal:
 
         assert command("requeue", "--all", "--as", "padmin", "--reason", WHY["reason"])[0] == 4
 
-    @pytest.mark.parametrize("words", [(), (UUID(int=1), "--all"), (UUID(int=1), "--dry-run")])
+    @pytest.mark.parametrize("words", [(), (UUID(int=1), "--all"), (UUID(int=1), "--name", "thing.broken")])
     def test_requeues_one_or_all(self, command: Command, words: tuple[object, ...]) -> None:
         assert command("requeue", *words, "--as", "admin", "--reason", WHY["reason"])[0] == 2
 

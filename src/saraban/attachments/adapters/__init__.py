@@ -65,12 +65,6 @@ class FolderStorage:
     async def holds(self, key: str) -> bool:
         return await asyncio.to_thread(self._place(key).is_file)
 
-    async def list_keys(self, prefix: str, *, most: int) -> AsyncIterator[list[str]]:
-        for folder, _, names in os.walk(self._place(prefix)):
-            above = Path(folder).relative_to(self._root).as_posix()
-            for first in range(0, len(names), most):
-                yield [f"{above}/{name}" for name in names[first : first + most]]
-
     async def delete(self, key: str) -> None:
         await asyncio.to_thread(self._place(key).unlink, missing_ok=True)
 
@@ -126,11 +120,6 @@ class MemoryStorage:
 
     async def holds(self, key: str) -> bool:
         return key in self.files
-
-    async def list_keys(self, prefix: str, *, most: int) -> AsyncIterator[list[str]]:
-        keys = [key for key in self.files if key.startswith(f"{prefix}/")]
-        for first in range(0, len(keys), most):
-            yield keys[first : first + most]
 
     async def delete(self, key: str) -> None:
         self.files.pop(key, None)

@@ -8,13 +8,11 @@ from saraban.events.service.dead_letters import (
     EventView,
     add_dead_letter,
     any_unreported,
-    count_dead_letters,
     delete_dead_letter,
     list_dead_letters,
     list_events,
     read_event,
     requeue_dead_letter,
-    requeue_dead_letters,
     take_unreported,
 )
 from saraban.events.service.outbox import (
@@ -54,7 +52,6 @@ __all__ = [
     "any_unreported",
     "backlog",
     "claim",
-    "count_dead_letters",
     "counts_as_attempt",
     "delete_dead_letter",
     "deliver",
@@ -73,7 +70,6 @@ __all__ = [
     "record_failure",
     "record_heartbeat",
     "requeue_dead_letter",
-    "requeue_dead_letters",
     "take_unreported",
     "what_waits",
 ]

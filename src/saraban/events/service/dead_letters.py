@@ -104,27 +104,7 @@ async def requeue_dead_letter(session: AsyncSession, *, public_id: UUID, now: da
     :raises NotFound: when there is no such event
     :raises EventNotDead: when the event was not given up
     """
-    return await _requeued(session, await _dead_letter(session, public_id), now)
-
-
-async def requeue_dead_letters(
-    session: AsyncSession, *, name: str | None, before: datetime, now: datetime, limit: int
-) -> list[DeadLetterView]:
-    """
-    Put so many of the oldest dead letters back into the outbox.
-
-    :param name: of their event; None: whatever they are
-    :param before: those that failed earlier, so that a requeued one that fails again is left alone
-    """
-    rows = await repository.lock_dead_letters(session, name=name, before=before, limit=limit)
-    return [await _requeued(session, row, now) for row in rows]
-
-
-async def count_dead_letters(session: AsyncSession, *, name: str | None) -> int:
-    return await repository.count_dead_letters(session, name=name)
-
-
-async def _requeued(session: AsyncSession, row: DeadLetter, now: datetime) -> DeadLetterView:
+    row = await _dead_letter(session, public_id)
     session.add(
         OutboxEvent(
             public_id=row.event_uuid,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from html import escape
 from typing import Final, Protocol
 from uuid import UUID
@@ -31,20 +31,6 @@ class MailRefused(Exception):
     def __init__(self, reason: str, *, for_good: bool) -> None:
         super().__init__(reason)
         self.for_good = for_good
-
-
-FIRST_PAUSE: Final = timedelta(minutes=1)
-LONGEST_PAUSE: Final = timedelta(hours=1)
-
-
-def pause_after(attempts: int) -> timedelta:
-    """Return the pause after an attempt that failed: 1, 2, 4, … and at most 60 minutes."""
-    return min(FIRST_PAUSE * (1 << min(attempts - 1, 10)), LONGEST_PAUSE)
-
-
-def time_in_retry(attempts: int) -> timedelta:
-    """Return the time between the first of so many failed attempts and the next attempt."""
-    return sum(map(pause_after, range(1, attempts + 1)), timedelta())
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,6 @@ from saraban.notifications.domain.mail_message import (
     MailRefused,
     compose,
     link_message,
-    pause_after,
-    time_in_retry,
 )
 from saraban.notifications.domain.notices import Notice, render_notice
 from saraban.notifications.models import MailLine
@@ -64,7 +62,6 @@ class MailSettings:
 
     :param per_minute: messages that leave in a minute, to webhooks too; 0: no limit
     :param gather: how long further changes of one document are waited for
-    :param retry_for: how long after its first attempt a mail is tried again
     :param address_of: gives the link to a document from its kind and public id; may be empty
     :param home: the address that people open, without a slash at its end; without it no invitation is mailed
     """
@@ -73,7 +70,7 @@ class MailSettings:
     zone: ZoneInfo
     gather: timedelta
     per_minute: int
-    retry_for: timedelta
+    attempts: int
     address_of: Callable[[str | None, str | None], str]
     choices_link: str = ""
     home: str = ""
@@ -270,11 +267,11 @@ async def _failed(
     session: AsyncSession, *, mail_settings: MailSettings, batch: UUID, failure: MailRefused, now: datetime
 ) -> str:
     lines, reason = await repository.lock_batch(session, batch), str(failure)[:500]
-    over = failure.for_good or any(time_in_retry(line.attempts) >= mail_settings.retry_for for line in lines)
+    over = failure.for_good or any(line.attempts + 1 >= mail_settings.attempts for line in lines)
     for line in lines:
         line.attempts += 1
         line.claimed_until, line.last_error = None, reason
-        line.due_at = now + pause_after(line.attempts)
+        line.due_at = now + timedelta(minutes=min(2 ** (line.attempts - 1), 60))
         line.given_up_at = now if over else None
     if over and lines:
         await _bury(session, batch, lines[0], reason, now)

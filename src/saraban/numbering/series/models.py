@@ -16,7 +16,6 @@ from saraban.imports.domain import ImportState
 from saraban.imports.models import FileImport
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
-from saraban.numbering.series.domain.counter import SequenceRange
 from saraban.numbering.series.domain.states import DOCUMENTS, NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import FormatKey, Narrowing
 
@@ -179,10 +178,6 @@ class NumberRange(HasPublicId, Base):
     user_id: Mapped[int] = mapped_column(sa.ForeignKey("users.user_id"))
     created_at: Mapped[datetime]
     released_at: Mapped[datetime | None]
-
-    @property
-    def sequences(self) -> SequenceRange:
-        return SequenceRange(self.first_number, self.last_number)
 
 
 class LedgerEntry(HasPublicId, Base):

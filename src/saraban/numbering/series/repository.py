@@ -13,9 +13,7 @@ from saraban.kit.db import SessionOrConnection
 from saraban.numbering.series.domain.counter import CounterKey, CounterState, SequenceRange, SeriesKey
 from saraban.numbering.series.domain.template import FormatKey, Narrowing
 from saraban.numbering.series.models import (
-    COUNTER_OF_RANGE,
     COUNTERS,
-    LedgerEntry,
     NumberCounter,
     NumberFormat,
     NumberRange,
@@ -159,37 +157,6 @@ async def locked_counter(session: AsyncSession, *, project_id: int, series: str)
         .execution_options(populate_existing=True)
     )
     return await session.scalar(statement)
-
-
-async def open_counters(
-    session: AsyncSession, *, project_id: int, series: str | None, lock: bool
-) -> Sequence[NumberCounter]:
-    """Return the counters that issue numbers, of one series or of all, in the order in which everybody locks them."""
-    released = sa.exists().where(COUNTER_OF_RANGE, NumberRange.released_at.is_not(None))
-    statement = sa.select(NumberCounter).where(NumberCounter.project_id == project_id, ~released)
-    if series is not None:
-        statement = statement.where(NumberCounter.series == series)
-    statement = statement.order_by(NumberCounter.series, NumberCounter.range)
-    statement = statement.with_for_update() if lock else statement
-    return (await session.scalars(statement.execution_options(populate_existing=True))).all()
-
-
-async def open_ranges(session: AsyncSession, *, project_id: int, series: str | None) -> Sequence[NumberRange]:
-    statement = sa.select(NumberRange).where(NumberRange.project_id == project_id, NumberRange.released_at.is_(None))
-    if series is not None:
-        statement = statement.where(NumberRange.series == series)
-    return (await session.scalars(statement.order_by(NumberRange.first_number))).all()
-
-
-async def taken_sequences(session: AsyncSession, counter: NumberCounter) -> frozenset[int]:
-    """Return the sequences above a counter that were imported or stated by hand, or issued before it was reset."""
-    statement = sa.select(LedgerEntry.sequence_number).where(
-        LedgerEntry.project_id == counter.project_id,
-        LedgerEntry.series == counter.series,
-        LedgerEntry.range.in_({0, counter.range}),
-        LedgerEntry.sequence_number > counter.last_number,
-    )
-    return frozenset(await session.scalars(statement))
 
 
 async def raise_versions(session: AsyncSession, *, project_id: int) -> None:

@@ -17,7 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.service import extraction
 from saraban.kit.db import Database, table_of
 from saraban.search.repository import texts
-from saraban.search.repository.texts import SearchSource
+from saraban.search.repository.texts import SearchSource, holders
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, fold_cached, joined
 from saraban.search_index.domain.kinds import SearchKind
@@ -30,7 +30,7 @@ MOST_IN_FILES: Final = (
 )
 Progress = Callable[[int], None]
 
-__all__ = ["WAITS", "IndexDifference", "compare", "index_next", "queue_files", "rebuild", "waiting"]
+__all__ = ["WAITS", "IndexDifference", "compare", "holders", "index_next", "queue_files", "rebuild", "waiting"]
 
 
 async def index_next(db: Database, *, most: int = BATCH) -> bool:
@@ -69,13 +69,7 @@ async def _entries(session: AsyncSession, kind: SearchKind, heads: Sequence[int]
 
 async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) -> None:
     """Have what these files hang on be read anew: their text is there now."""
-    await index.queue(session, await texts.holders(session, attachment_ids))
-
-
-async def holders_of_file(session: AsyncSession, attachment_id: int) -> list[tuple[str, UUID]]:
-    """Return kind and public id of each document, circulation and drawing that a file hangs on."""
-    found = await texts.holders(session, [attachment_id])
-    return [(kind.name.lower(), public_id) for kind, public_ids in found.items() for public_id in sorted(public_ids)]
+    await index.queue(session, await holders(session, attachment_ids))
 
 
 def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:

@@ -297,7 +297,7 @@ async def _finish(run: _ImportRun, moves: Mapping[str, int], session: AsyncSessi
         if highest.plan is not None and to > highest.counter:
             moved[series] = [highest.counter, to]
             counter = await lock_counter(session, highest.plan, now=ctx.now)
-            await skip_to(ctx, session, highest.plan, counter, to, reason=REASON)
+            await skip_to(ctx, session, counter, to, reason=REASON, plan=highest.plan)
     row.state, row.rows_refused = ImportState.DONE, outcome.refused
     row.rows_total = row.rows_done = outcome.total
     there = outcome.total - outcome.refused - row.rows_written  # what was written before a break is of this import

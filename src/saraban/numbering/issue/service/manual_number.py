@@ -6,6 +6,7 @@ again, and no number is ever issued twice.
 
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
+from itertools import islice
 from uuid import UUID
 
 import orjson
@@ -20,15 +21,26 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import SHORTEST_RESET_REASON, NumberInRange, checked_reason
-from saraban.numbering.issue.service.counter_skip import advance_counter
-from saraban.numbering.issue.service.lifecycle import RecordedKey, key_of_counter, record_operation
+from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, key_of_counter, record_operation
 from saraban.numbering.issue.service.number_batch import Issued, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
 from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest, scope_of
-from saraban.numbering.series.domain.counter import LARGEST_STATED, NumberTaken, SequenceExhausted
+from saraban.numbering.series.domain.counter import (
+    LARGEST_STATED,
+    NumberTaken,
+    SequenceExhausted,
+    SeriesKey,
+    open_sequences,
+)
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, RangeKind, RenderingKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
-from saraban.numbering.series.repository import covering_range, ensure_counter, last_number, locked_counter
+from saraban.numbering.series.repository import (
+    counter_or_new,
+    covering_range,
+    ensure_counter,
+    last_number,
+    locked_counter,
+)
 from saraban.projects import service as projects
 
 
@@ -41,14 +53,37 @@ async def lock_counter(session: AsyncSession, plan: Plan, *, now: datetime) -> N
 
 
 async def skip_to(
-    ctx: RequestContext, session: AsyncSession, plan: Plan, counter: NumberCounter, to: int, *, reason: str
+    ctx: RequestContext,
+    session: AsyncSession,
+    counter: NumberCounter,
+    to: int,
+    *,
+    reason: str,
+    plan: Plan | None = None,
 ) -> None:
-    """Advance a locked counter to `to`, unless it is already higher."""
-    if to <= counter.last_number:
+    """Advance a locked counter to `to`, unless it is already higher; `plan` is that of the number `to`, where it is issued."""
+    old = counter.last_number
+    if to <= old:
         return
-    counter.updated_at = ctx.now
-    template, key = plan.template.text, plan.codes_text
-    await advance_counter(ctx, session, counter, to, skipped_to=to - 1, reason=reason, template=template, key=key)
+    counter.last_number, counter.version, counter.updated_at = to, counter.version + 1, ctx.now
+    await session.flush()
+    skipped_to = to - 1 if plan else to
+    if skipped_to == old:
+        return
+    await repository.insert_audit(
+        ctx,
+        session,
+        OperationCode.SKIP,
+        {
+            "project_id": counter.project_id,
+            "series": counter.series,
+            "counter_key": plan.codes_text if plan else (await key_of_counter(session, counter)).text,
+            "template_used": plan.template.text if plan else None,
+            "sequence_number": old + 1,
+            "skipped_to": skipped_to,
+            "reason": reason,
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +352,7 @@ async def _move(
             new=old + jump,
             jump=jump,
         )
-    await skip_to(ctx, session, plan, counter, effect.sequence, reason=reason)
+    await skip_to(ctx, session, counter, effect.sequence, reason=reason, plan=plan)
     return orjson.dumps({"counter": old}).decode(), orjson.dumps({"counter": old + jump}).decode()
 
 
@@ -375,3 +410,38 @@ async def reset_counter(
         },
     )
     return old, to
+
+
+async def skip_numbers(
+    ctx: RequestContext, session: AsyncSession, *, project: UUID, series: str | None, to: int, by: int, reason: str
+) -> list[tuple[str, int, int]]:
+    """
+    Move counters forward after a restore: the numbers issued since the backup are on paper.
+
+    :param by: how many numbers each counter skips, those of reserved ranges too; 0: the main counter skips up to `to`
+    :param reason: empty: only return each series, and where its counter stands and would stand
+    """
+    place = (await projects.find_project(session, public_id=project, pointer="/project")).id
+    ctx.caller.require(MANAGE_NUMBERS, Scope(project=place))
+    counters = await repository.counters(session, place, series, lock=bool(reason))
+    if series is not None and not counters:
+        raise unknown("/series", series)
+    moved = []
+    for counter in counters if by else counters[:1]:  # the main counter comes first
+        before, after = counter.last_number, await _after(session, counter, by) if by else to
+        if not by and after <= before:
+            th, en = "ตัวนับอยู่ที่ {last} แล้ว ข้ามย้อนหลังไม่ได้", "The counter is at {last} already; it cannot go back."
+            raise invalid("/to", "backward", th, en, last=before)
+        if after > before:
+            moved.append((counter.series, before, after))
+        if reason:
+            await skip_to(ctx, session, counter, after, reason=checked_reason(reason))
+    return moved
+
+
+async def _after(session: AsyncSession, counter: NumberCounter, count: int) -> int:
+    """Return where a counter would stand after issuing so many numbers; one of a range ends with the range."""
+    state = await counter_or_new(session, SeriesKey(counter.project_id, counter.series, counter.range))
+    taken = await repository.taken_sequences(session, counter)
+    after = next(islice(open_sequences(counter.last_number, closed=state.closed, taken=taken), count - 1, None))
+    return after if state.end is None else min(after, state.end)
