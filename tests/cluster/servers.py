@@ -182,6 +182,14 @@ class Sentinel(Server):
     def answers(self) -> bool:
         return self._ask("PING") == "+PONG"
 
+    def is_settled(self) -> bool:
+        """Whether it has found both replicas and both other Sentinels, and none of them is down."""
+        fields = self._ask(f"SENTINEL master {SERVICE}").split("\r\n")[2::2]
+        master = dict(zip(fields[::2], fields[1::2], strict=False))
+        replicas = self._ask(f"SENTINEL replicas {SERVICE}")
+        found = (master.get("num-slaves"), master.get("num-other-sentinels"), master.get("flags"))
+        return found == ("2", "2", "master") and "s_down" not in replicas
+
     def master(self) -> int:
         """Return the port of the server that this Sentinel takes for the master."""
         return int(self._ask(f"SENTINEL get-master-addr-by-name {SERVICE}").split("\r\n")[-1])
@@ -190,7 +198,7 @@ class Sentinel(Server):
         try:
             with socket.create_connection((HOST, self.port), timeout=1) as connection:
                 connection.sendall(f"{command}\r\n".encode())
-                return connection.recv(4096).decode().strip()
+                return connection.recv(65536).decode().strip()
         except OSError:
             return ""
 
@@ -223,10 +231,6 @@ class Cluster:
 
     @property
     def redis_url(self) -> str:
-        from saraban.kit import addresses
-
-        if not hasattr(addresses, "sentinel_address"):
-            return self.redis[0].url
         hosts = ",".join(f"{HOST}:{sentinel.port}" for sentinel in self.sentinels)
         return f"redis+sentinel://{hosts}/{SERVICE}/0"
 
@@ -249,6 +253,7 @@ class Cluster:
             if not server.is_running:
                 server.follow(self.sentinels[0].master())
         wait_until(lambda: not any(self.proxy.down(form) for form in FORMS))
+        wait_until(lambda: all(sentinel.is_settled() for sentinel in self.sentinels))
 
     def ledger(self) -> set[str]:
         """Return the printed numbers that every running node has."""

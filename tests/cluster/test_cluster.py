@@ -22,7 +22,7 @@ import pytest
 from saraban.kit import migrations
 from tests.cluster.conftest import save
 from tests.cluster.load import Crowd, Record
-from tests.cluster.servers import FORMS, Cluster, GaleraNode
+from tests.cluster.servers import FORMS, Cluster, GaleraNode, wait_until
 from tests.conftest import run_apart, seeded, settings_in
 from tests.preloaded import PreloadedProgram
 from tests.processes import RunningSaraban, environment_of
@@ -64,8 +64,8 @@ class Installation:
         with ExitStack() as stack:
             for server in self._servers:
                 stack.enter_context(server)
-            worker = self._start("worker")
-            stack.callback(os.killpg, worker.pid, signal.SIGKILL)
+            self._worker = stack.enter_context(_killed_afterwards(self._start("worker")))
+            wait_until(lambda: "worker_started" in self._log(["worker"]).read_text())
             yield self
 
     @property
@@ -90,7 +90,8 @@ class Installation:
         return int(sum(map(float, counts)))
 
     def check_state(self) -> None:
-        """Every dependency is up again, and rows, counters and proofs agree."""
+        """The worker goes on, every dependency is up again, and rows, counters and proofs agree."""
+        assert self._worker.poll() is None, self._log(["worker"]).read_text()[-3000:]
         for server in self._servers:
             health = httpx.get(f"{server.address}/health/ready").json()
             assert health["status"] == "ready", health
@@ -101,10 +102,22 @@ class Installation:
 
     def _start(self, *words: str) -> PreloadedProgram:
         environment = environment_of(data_dir=self._folder, **self._settings)
-        return PreloadedProgram(*words, environment=environment, folder=self._folder, log=self._log(words))
+        log = self._log(words)
+        log.touch()
+        return PreloadedProgram(*words, environment=environment, folder=self._folder, log=log)
 
     def _log(self, words: Sequence[str]) -> Path:
         return self._folder / f"{'-'.join(words)}.log"
+
+
+@contextmanager
+def _killed_afterwards(program: PreloadedProgram) -> Iterator[PreloadedProgram]:
+    try:
+        yield program
+    finally:
+        if program.poll() is None:
+            os.killpg(program.pid, signal.SIGKILL)
+            program.wait()
 
 
 @pytest.fixture
