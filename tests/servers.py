@@ -13,11 +13,12 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 from urllib.parse import urlsplit
 
 import pytest
@@ -274,11 +275,16 @@ class MariaDb(Server):
 class Redis(Server):
     """A Redis server that keeps nothing on disk, so that a restart forgets every lock."""
 
+    def __init__(self, *options: str) -> None:
+        super().__init__()
+        self._options = options
+
     def command(self) -> Sequence[str]:
         return [
             program("redis-server", package="redis-server"),
             *("--port", str(self.port), "--bind", HOST, "--dir", str(self.folder)),
             *("--save", "", "--appendonly", "no", "--daemonize", "no"),
+            *self._options,
         ]
 
     def answers(self) -> bool:
@@ -294,9 +300,58 @@ class Redis(Server):
         return f"redis://{HOST}:{self.port}/0"
 
     def flush(self) -> None:
+        assert self.run("FLUSHALL") == "+OK"
+
+    def run(self, command: str) -> str:
+        """Send a command in a line, and return what the server sends back at once."""
         with socket.create_connection((HOST, self.port), timeout=5) as connection:
-            connection.sendall(b"FLUSHALL\r\n")
-            assert connection.recv(5) == b"+OK\r\n"
+            connection.sendall(f"{command}\r\n".encode())
+            return connection.recv(65536).decode().strip()
+
+
+class Sentinel(Redis):
+    """
+    A sentinel of the service `saraban`, which notices within a second that its master is gone.
+
+    :param quorum: how many sentinels must agree that it is
+    """
+
+    def __init__(self, master: Redis, *, quorum: int) -> None:
+        super().__init__()
+        watched = (f"monitor saraban {HOST} {master.port} {quorum}", "down-after-milliseconds saraban 1000")
+        lines = (*watched, "failover-timeout saraban 3000", "resolve-hostnames no")
+        self._file = self.folder / "sentinel.conf"  # the server writes what it learns into it
+        self._file.write_text(
+            f"port {self.port}\nbind {HOST}\ndir {self.folder}\n" + "".join(f"sentinel {line}\n" for line in lines)
+        )
+
+    def command(self) -> Sequence[str]:
+        return [program("redis-server", package="redis-server"), str(self._file), "--sentinel"]
+
+    def master_port(self) -> int:
+        return int(self.run("SENTINEL GET-MASTER-ADDR-BY-NAME saraban").split()[-1])
+
+    def knows(self, *, replicas: int, sentinels: int) -> bool:
+        words = self.run("SENTINEL MASTER saraban").split()
+        facts = {words[at]: words[at + 2] for at in range(len(words) - 2)}
+        return (facts.get("num-slaves"), facts.get("num-other-sentinels")) == (str(replicas), str(sentinels - 1))
+
+
+class RedisCluster(NamedTuple):
+    """A master with its replicas, and the sentinels that watch them."""
+
+    servers: list[Redis]
+    sentinels: list[Sentinel]
+
+    @property
+    def url(self) -> str:
+        return f"redis+sentinel://{','.join(f'{HOST}:{sentinel.port}' for sentinel in self.sentinels)}/saraban/0"
+
+    @property
+    def master(self) -> Redis:
+        """The server that a majority of the sentinels names."""
+        named = Counter(sentinel.master_port() for sentinel in self.sentinels)
+        return next(server for server in self.servers if server.port == named.most_common(1)[0][0])
 
 
 @contextmanager
@@ -311,6 +366,25 @@ def running_redis() -> Iterator[Redis]:
     """A server of the test's own, for tests that kill or freeze it."""
     with Redis() as server:
         yield server
+
+
+@contextmanager
+def running_sentinels(*, servers: int = 3, sentinels: int = 3) -> Iterator[RedisCluster]:
+    """A master, its replicas and sentinels, of the test's own, which know one another."""
+    quick = ("--repl-diskless-sync-delay", "0")
+    with ExitStack() as stack:
+        master = stack.enter_context(Redis(*quick))
+        following = ("--replicaof", f"{HOST} {master.port}", *quick)
+        replicas = [stack.enter_context(Redis(*following)) for _ in range(servers - 1)]
+        deadline = time.monotonic() + START_WITHIN
+        while not all("master_link_status:up" in replica.run("INFO replication") for replica in replicas):
+            assert time.monotonic() < deadline, replicas[0].log
+            time.sleep(0.05)
+        watching = [stack.enter_context(Sentinel(master, quorum=sentinels // 2 + 1)) for _ in range(sentinels)]
+        while not all(sentinel.knows(replicas=servers - 1, sentinels=sentinels) for sentinel in watching):
+            assert time.monotonic() < deadline, watching[0].log
+            time.sleep(0.05)
+        yield RedisCluster([master, *replicas], watching)
 
 
 def database_name(url: str) -> str:
