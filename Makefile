@@ -19,7 +19,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help install run test soak cluster-test check bench bench-full shape format errors settings schema messages lock clean
+.PHONY: help install run test soak check bench bench-full shape format errors settings schema messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,10 +37,6 @@ soak: $(DONE)/bench $(VENDOR)  ## Two minutes of load while servers and workers 
 	@scripts/test_needs.sh
 	SARABAN_SOAK=1 $(BIN)/python -m pytest tests/database/test_random_kills.py $(ARGS)
 
-cluster-test: $(DONE)/dev $(VENDOR)  ## Kill and isolate parts of a cluster while people work (12 minutes, SARABAN_CLUSTER_SECONDS=10: 4); writes build/cluster.json.
-	@scripts/test_needs.sh cluster
-	TMPDIR=$(QUICK) $(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
-
 check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -55,6 +51,11 @@ bench: $(DONE)/bench  ## Measure beside what others do on the same servers (half
 bench-full: $(DONE)/bench  ## The same with the long rows: ten million numbers, memory, verify.
 	@scripts/test_needs.sh
 	$(BIN)/python -m benchmarks --full $(ARGS)
+
+.PHONY: cluster-test
+cluster-test: $(DONE)/dev $(VENDOR)  ## Kill and isolate parts of a cluster while people work (12 minutes, SARABAN_CLUSTER_SECONDS=10: 4); writes build/cluster.json.
+	@scripts/test_needs.sh cluster
+	TMPDIR=$(QUICK) $(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
 
 shape: $(DONE)/dev  ## Print the figures that tests/architecture/test_shape.py holds (ARGS: small classes parameters create transition).
 	@$(BIN)/python scripts/shape.py $(ARGS)
