@@ -128,9 +128,8 @@ class HaProxy(Server):
             text = text.replace(f"10.0.0.1{number}:3306", f"{HOST}:{node.port}")
         for form, address in FORMS.items():
             text = text.replace(address, f"{HOST}:{self.ports[form]}")
-        text = text.replace(
-            "log /dev/log local0", f"log stderr format raw local0\n    stats socket {self.folder}/admin.sock"
-        )
+        text = text.replace("    user haproxy\n    group haproxy\n", f"    stats socket {self.folder}/admin.sock\n")
+        text = text.replace("log /dev/log local0", "log stderr format raw local0")
         (self.folder / "haproxy.cfg").write_text(text)
 
     def command(self) -> Sequence[str]:
