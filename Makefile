@@ -53,7 +53,7 @@ bench-full: $(DONE)/bench  ## The same with the long rows: ten million numbers, 
 	$(BIN)/python -m benchmarks --full $(ARGS)
 
 .PHONY: cluster-test
-cluster-test: $(DONE)/dev $(VENDOR)  ## Kill and isolate parts of a cluster while people work (12 minutes, SARABAN_CLUSTER_SECONDS=10: 4); writes build/cluster.json.
+cluster-test: $(DONE)/dev $(VENDOR)  ## Kill and isolate parts of a cluster while people work (a quarter of an hour; SARABAN_CLUSTER_SECONDS=10: six minutes); writes build/cluster.json.
 	@scripts/test_needs.sh cluster
 	TMPDIR=$(QUICK) $(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
 
