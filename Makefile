@@ -45,10 +45,6 @@ coverage: $(DONE)/dev $(VENDOR)  ## The tests of numbering, which fail where the
 	TMPDIR=$(QUICK) $(BIN)/python -m pytest $(MANY) -m "not faults and not slow" --cov --cov-report=term \
 		tests/domain/numbering tests/features/numbering $(addprefix tests/database/test_,$(addsuffix .py,$(NUMBERING)))
 
-cluster-test: $(DONE)/dev $(VENDOR)  ## Kill and isolate parts of a cluster while people work (12 minutes, SARABAN_CLUSTER_SECONDS=10: 4); writes build/cluster.json.
-	@scripts/test_needs.sh cluster
-	TMPDIR=$(QUICK) $(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
-
 check: $(DONE)/dev  ## Format, lint, types, imports and the quick tests.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -63,6 +59,11 @@ bench: $(DONE)/bench  ## Measure beside what others do on the same servers (half
 bench-full: $(DONE)/bench  ## The same with the long rows: ten million numbers, memory, verify.
 	@scripts/test_needs.sh
 	$(BIN)/python -m benchmarks --full $(ARGS)
+
+.PHONY: cluster-test
+cluster-test: $(DONE)/dev $(VENDOR)  ## Kill and isolate parts of a cluster while people work (a quarter of an hour; SARABAN_CLUSTER_SECONDS=10: six minutes); writes build/cluster.json.
+	@scripts/test_needs.sh cluster
+	TMPDIR=$(QUICK) $(BIN)/python -m pytest -m cluster tests/cluster $(ARGS)
 
 shape: $(DONE)/dev  ## Print the figures that tests/architecture/test_shape.py holds (ARGS: small classes parameters create transition).
 	@$(BIN)/python scripts/shape.py $(ARGS)

@@ -1,8 +1,8 @@
 """
 What people and programs do at two servers of one installation, and what they were answered.
 
-Each of them works at both servers by turns, so that whatever it has made at the one it reads at the other. An answer
-503 is repeated with the same `Idempotency-Key` after the seconds that its `Retry-After` states, as docs/scaling.md tells callers.
+Each client uses both servers by turns: it reads at one server what it has made at the other. A request that is answered 503
+is sent again with the same `Idempotency-Key` after the seconds of its `Retry-After`, as docs/scaling.md asks of callers.
 """
 
 import asyncio
@@ -34,11 +34,12 @@ class Answer:
     is_repeated: bool
     code: str = ""
     trace: str = ""
+    retry_after: str | None = None
 
     @property
     def is_allowed(self) -> bool:
-        """Below 500, or a 503 that states when to repeat the request."""
-        return 0 < self.status < 500 or self.code == "503 with Retry-After"
+        """Below 500, or a 503 that states when to send the request again."""
+        return 0 < self.status < 500 or (self.status == 503 and self.retry_after is not None)
 
 
 @dataclass
@@ -53,21 +54,23 @@ class Record:
 
     @property
     def refused(self) -> list[Answer]:
-        return [one for one in self.answers if one.status == 503]
+        return [answer for answer in self.answers if answer.status == 503]
 
     @property
     def errors(self) -> list[Answer]:
-        return [one for one in self.answers if not one.is_allowed]
+        return [answer for answer in self.answers if not answer.is_allowed]
 
     def summary(self) -> dict[str, Any]:
         """Return what the table of `make cluster-test` shows."""
-        statuses = Counter(one.status for one in self.answers)
-        failed = Counter(f"{one.status} {one.code} {one.request}" for one in self.answers if not 0 < one.status < 400)
+        statuses = Counter(answer.status for answer in self.answers)
+        failed = Counter(
+            f"{answer.status} {answer.code} {answer.request}" for answer in self.answers if not 0 < answer.status < 400
+        )
         return {
             "requests": len(self.answers),
             "statuses": {str(status): count for status, count in sorted(statuses.items())},
             "503 %": round(100 * len(self.refused) / len(self.answers), 2),
-            "repeated": sum(one.is_repeated for one in self.answers),
+            "repeated": sum(answer.is_repeated for answer in self.answers),
             "reads elsewhere": self.reads,
             "not found": len(self.missed),
             "numbers": len(self.numbers),
@@ -78,7 +81,7 @@ class Record:
         }
 
     def _percentile(self, share: float) -> float:
-        took = sorted(one.seconds for one in self.answers)
+        took = sorted(answer.seconds for answer in self.answers)
         return took[int(share * (len(took) - 1))]
 
 
@@ -141,29 +144,30 @@ class Caller:
 
     async def _read(self, client: httpx.AsyncClient, path: str, **query: str) -> dict[str, Any] | None:
         self._record.reads += 1
-        return await self._asked("GET", client, path, params=query)
+        return await self._send_until_final("GET", client, path, params=query)
 
     async def _post(self, client: httpx.AsyncClient, path: str, body: dict[str, Any]) -> dict[str, Any] | None:
-        return await self._asked("POST", client, path, json=body, headers={"Idempotency-Key": str(new_id())})
+        return await self._send_until_final("POST", client, path, json=body, headers={"Idempotency-Key": str(new_id())})
 
-    async def _asked(self, method: str, client: httpx.AsyncClient, path: str, **more: Any) -> dict[str, Any] | None:
-        """Ask until there is an answer that is final, and return it if it is a success."""
+    async def _send_until_final(
+        self, method: str, client: httpx.AsyncClient, path: str, **more: Any
+    ) -> dict[str, Any] | None:
+        """Send a request until its answer is final, and return that if it is a success."""
         name = f"{method} {re.sub('[0-9a-f-]{36}', '{publicId}', path)}"
+        answer = None
         for attempt in range(ATTEMPTS):
-            answer = await self._once(method, client, path, name, is_repeated=attempt > 0, **more)
+            answer = await self._send(method, client, path, name, is_repeated=attempt > 0, **more)
             if answer is not None and answer.is_success:
                 return dict(answer.json())
-            if answer is not None and answer.status_code == 404:
+            if answer is not None and answer.status_code == httpx.codes.NOT_FOUND:
                 self._record.missed.append(name)
-            if answer is not None and answer.status_code not in {409, 500, 503}:
+            if answer is not None and not _is_repeatable(answer):
                 break
-            if answer is not None and answer.status_code == 409 and answer.json()["code"] != "IDEMPOTENCY_KEY_IN_USE":
-                break
-            await asyncio.sleep(min(float(answer.headers.get("Retry-After", "1")), 5.0) if answer is not None else 1.0)
-        self._record.unfinished.append(f"{name}: {answer.status_code if answer is not None else 'no answer'}")
+            await asyncio.sleep(1.0 if answer is None else float(answer.headers.get("Retry-After", 1)))
+        self._record.unfinished.append(f"{name}: {answer}")
         return None
 
-    async def _once(
+    async def _send(
         self, method: str, client: httpx.AsyncClient, path: str, name: str, *, is_repeated: bool, **more: Any
     ) -> httpx.Response | None:
         began = time.monotonic()
@@ -176,10 +180,14 @@ class Caller:
         if answer.status_code >= 400:
             problem = answer.json()
             seen.code, seen.trace = problem["code"], problem["traceId"]
-        if answer.status_code == 503 and "Retry-After" in answer.headers:
-            seen.code = "503 with Retry-After"
+            seen.retry_after = answer.headers.get("Retry-After")
         self._record.answers.append(seen)
         return answer
+
+
+def _is_repeatable(answer: httpx.Response) -> bool:
+    """Whether callers are told to send the request again, or would do so without being told."""
+    return answer.status_code >= 500 or answer.json()["code"] == "IDEMPOTENCY_KEY_IN_USE"
 
 
 @dataclass

@@ -6,19 +6,30 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import pytest
 
-from tests.servers import HOST, PASSWORD, USER, MariaDb, Redis, Server, _quick_folder, free_port, program
+from tests.servers import (
+    HOST,
+    PASSWORD,
+    USER,
+    MariaDb,
+    RedisCluster,
+    Server,
+    _quick_folder,
+    free_port,
+    program,
+    running_sentinels,
+)
 
 PROVIDER = Path("/usr/lib/galera/libgalera_smm.so")
 CONFIGURATION = Path(__file__).parents[2] / "deploy/haproxy/saraban.cfg"
 FORMS = {"one writer": "127.0.0.1:3316", "several writers": "127.0.0.1:3326"}
-SERVICE = "saraban"
 
 
 def wait_until(condition: Callable[[], bool], *, within: float = 60) -> None:
@@ -117,9 +128,8 @@ class HaProxy(Server):
             text = text.replace(f"10.0.0.1{number}:3306", f"{HOST}:{node.port}")
         for form, address in FORMS.items():
             text = text.replace(address, f"{HOST}:{self.ports[form]}")
-        text = text.replace(
-            "log /dev/log local0", f"log stderr format raw local0\n    stats socket {self.folder}/admin.sock"
-        )
+        text = text.replace("    user haproxy\n    group haproxy\n", f"    stats socket {self.folder}/admin.sock\n")
+        text = text.replace("log /dev/log local0", "log stderr format raw local0")
         (self.folder / "haproxy.cfg").write_text(text)
 
     def command(self) -> Sequence[str]:
@@ -150,89 +160,13 @@ class HaProxy(Server):
         return f"mysql://{USER}:{PASSWORD}@{HOST}:{self.ports[form]}/saraban"
 
 
-class RedisMember(Redis):
-    """A Redis server that others may follow."""
-
-    def __init__(self, master: int | None = None) -> None:
-        super().__init__()
-        self.master = master
-
-    def follow(self, master: int) -> None:
-        """Start it again behind the master of now."""
-        self.master = master
-        self.start()
-
-    def command(self) -> Sequence[str]:
-        follow = ("--replicaof", f"{HOST} {self.master}") if self.master else ()
-        return [*super().command(), *follow, "--repl-diskless-sync-delay", "0"]
-
-
-class Sentinel(Server):
-    def __init__(self, master: int) -> None:
-        super().__init__()
-        (self.folder / "sentinel.conf").write_text(
-            f"port {self.port}\nbind {HOST}\ndir {self.folder}\n"
-            f"sentinel monitor {SERVICE} {HOST} {master} 2\n"
-            f"sentinel down-after-milliseconds {SERVICE} 3000\nsentinel failover-timeout {SERVICE} 10000\n"
-        )
-
-    def command(self) -> Sequence[str]:
-        return [program("redis-sentinel", package="redis-sentinel"), str(self.folder / "sentinel.conf")]
-
-    def answers(self) -> bool:
-        return self._ask("PING") == "+PONG"
-
-    def master(self) -> int:
-        """Return the port of the server that this Sentinel takes for the master."""
-        return int(self._ask(f"SENTINEL get-master-addr-by-name {SERVICE}").split("\r\n")[-1])
-
-    def _ask(self, command: str) -> str:
-        try:
-            with socket.create_connection((HOST, self.port), timeout=1) as connection:
-                connection.sendall(f"{command}\r\n".encode())
-                return connection.recv(4096).decode().strip()
-        except OSError:
-            return ""
-
-
+@dataclass
 class Cluster:
     """All servers but those of Saraban."""
 
-    def __init__(self) -> None:
-        if not PROVIDER.exists():
-            pytest.fail("This test needs Galera; install it with: sudo apt-get install galera-4 rsync", pytrace=False)
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Self:
-        members = [free_port() for _ in range(3)]
-        self.nodes = [GaleraNode(members, number) for number in range(3)]
-        for node in self.nodes:
-            self._stack.push(node)
-        self.nodes[0].install(self.nodes[1:])
-        self.nodes[0].bootstrap()
-        for node in self.nodes[1:]:
-            node.start()
-        self.proxy = self._stack.enter_context(HaProxy(self.nodes))
-        master = self._stack.enter_context(RedisMember())
-        self.redis = [master, *(self._stack.enter_context(RedisMember(master.port)) for _ in range(2))]
-        self.sentinels = [self._stack.enter_context(Sentinel(master.port)) for _ in range(3)]
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    @property
-    def redis_url(self) -> str:
-        from saraban.kit import addresses
-
-        if not hasattr(addresses, "sentinel_address"):
-            return self.redis[0].url
-        hosts = ",".join(f"{HOST}:{sentinel.port}" for sentinel in self.sentinels)
-        return f"redis+sentinel://{hosts}/{SERVICE}/0"
-
-    def redis_master(self) -> RedisMember:
-        port = self.sentinels[0].master()
-        return next(server for server in self.redis if server.port == port)
+    nodes: list[GaleraNode]
+    proxy: HaProxy
+    redis: RedisCluster
 
     def writer(self, form: str) -> GaleraNode:
         """Return the node that writes, or the first of several that do."""
@@ -245,13 +179,33 @@ class Cluster:
                 node.isolate(False)
             else:
                 node.rejoin()
-        for server in self.redis:
+        for server in self.redis.servers:
             if not server.is_running:
-                server.follow(self.sentinels[0].master())
-        wait_until(lambda: not any(self.proxy.down(form) for form in FORMS))
+                server.start()  # the Sentinels make it follow the master of now
+        wait_until(lambda: not any(self.proxy.down(form) for form in FORMS) and self._redis_is_whole())
+
+    def _redis_is_whole(self) -> bool:
+        master = self.redis.master
+        return master.is_running and master.run("INFO replication").count("state=online") == len(self.redis.servers) - 1
 
     def ledger(self) -> set[str]:
         """Return the printed numbers that every running node has."""
         running = [node for node in self.nodes if node.is_running]
         query = "SET SESSION wsrep_sync_wait=7; SELECT document_number FROM document_number_renderings"
         return set.intersection(*(set(node.run(query, database="saraban").splitlines()) for node in running))
+
+
+@contextmanager
+def running_cluster() -> Iterator[Cluster]:
+    if not PROVIDER.exists():
+        pytest.fail("This test needs Galera; install it with: sudo apt-get install galera-4 rsync", pytrace=False)
+    members = [free_port() for _ in range(3)]
+    with ExitStack() as stack:
+        first, *others = nodes = [GaleraNode(members, number) for number in range(3)]
+        for node in nodes:
+            stack.push(node)
+        first.install(others)
+        first.bootstrap()
+        for node in others:
+            node.start()
+        yield Cluster(nodes, stack.enter_context(HaProxy(nodes)), stack.enter_context(running_sentinels()))
