@@ -24,8 +24,8 @@ def inline_sqlite() -> Iterator[None]:
         raw = self._connection
         if not self._running or raw is None or (args and not (raw.in_transaction or _is_read(args[0]))):
             return await in_thread(self, fn, *args, **kwargs)
-        if args:
-            await asyncio.sleep(0)  # others have their turn here, as with a thread
+        if args and not raw.in_transaction:
+            await asyncio.sleep(0)  # others have their turn before it begins
             if not self._running or self._connection is not raw:
                 return await in_thread(self, fn, *args, **kwargs)
         return fn(*args, **kwargs)

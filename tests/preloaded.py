@@ -52,6 +52,11 @@ class PreloadedProgram:
         self._process.join(timeout)
 
 
+def read_from(path: Path) -> None:
+    """Have what is typed come from a file."""
+    sys.stdin = path.open(encoding="utf-8")
+
+
 def _run(
     words: tuple[str, ...], environment: dict[str, str], folder: Path, log: Path, prepare: Callable[[], object] | None
 ) -> None:
