@@ -72,8 +72,11 @@ LONG = (
             "workers",
         ]
     ),
+    "tests/features/api/test_access_matrix.py",
     "tests/features/api/test_bad_input.py",
     "tests/features/api/test_contract.py",
+    "tests/features/cli/test_serving.py",
+    "tests/features/documents/test_access.py",
 )
 
 # A machine that is busy says nothing of an example: none is timed.

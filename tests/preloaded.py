@@ -2,7 +2,7 @@
 `saraban` in a process forked from one that has imported the application already.
 
 To import it takes seconds of processor, and a server does so three times: that was a tenth of the whole suite. What is started
-is the program's own entry point; `tests/features/cli` and the journeys start the program as people do.
+is the program's own entry point; `tests/features/cli` starts the program as people do.
 """
 
 import multiprocessing
