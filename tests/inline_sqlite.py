@@ -22,7 +22,7 @@ def inline_sqlite() -> Iterator[None]:
 
     async def execute(self: Connection, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         raw = self._connection
-        if not self._running or raw is None or (args and not (raw.in_transaction or _is_read(args[0]))):
+        if not self._running or raw is None or (args and not _cannot_wait(self, args[0])):
             return await in_thread(self, fn, *args, **kwargs)
         if args and not raw.in_transaction:
             await asyncio.sleep(0)  # others have their turn before it begins
@@ -35,5 +35,12 @@ def inline_sqlite() -> Iterator[None]:
         yield
 
 
-def _is_read(statement: object) -> bool:
-    return isinstance(statement, str) and (statement == "BEGIN" or statement.lstrip()[:6].upper().startswith(_READS))
+def _cannot_wait(connection: Any, statement: object) -> bool:
+    """Whether it reads, or belongs to a transaction that has its turn to write."""
+    if not isinstance(statement, str):
+        return False
+    if statement.startswith("BEGIN"):
+        connection.is_writer = statement == "BEGIN IMMEDIATE"
+        return not connection.is_writer
+    is_read = statement.lstrip()[:6].upper().startswith(_READS)
+    return is_read or (connection._conn.in_transaction and getattr(connection, "is_writer", False))
