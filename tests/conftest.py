@@ -287,6 +287,13 @@ def settings(demo_folder: Path, tmp_path: Path) -> Settings:
     return settings_in(folder)
 
 
+@pytest.fixture
+def settings_with_documents(documents_folder: Path, tmp_path: Path) -> Settings:
+    """Settings of a data folder that has the demo project and its documents."""
+    shutil.copytree(documents_folder, tmp_path / "data")
+    return settings_in(tmp_path / "data")
+
+
 @pytest_asyncio.fixture
 async def system(settings: Settings) -> "AsyncIterator[System]":
     """Everything wired on the demo project, without a server; whatever a test wrote, its rows of reach must agree."""
