@@ -17,7 +17,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
 from jinja2 import FileSystemBytecodeCache
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+from pydantic_settings import BaseSettings
 
 from saraban.config import Settings
 from saraban.kit import migrations
@@ -72,8 +72,11 @@ LONG = (
             "workers",
         ]
     ),
+    "tests/features/api/test_access_matrix.py",
     "tests/features/api/test_bad_input.py",
     "tests/features/api/test_contract.py",
+    "tests/features/cli/test_serving.py",
+    "tests/features/documents/test_access.py",
 )
 
 # A machine that is busy says nothing of an example: none is timed.
@@ -93,6 +96,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(5_000, 10, 10)  # as a server has it
 
 
 def unwrapped(answer: httpx.Response) -> dict[str, Any]:
@@ -115,11 +119,8 @@ def run_apart(work: Coroutine[Any, Any, Any]) -> Any:
 class GivenSettings(Settings):
     """Settings that nothing but their arguments decide: looking through the environment takes longer than many a test."""
 
-    @classmethod
-    def settings_customise_sources(
-        cls, _settings: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_others: Any
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return (init_settings,)
+    def __init__(self, **given: Any) -> None:
+        super(BaseSettings, self).__init__(**given)
 
 
 def settings_in(folder: Path, **changes: Any) -> Settings:
@@ -289,6 +290,13 @@ def settings(demo_folder: Path, tmp_path: Path) -> Settings:
     folder = tmp_path / "data"
     shutil.copytree(demo_folder, folder)
     return settings_in(folder)
+
+
+@pytest.fixture
+def settings_with_documents(documents_folder: Path, tmp_path: Path) -> Settings:
+    """Settings of a data folder that has the demo project and its documents."""
+    shutil.copytree(documents_folder, tmp_path / "data")
+    return settings_in(tmp_path / "data")
 
 
 @pytest_asyncio.fixture

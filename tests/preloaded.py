@@ -2,7 +2,7 @@
 `saraban` in a process forked from one that has imported the application already.
 
 To import it takes seconds of processor, and a server does so three times: that was a tenth of the whole suite. What is started
-is the program's own entry point; `tests/features/cli` and the journeys start the program as people do.
+is the program's own entry point; `tests/features/cli` starts the program as people do.
 """
 
 import multiprocessing
@@ -50,6 +50,11 @@ class PreloadedProgram:
 
     def wait(self, timeout: float | None = None) -> None:
         self._process.join(timeout)
+
+
+def read_from(path: Path) -> None:
+    """Have what is typed come from a file."""
+    sys.stdin = path.open(encoding="utf-8")
 
 
 def _run(

@@ -4,7 +4,8 @@ Fixtures of the tests that run on real servers beside those that journeys need, 
 
 import gc
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,7 +14,12 @@ import pytest_asyncio
 
 from saraban.kit.db import Database
 from tests.conftest import MadeOnce, documented, run_apart, seeded, settings_in
+from tests.demo_people import fill as fill_people
+from tests.factories.letterbox import Office, new_office, office_in
 from tests.servers import DatabaseCopies, MariaDb, Redis, running_redis
+
+Fill = Callable[[Database], Awaitable[object]]
+LentFilled = Callable[[str, Fill, Path], AbstractAsyncContextManager[Database]]
 
 # What the benchmarks compare with is installed by `make bench` and `make faults`, which run their tests.
 collect_ignore = [] if find_spec("django") else ["test_benchmarks.py"]
@@ -142,6 +148,67 @@ async def any_db(any_url: str) -> AsyncIterator[Database]:
     database = Database(any_url)
     yield database
     await database.close()
+
+
+@pytest.fixture(scope="session")
+def lent_filled(request: pytest.FixtureRequest, made_once: MadeOnce, migrated_file: Path) -> LentFilled:
+    """Lends a database of a kind that has been filled in a way; each way is gone once for all tests."""
+    known: dict[str, DatabaseCopies] = {}
+
+    async def filled(url: str, fill: Fill) -> None:
+        database = Database(url)
+        await fill(database)
+        await database.close()
+
+    def sqlite(fill: Fill, folder: Path) -> str:
+        def make(template: Path) -> None:
+            shutil.copy(migrated_file, template / "saraban.db")
+            run_apart(filled(f"sqlite:///{template / 'saraban.db'}", fill))
+
+        shutil.copy(made_once(f"sqlite-{fill.__name__}", make) / "saraban.db", folder / "filled.db")
+        return f"sqlite:///{folder / 'filled.db'}"
+
+    def mariadb(fill: Fill) -> DatabaseCopies:
+        server, empty = (request.getfixturevalue(name) for name in ("mariadb_server", "mariadb_template"))
+
+        def make(template: Path) -> None:
+            name = f"{fill.__name__}_template"
+            run_apart(filled(server.create(name, statements=empty), fill))
+            (template / "statements.sql").write_text(server.dump(name), "utf-8")
+
+        statements = (made_once(f"mariadb-{fill.__name__}", make) / "statements.sql").read_text("utf-8")
+        return DatabaseCopies(server, fill.__name__, statements)
+
+    @asynccontextmanager
+    async def lent(kind: str, fill: Fill, folder: Path) -> AsyncIterator[Database]:
+        with ExitStack() as stack:
+            if kind == "mariadb" and fill.__name__ not in known:
+                known[fill.__name__] = mariadb(fill)
+            url = sqlite(fill, folder) if kind == "sqlite" else stack.enter_context(known[fill.__name__].lent())
+            database = Database(url)
+            yield database
+            await database.close()
+
+    return lent
+
+
+@pytest.fixture(params=["sqlite", "mariadb"])
+def database_kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest_asyncio.fixture
+async def any_people_db(database_kind: str, lent_filled: LentFilled, tmp_path: Path) -> AsyncIterator[Database]:
+    """A database with the demo people and nothing of the workflows; the test runs once on each kind."""
+    async with lent_filled(database_kind, fill_people, tmp_path) as database:
+        yield database
+
+
+@pytest_asyncio.fixture
+async def any_office(database_kind: str, lent_filled: LentFilled, tmp_path: Path) -> AsyncIterator[Office]:
+    """The office of a letterbox; the test runs once on each kind of database."""
+    async with lent_filled(database_kind, new_office, tmp_path) as database:
+        yield await office_in(database)
 
 
 @pytest_asyncio.fixture

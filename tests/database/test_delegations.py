@@ -16,7 +16,6 @@ from saraban.workflow.runtime.repository import delegation_rows
 from saraban.workflow.runtime.schemas import DelegationIn
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegations import delegated_rights_of
-from tests.demo_people import fill
 from tests.factories.contexts import context
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
@@ -41,52 +40,49 @@ async def lend(db: Database, delegator: Caller, delegate: Caller, day: date) -> 
 
 
 class TestRevoking:
-    async def test_waits_for_nobody_else(self, any_db: Database) -> None:
-        await fill(any_db)
-        one, other = await people(any_db, "dc.consultant", "reviewer.consultant")
-        lent = await lend(any_db, one, other, TODAY)
+    async def test_waits_for_nobody_else(self, any_people_db: Database) -> None:
+        one, other = await people(any_people_db, "dc.consultant", "reviewer.consultant")
+        lent = await lend(any_people_db, one, other, TODAY)
 
         async def revoke() -> None:
             ctx = context(one, now=NOW)
-            await any_db.transact(
+            await any_people_db.transact(
                 lambda session: delegations.revoke(ctx, session, public_id=lent.public_id, if_match=None)
             )
 
-        if any_db.is_sqlite:  # which has one writer at a time
+        if any_people_db.is_sqlite:  # which has one writer at a time
             await revoke()
         else:
-            async with any_db.writing() as session:
+            async with any_people_db.writing() as session:
                 await delegation_rows.hold_people(session, [other.user_id])
                 await asyncio.wait_for(revoke(), timeout=3)
 
-        async with any_db.reading() as session:
+        async with any_people_db.reading() as session:
             assert await session.scalar(sa.select(DelegationRow.revoked_at)) == NOW
 
 
 class TestCrossing:
-    async def test_leaves_one_of_two_at_once(self, any_db: Database) -> None:
-        await fill(any_db)
-        one, other = await people(any_db, "dc.consultant", "reviewer.consultant")
+    async def test_leaves_one_of_two_at_once(self, any_people_db: Database) -> None:
+        one, other = await people(any_people_db, "dc.consultant", "reviewer.consultant")
 
         for turn in range(ROUNDS):
             day = TODAY + timedelta(days=2 * turn)
             outcomes = await asyncio.gather(
-                lend(any_db, one, other, day), lend(any_db, other, one, day), return_exceptions=True
+                lend(any_people_db, one, other, day), lend(any_people_db, other, one, day), return_exceptions=True
             )
             refused = [outcome for outcome in outcomes if not isinstance(outcome, Receipt)]
             assert [type(each) for each in refused] in ([DelegateAway], [DelegationChained]), outcomes
 
-        async with any_db.reading() as session:
+        async with any_people_db.reading() as session:
             assert await session.scalar(sa.select(sa.func.count()).select_from(DelegationRow)) == ROUNDS
 
-    async def test_counts_from_the_first_moment_of_its_days_to_the_last(self, any_db: Database) -> None:
-        await fill(any_db)
-        one, other = await people(any_db, "dc.consultant", "reviewer.consultant")
-        await lend(any_db, one, other, TODAY)
+    async def test_counts_from_the_first_moment_of_its_days_to_the_last(self, any_people_db: Database) -> None:
+        one, other = await people(any_people_db, "dc.consultant", "reviewer.consultant")
+        await lend(any_people_db, one, other, TODAY)
         first, over = (datetime(2026, 11, day, tzinfo=BANGKOK) for day in (21, 23))
         tick = timedelta(microseconds=1)
 
-        async with any_db.reading() as session:
+        async with any_people_db.reading() as session:
             found = [
                 [
                     seat.user_id

@@ -41,7 +41,6 @@ from saraban.numbering.series.models import LedgerEntry
 from saraban.projects import service as projects
 from saraban.projects.models import Discipline, Project, ShopDrawingMainCategory, Tag
 from saraban.projects.schemas import RegisterSettings
-from tests.demo_people import fill
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
 
@@ -127,12 +126,11 @@ class Register:
 
 
 @pytest_asyncio.fixture
-async def register(any_db: Database) -> Register:
-    await fill(any_db)
-    async with any_db.reading() as session:
+async def register(any_people_db: Database) -> Register:
+    async with any_people_db.reading() as session:
         project = (await session.scalars(sa.select(Project).where(Project.project_code == "LCBP3-C2"))).one()
         found = await session.scalars(sa.select(Organization))
-        return Register(any_db, project, {one.organization_code: one for one in found})
+        return Register(any_people_db, project, {one.organization_code: one for one in found})
 
 
 async def insert(session: AsyncSession, row: object) -> None:

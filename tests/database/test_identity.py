@@ -1,12 +1,10 @@
 """Sessions, roles and codes on each database: races for one token or one account, and codes that compare exactly."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.identity import service as identity
@@ -38,10 +36,9 @@ START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RULES = ThrottleRules(attempts=3, of_address=0, longest=0.01, least=0)
 
 
-@pytest_asyncio.fixture
-async def people_db(any_db: Database) -> AsyncIterator[Database]:
-    await fill(any_db)
-    yield any_db
+@pytest.fixture
+def people_db(any_people_db: Database) -> Database:
+    return any_people_db
 
 
 @pytest.fixture

@@ -19,7 +19,6 @@ from saraban.setup.domain.master_kinds import KINDS, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterAddress, MasterRow
 from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.service import master_data
-from tests.demo_people import fill
 from tests.factories.contexts import context
 
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
@@ -65,15 +64,14 @@ def _told(one: MasterRow | BaseException) -> str:
 
 
 @pytest_asyncio.fixture
-async def race(any_db: Database) -> AsyncIterator[Race]:
-    await fill(any_db)
-    async with any_db.reading() as session:
+async def race(any_people_db: Database) -> AsyncIterator[Race]:
+    async with any_people_db.reading() as session:
         caller = await identity.find_caller(session, username="admin")
         project = await session.scalar(sa.select(Project.public_id).where(Project.project_code == "LCBP3-C2"))
         contract = await session.scalar(sa.select(Contract.public_id).where(Contract.contract_code == "LCBP3-C2"))
     assert caller is not None
     places = {Owner.INSTALLATION: None, Owner.PROJECT: project, Owner.CONTRACT: contract}
-    yield Race(any_db, context(caller, CLOCK.now()), places)
+    yield Race(any_people_db, context(caller, CLOCK.now()), places)
 
 
 class TestAtOnce:

@@ -542,7 +542,7 @@ class TestMemory:
         monkeypatch.setattr(consistency_check, "PAGE", 50)
         await many(world, 1, 200)
         few = await peak(world)
-        await many(world, 201, 2000)
+        await many(world, 201, 1000)
 
         assert await peak(world) < 2 * few
 

@@ -1,7 +1,6 @@
 """People on each database: a role begins and ends by the clock of the database, and many at once leave somebody who administers."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -20,7 +19,6 @@ from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.workflow.runtime.repository import assignee_rows
 from tests.accounts import open_session
-from tests.demo_people import fill
 from tests.factories.contexts import context
 from tests.statement_count import counting
 
@@ -29,10 +27,9 @@ CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
 HEADINGS = ["username", "email", "firstName", "lastName", "organization", "role", "level", "place"]
 
 
-@pytest_asyncio.fixture
-async def people_db(any_db: Database) -> AsyncIterator[Database]:
-    await fill(any_db)
-    yield any_db
+@pytest.fixture
+def people_db(any_people_db: Database) -> Database:
+    return any_people_db
 
 
 async def do(db: Database, verb: Any, by: str = "system", **given: Any) -> Any:

@@ -23,13 +23,12 @@ MORNING = datetime(2027, 6, 9, 9, tzinfo=BANGKOK)
 
 class TestWorkers:
     async def test_remind_once_however_many_they_are(
-        self, any_demo_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, any_documents_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # All are due in the same moment: each page goes on behind a row that is equal to the next.
         monkeypatch.setattr("saraban.notifications.service.reminders.PAGE", 2)
-        settings = settings_in(tmp_path, database_url=any_demo_url)
+        settings = settings_in(tmp_path, database_url=any_documents_url)
         async with bootstrap.closing(bootstrap.wire(settings)) as system:
-            await bootstrap.load_documents(system)
             async with system.db.writing() as session:
                 await session.execute(sa.update(DocumentRevision).values(due_date=DUE))
             await rebuild(system.db)

@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Scope
-from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import KeyReused
 from saraban.kit.problem import to_problem
@@ -25,7 +24,7 @@ from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory, Wor
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.service import Command
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office, new_office, step_in
+from tests.factories.letterbox import NOW, Office, step_in
 from tests.factories.review import answer, branches, reviewed, seat, under_review
 
 CROWD = 20
@@ -33,10 +32,9 @@ WORDS = {"th": "คำ", "en": "Word"}
 
 
 @pytest_asyncio.fixture
-async def office(any_db: Database) -> Office:
-    made = await new_office(any_db)
-    await seat(made, {"reviewer.consultant": None})
-    return made
+async def office(any_office: Office) -> Office:
+    await seat(any_office, {"reviewer.consultant": None})
+    return any_office
 
 
 def many(count: int) -> list[dict[str, Any]]:

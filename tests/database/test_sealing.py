@@ -51,10 +51,16 @@ def trust() -> Trust:
     return Trust(SystemClock(ZONE).now(), frozenset({SIGNER.public_key}))
 
 
+@pytest.fixture(params=["sqlite", pytest.param("mariadb", marks=pytest.mark.faults)])
+def trail_url(request: pytest.FixtureRequest) -> str:
+    """What a chain is and what breaks it is no matter of the database; what is, `TestOutOfOrder` tries on MariaDB."""
+    return str(request.getfixturevalue(f"{request.param}_demo_url"))
+
+
 @pytest_asyncio.fixture
-async def trail(any_demo_url: str) -> AsyncIterator[Database]:
+async def trail(trail_url: str) -> AsyncIterator[Database]:
     """A database with the demo accounts, whose journals are empty."""
-    db = Database(any_demo_url)
+    db = Database(trail_url)
     async with db.engine.begin() as connection:
         for table in ("audit_logs", "document_number_audit"):
             await connection.execute(sa.text(f"DELETE FROM {table}"))

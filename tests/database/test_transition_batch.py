@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
@@ -33,9 +32,9 @@ from tests.factories.letterbox import NOW, Office, new_office
 REVIEWER = "reviewer.consultant"
 
 
-@pytest_asyncio.fixture
-async def office(any_db: Database) -> Office:
-    return await new_office(any_db)
+@pytest.fixture
+def office(any_office: Office) -> Office:
+    return any_office
 
 
 async def asked(office: Office, instance: UUID, action: str = "approve", *, by: str = REVIEWER, **more: Any) -> Any:

@@ -7,11 +7,9 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-import pytest_asyncio
 import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
-from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
@@ -20,15 +18,15 @@ from saraban.workflow.runtime.domain.interventions import FORCE
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.service import Command, TransitionNotPossible, VersionConflict
 from tests.factories.contexts import context
-from tests.factories.letterbox import NOW, Office, new_office
+from tests.factories.letterbox import NOW, Office
 from tests.site_memo import with_filing
 
 CROWD = 50
 
 
-@pytest_asyncio.fixture
-async def office(any_db: Database) -> Office:
-    return await new_office(any_db)
+@pytest.fixture
+def office(any_office: Office) -> Office:
+    return any_office
 
 
 async def crowd(office: Office, instance: UUID, *, by: str, **command: Any) -> Counter[str]:

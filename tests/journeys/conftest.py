@@ -2,8 +2,7 @@
 
 import os
 import shutil
-import subprocess
-import sys
+import signal
 import time
 import urllib.error
 import urllib.request
@@ -25,6 +24,7 @@ from playwright.async_api import (
 )
 
 from tests.conftest import PASSWORD, SIGNING_KEY
+from tests.preloaded import PreloadedProgram
 from tests.processes import environment_of
 from tests.servers import HOST, free_port, program
 
@@ -50,7 +50,7 @@ PICTURES = Path(__file__).resolve().parents[2] / "build" / "screenshots"
 class Starting:
     """A server process that has been asked to start."""
 
-    process: "subprocess.Popen[bytes]"
+    process: PreloadedProgram
     address: str
     log: Path
 
@@ -62,13 +62,12 @@ def starting(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     shutil.copytree(demo_folder, folder)
     port = free_port()
     environment = environment_of(port=port, data_dir=folder, env="test", secret_key=SIGNING_KEY, log_level="WARNING")
-    command = [Path(sys.executable).with_name("saraban"), "serve"]
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
+    log = folder / "server.log"
+    process = PreloadedProgram("serve", environment=environment, folder=folder, log=log)
     try:
-        yield Starting(process, f"http://{HOST}:{port}", folder / "server.log")
+        yield Starting(process, f"http://{HOST}:{port}", log)
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGTERM)
         process.wait(20)
 
 

@@ -11,6 +11,7 @@ from tests.numbering_requests import present
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.faults,
     pytest.mark.slow,
     pytest.mark.timeout(120),
     pytest.mark.asyncio(loop_scope="session"),
@@ -63,7 +64,7 @@ async def approve(viewer: Person, address: str, language: str) -> str:
     ("language", "both"),
     [
         pytest.param("th", "วิไล อ่านอย่างเดียว แทน อนันต์ เห็นชอบ", id="th"),
-        pytest.param("en", "วิไล อ่านอย่างเดียว for อนันต์ เห็นชอบ", id="en", marks=pytest.mark.faults),
+        pytest.param("en", "วิไล อ่านอย่างเดียว for อนันต์ เห็นชอบ", id="en"),
     ],
 )
 async def test_lends_steps_and_a_colleague_takes_one(sit: Sit, language: str, both: str) -> None:

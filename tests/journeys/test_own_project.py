@@ -6,7 +6,6 @@ approval, and a reviewer of another organization approves it.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -23,7 +22,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from saraban.setup.service import project_files
 from tests.conftest import SIGNING_KEY
 from tests.journeys.conftest import LANGUAGES, Person
-from tests.preloaded import PreloadedProgram
+from tests.preloaded import PreloadedProgram, read_from
 from tests.processes import RunningSaraban, environment_of
 from tests.servers import MariaDb
 
@@ -99,16 +98,12 @@ class Installation:
         given.write_text(typed, "utf-8")
         settings = environment_of(data_dir=self.folder, **self.settings)
         program = PreloadedProgram(
-            *words, environment=settings, folder=self.folder, log=log, prepare=partial(_read_from, given)
+            *words, environment=settings, folder=self.folder, log=log, prepare=partial(read_from, given)
         )
         program.wait(60)
         printed = log.read_text("utf-8")
         assert program.poll() == 0, printed
         return printed
-
-
-def _read_from(path: Path) -> None:
-    sys.stdin = path.open(encoding="utf-8")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from tests.journeys.conftest import Person, Sit
 
 pytestmark = [
     pytest.mark.browser,
+    pytest.mark.faults,
     pytest.mark.slow,
     pytest.mark.timeout(120),
     pytest.mark.asyncio(loop_scope="session"),

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import httpx
 import orjson
+import pytest
 from fastapi import FastAPI
 
-from saraban import bootstrap
 from saraban.config import Settings
 from saraban.documents.drawing.service import DrawingImportJob
 from saraban.imports.service import ImportWorker
@@ -199,12 +199,14 @@ async def add_drawings(admin: httpx.AsyncClient) -> None:
         assert (await admin.post("/api/v1/drawings/shop", json=body)).status_code == 201
 
 
+@pytest.fixture
+def settings(settings_with_documents: Settings) -> Settings:
+    """Of the demo project with its documents, of every kind."""
+    return settings_with_documents
+
+
 class TestEveryAnswer:
-    async def test_carries_public_ids_and_reads_no_password(
-        self, settings: Settings, app: FastAPI, signed_in: SignIn
-    ) -> None:
-        async with bootstrap.closing(bootstrap.wire(settings)) as system:
-            await bootstrap.load_documents(system)
+    async def test_carries_public_ids_and_reads_no_password(self, app: FastAPI, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
         await send_a_sheet(admin, app.state)
         await add_a_webhook(admin)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ import pytest
 from saraban.cli.serve import share_measurements
 from saraban.config import Settings
 from tests.conftest import settings_in
+from tests.preloaded import PreloadedProgram, read_from
 from tests.processes import RunningSaraban, environment_of
 from tests.servers import free_port
 
@@ -68,25 +70,27 @@ def wait_until_ready(process: subprocess.Popen[str], address: str) -> None:
 
 class TestAnEmptyInstallation:
     def test_serves_one_screen_until_it_is_set_up(self, tmp_path: Path) -> None:
-        chosen = {"SARABAN_ENV": "production", "SARABAN_SECRET_KEY": "of-this-test-and-of-nothing-else-in-the-world"}
-        chosen["SARABAN_PUBLIC_URL"] = "http://localhost"
-        chosen["SARABAN_DATABASE_URL"] = f"sqlite:///{tmp_path / 'new' / 'saraban.db'}"
-        settings = settings_in(tmp_path / "new")
-        with serving(settings, **chosen) as (process, address):
-            page = httpx.get(f"{address}/login", headers={"Accept": "text/html"})
+        chosen = {"env": "production", "secret_key": "of-this-test-and-of-nothing-else-in-the-world", "lang": "en"}
+        chosen["database_url"] = f"sqlite:///{tmp_path / 'new' / 'saraban.db'}"
+        chosen["public_url"] = "http://localhost"
+        (typed := tmp_path / "typed").write_text("Harbour-Wall-61\n")
+        with RunningSaraban(tmp_path / "new", **chosen) as server:
+            page = httpx.get(f"{server.address}/login", headers={"Accept": "text/html"})
             words = "setup --username root --email root@example.org --organization กทท. --password-stdin"
-            environment = environment_of(data_dir=settings.data_dir) | chosen
-            done = subprocess.run(
-                [str(PROGRAM), *words.split()], input="Harbour-Wall-61\n", env=environment, text=True, check=False
+            setup = PreloadedProgram(
+                *words.split(),
+                environment=environment_of(data_dir=tmp_path / "new", **chosen),
+                folder=tmp_path,
+                log=tmp_path / "setup.log",
+                prepare=partial(read_from, typed),
             )
-            after = httpx.get(f"{address}/login")
-            process.send_signal(signal.SIGTERM)
-            out, _ = process.communicate(timeout=30)
+            setup.wait(60)
+            after = httpx.get(f"{server.address}/login")
 
         assert page.status_code == 503
         assert "saraban setup" in page.text
-        assert "run `saraban setup`" in out
-        assert done.returncode == 0
+        assert "run `saraban setup`" in server.log
+        assert setup.poll() == 0, (tmp_path / "setup.log").read_text()
         assert after.status_code == 200
 
 

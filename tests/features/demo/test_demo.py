@@ -1,10 +1,8 @@
 """The demo project's documents and the story, played on a copy of the demo database."""
 
-import shutil
 import sys
 from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -30,31 +28,16 @@ from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import ErrorKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from saraban.workflow.runtime.models import WorkflowInstance
-from tests.conftest import run_apart, settings_in
 from tests.factories.contexts import context
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
 
 
-@pytest.fixture(scope="module")
-def loaded_folder(tmp_path_factory: pytest.TempPathFactory, demo_folder: Path) -> Path:
-    folder = tmp_path_factory.mktemp("demo-documents") / "data"
-    shutil.copytree(demo_folder, folder)
-
-    async def fill() -> None:
-        async with bootstrap.closing(bootstrap.wire(settings_in(folder))) as system:
-            assert await bootstrap.load_documents(system) == len(SCRIPTS)
-
-    run_apart(fill())
-    return folder
-
-
 @pytest_asyncio.fixture
-async def loaded(loaded_folder: Path, tmp_path: Path) -> "AsyncIterator[System]":
+async def loaded(settings_with_documents: Settings) -> "AsyncIterator[System]":
     """Everything wired on the demo project with its documents."""
-    shutil.copytree(loaded_folder, tmp_path / "loaded")
-    async with bootstrap.closing(bootstrap.wire(settings_in(tmp_path / "loaded"))) as system:
+    async with bootstrap.closing(bootstrap.wire(settings_with_documents)) as system:
         yield system
 
 

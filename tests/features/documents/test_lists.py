@@ -6,11 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
 from fastapi import FastAPI
 
-from saraban import bootstrap
-from saraban.bootstrap import System
+from saraban.config import Settings
 from saraban.documents.core.service import registers
 from tests.conftest import SignIn
 from tests.statement_count import counting
@@ -21,13 +19,13 @@ ENVELOPE = {
 }
 
 
-@pytest_asyncio.fixture
-async def documents(system: System) -> int:
-    """The demo project's documents, of every kind."""
-    return await bootstrap.load_documents(system)
+@pytest.fixture
+def settings(settings_with_documents: Settings) -> Settings:
+    """Of the demo project with its documents, of every kind."""
+    return settings_with_documents
 
 
-async def test_ask_no_more_for_many_rows_than_for_few(documents: int, app: FastAPI, signed_in: SignIn) -> None:
+async def test_ask_no_more_for_many_rows_than_for_few(app: FastAPI, signed_in: SignIn) -> None:
     """A statement may be sent again for another contract, or for the facts of workflows beside the list; never for each row."""
     admin = await signed_in("admin")
     seen = {}
@@ -53,9 +51,7 @@ async def asked(app: FastAPI, client: httpx.AsyncClient, kind: str, *, limit: in
     return statements, answer.json()["items"]
 
 
-async def test_count_exactly_up_to_a_bound(
-    documents: int, app: FastAPI, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_count_exactly_up_to_a_bound(app: FastAPI, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that somebody sees, and what a filter leaves of it, along its index where all would be too many."""
     admin = await signed_in("admin")
 

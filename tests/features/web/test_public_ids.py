@@ -4,9 +4,9 @@ import re
 from html.parser import HTMLParser
 
 import httpx
+import pytest
 from fastapi import FastAPI
 
-from saraban import bootstrap
 from saraban.config import Settings
 from tests.conftest import SignIn
 from tests.features.web.page_html import html_of
@@ -50,12 +50,14 @@ async def read(client: httpx.AsyncClient, address: str) -> Reader:
     return reader
 
 
+@pytest.fixture
+def settings(settings_with_documents: Settings) -> Settings:
+    """Of the demo project with its documents, of every kind."""
+    return settings_with_documents
+
+
 class TestEveryPage:
-    async def test_shows_public_ids_and_reads_no_password(
-        self, settings: Settings, app: FastAPI, signed_in: SignIn
-    ) -> None:
-        async with bootstrap.closing(bootstrap.wire(settings)) as system:
-            await bootstrap.load_documents(system)
+    async def test_shows_public_ids_and_reads_no_password(self, app: FastAPI, signed_in: SignIn) -> None:
         admin = await signed_in("admin")
         leaks: list[str] = []
         documents: dict[str, str] = {}
