@@ -95,6 +95,7 @@ async def test_pages_of_the_installation_fit_too(sit: Sit) -> None:
     await look_in_turn(admins, OPERATIONS)
 
 
+@pytest.mark.faults
 async def test_the_reference_of_the_api_sends_what_is_tried_as_its_reader(sit: Sit) -> None:
     reader = await sit("viewer")
     page = reader.page
