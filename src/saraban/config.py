@@ -23,7 +23,7 @@ from saraban.kit.addresses import split_url
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 
 _ENV_FILE = ".env"
-_OTHER_NAMES = frozenset({"SARABAN_LANG", "SARABAN_SOAK"})
+_OTHER_NAMES = frozenset({"SARABAN_LANG"})
 _CLOSE = 0.88  # of 1; SARABAN_PROT is as close as 0.92, SARABAN_DATABASE 0.89
 
 

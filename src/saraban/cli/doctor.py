@@ -148,9 +148,7 @@ async def check_public_url(system: "System") -> str | None:
     try:
         async with httpx.AsyncClient(timeout=5.0) as client:
             answer = await client.get(f"{url}/login") if url else None
-        if (
-            answer and "x-trace-id" not in answer.headers
-        ):  # of another program, or of a proxy that does not reach Saraban
+        if answer and "x-trace-id" not in answer.headers:  # of another program, or of the proxy itself
             reason = f"HTTP {answer.status_code}"
     except (httpx.HTTPError, OSError) as error:
         reason = _reason(error)

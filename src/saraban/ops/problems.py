@@ -144,8 +144,8 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
 
     for kind in (DomainError, RequestValidationError, HTTPException):
         app.add_exception_handler(kind, on_error)
-    app.state.answer_fault = lambda request, error: answer(
-        request, error if isinstance(error, DomainError) else from_fault(error)
+    app.state.answer_fault = lambda request, fault: answer(
+        request, fault if isinstance(fault, DomainError) else from_fault(fault)
     )
 
 

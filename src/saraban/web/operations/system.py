@@ -34,7 +34,7 @@ STATUSES: Final[Mapping[str, tuple[Text, str]]] = {
 }
 # What `/health/ready` says in English; what is not here is shown as it is.
 _REASONS: Final[Mapping[str, str]] = {
-    "answers": "ตอบสนอง",
+    "takes writes": "เขียนได้",
     "can be written": "เขียนได้",
     "it has stopped; restart the server": "หยุดทำงานแล้ว ให้เริ่มเซิร์ฟเวอร์ใหม่",
     "less than 50 MB are free": "เหลือที่ว่างน้อยกว่า 50 MB",
@@ -47,6 +47,8 @@ _PATTERNS: Final = (
         r"the database stands at (\w+), this version needs (\w+): .*",
         r"ฐานข้อมูลอยู่ที่รุ่น \1 โปรแกรมนี้ต้องใช้ \2 ให้สั่ง `saraban migrate`",
     ),
+    (r"it takes no writes \((.*)\)", r"เขียนไม่ได้ (\1)"),
+    (r"lock master (\d+) takes no writes \((\w+)\)", r"เซิร์ฟเวอร์ล็อกที่ \1 เขียนไม่ได้ (\2)"),
     (r"the folder cannot be written \((.*)\)", r"เขียนในโฟลเดอร์ไม่ได้ (\1)"),
     (r"runs inside this server; last heartbeat (\d+) s ago", r"ทำงานในเซิร์ฟเวอร์นี้ สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
     (r"last heartbeat (\d+) s ago", r"สัญญาณล่าสุดเมื่อ \1 วินาทีก่อน"),
