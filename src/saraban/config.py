@@ -23,7 +23,6 @@ from saraban.kit.addresses import split_url
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 
 _ENV_FILE = ".env"
-_OTHER_NAMES = frozenset({"SARABAN_LANG"})
 _CLOSE = 0.88  # of 1; SARABAN_PROT is as close as 0.92, SARABAN_DATABASE 0.89
 
 
@@ -373,7 +372,9 @@ class Settings(BaseSettings):
 
 def unknown_settings() -> dict[str, str]:
     """Return the `SARABAN_…` names in the environment and in `.env` that are no settings, each with a close one if any."""
-    known = {field.alias or f"SARABAN_{name.upper()}" for name, field in Settings.model_fields.items()} | _OTHER_NAMES
+    known = {field.alias or f"SARABAN_{name.upper()}" for name, field in Settings.model_fields.items()} | {
+        "SARABAN_LANG"
+    }
     given = {name.upper() for name in (*os.environ, *dotenv_values(_ENV_FILE, interpolate=False))}
     unknown = sorted(name for name in given - known if name.startswith("SARABAN_"))
     return {name: next(iter(get_close_matches(name, known, n=1, cutoff=_CLOSE)), "") for name in unknown}
@@ -385,12 +386,11 @@ def load() -> Settings:
     :raises SettingMisspelt: for names that are close to a setting; other unknown names are a warning on stderr
     """
     unknown = unknown_settings()
-    says = SettingMisspelt.says
-    if close := [FieldProblem(name, "misspelt", says, {"near": near}) for name, near in unknown.items() if near]:
-        raise SettingMisspelt(fields=close)
-    if multiprocessing.parent_process() is None:  # or each process of a server would repeat it
-        for name in unknown:
-            sys.stderr.write(f"saraban: {UNKNOWN_SETTING.say(language(), {'name': name})}\n")
+    if close := {name: near for name, near in unknown.items() if near}:
+        says = SettingMisspelt.says
+        raise SettingMisspelt(fields=[FieldProblem(name, "misspelt", says, {"near": close[name]}) for name in close])
+    for name in unknown if multiprocessing.parent_process() is None else ():  # each process of a server would repeat it
+        sys.stderr.write(f"saraban: {UNKNOWN_SETTING.say(language(), {'name': name})}\n")
     return Settings()
 
 

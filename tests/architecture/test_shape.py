@@ -7,24 +7,26 @@ The last raise is what the index of reach, registers in two statements, their fi
 the filters of the pages of registers, statements made once for what a document and its page read, and a transaction that numbers of many series share;
 then the set-up of a project in the browser: master data, people and their roles, access, first run, audit and system pages;
 then drawings: their numbers in the ledger, workflows of revisions, tags, pickers, the viewer and the generator;
-then safety: limits of requests, signed audit, sessions, passwords, scopes (1,800 lines more than before, at most).
+then safety: limits of requests, signed audit, sessions, passwords, scopes (1,800 lines more than before, at most);
+then survival: reconnection, Sentinel, heartbeats, `doctor`, restore, numbers of drawings (1,500 lines more; SQLAlchemy's and Redis'
+options are `Any`, and `kit.reconnection` is on the path of a transition).
 """
 
 import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 104_745,
-    "modules in src": 562,
+    "lines of Python in src": 106_066,
+    "modules in src": 568,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,
     "parameters of a function, largest": 8,
     "parameters of a function, 90th percentile": 4,
-    "keyword arguments that only forward": 1_890,
-    "`Any` in src": 521,
+    "keyword arguments that only forward": 1_905,
+    "`Any` in src": 525,
     "modules on the path of POST /rfas": 57,  # 53, and four more where two requests are over 2 s apart
-    "modules on the path of a transition": 51,
+    "modules on the path of a transition": 52,
 }
 
 

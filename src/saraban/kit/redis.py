@@ -76,14 +76,10 @@ def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnect
     :param timeout: seconds until a silent server counts as down
     """
     # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
-    waits: dict[str, Any] = {
-        "socket_timeout": timeout,
-        "socket_connect_timeout": timeout,
-        "retry": Retry(NoBackoff(), 0),
-    }
+    silence: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
+    waits = silence | {"retry": Retry(NoBackoff(), 0)}
     size: dict[str, Any] = {"max_connections": connections, "timeout": timeout}
-    address = sentinel_address(url)
-    if address is None:
+    if (address := sentinel_address(url)) is None:
         return BlockingConnectionPool.from_url(url, **size, **waits)
     sentinels = Sentinel(address.servers, sentinel_kwargs=waits | address.sentinel)  # type: ignore[no-untyped-call]
     return _SentinelPool(address.service, sentinels, **waits, **size, **address.master)  # type: ignore[no-untyped-call]

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import sqlalchemy as sa
 import structlog
@@ -67,8 +67,7 @@ def dependencies(*, db: Database, redis: Redis | None, lock_masters: Sequence[Re
         return "answers"
 
     async def schema_version() -> str:
-        async with db.engine.connect() as connection:
-            stands = await connection.scalar(sa.text("SELECT version_num FROM alembic_version"))
+        stands = cast("str | None", await _scalar(db, "SELECT version_num FROM alembic_version"))
         newest = await asyncio.to_thread(revisions.newest)
         await asyncio.to_thread(revisions.refuse_unknown, stands)
         if stands != newest:
@@ -96,9 +95,7 @@ def dependencies(*, db: Database, redis: Redis | None, lock_masters: Sequence[Re
 
 
 def worker_dependency(db: Database, is_running: Callable[[], bool] | None) -> Dependency:
-    """
-    :param is_running: asks the worker inside this server; None when it runs apart
-    """
+    """:param is_running: asks the worker inside this server; None when it runs apart"""
 
     async def check() -> str:
         if is_running is not None and not is_running():
@@ -127,16 +124,18 @@ async def _write_fault(name: str, redis: Redis) -> str:
 
 async def database_version(db: Database) -> str:
     """Return what the database server, or the library of SQLite, says of its own version."""
-    statement = "SELECT sqlite_version()" if db.is_sqlite else "SELECT VERSION()"
-    async with db.engine.connect() as connection:
-        return str(await connection.scalar(sa.text(statement)))
+    return str(await _scalar(db, "SELECT sqlite_version()" if db.is_sqlite else "SELECT VERSION()"))
 
 
 async def connection_limit(db: Database) -> int:
     """Return how many connections MariaDB allows this account."""
-    statement = "SELECT IF(@@max_user_connections, LEAST(@@max_user_connections, @@max_connections), @@max_connections)"
+    limits = "IF(@@max_user_connections, LEAST(@@max_user_connections, @@max_connections), @@max_connections)"
+    return int(str(await _scalar(db, f"SELECT {limits}")))
+
+
+async def _scalar(db: Database, statement: str) -> object:
     async with db.engine.connect() as connection:
-        return int((await connection.execute(sa.text(statement))).scalar_one())
+        return await connection.scalar(sa.text(statement))
 
 
 def _ask_for_room(folder: Path) -> None:

@@ -262,15 +262,11 @@ class ClientConnection:
         )
 
     def end(self) -> None:
-        self._receive = _receive_nothing
+        del self._receive
         if self._begins is not None:
             self._begins.cancel()
         if self._listening is not None:
             self._listening.cancel()
-
-
-async def _receive_nothing() -> Message:
-    return {"type": "http.disconnect"}
 
 
 async def _departure(receive: Receive, presence: ClientPresence) -> Message:
