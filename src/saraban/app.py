@@ -36,9 +36,8 @@ from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import NumberImportJob
 from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
-from saraban.ops.host_cookies import HostCookies
 from saraban.ops.metrics import Sampler
-from saraban.ops.middleware import RequestMiddleware, warn_of_untrusted_proxy
+from saraban.ops.middleware import HostCookies, RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import check_request
 from saraban.projects import endpoints as projects

@@ -348,7 +348,7 @@ def _handlers(
 def _outbound_limit(settings: Settings) -> int:
     """Without Redis each process that runs a worker counts to its part of the limit."""
     counters = 1 if settings.redis_url or not settings.run_worker else settings.workers
-    return -(-settings.outbound_limit // counters)
+    return settings.outbound_limit and max(1, settings.outbound_limit // counters)
 
 
 def smtp_mailer(settings: Settings) -> SmtpMailer:

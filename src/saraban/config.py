@@ -24,10 +24,12 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 
 _ENV_FILE = ".env"
 _CLOSE = 0.88  # of 1; SARABAN_PROT is as close as 0.92, SARABAN_DATABASE 0.89
+_RETIRED = dict.fromkeys(("SARABAN_WEBHOOK_LIMIT", "SARABAN_MAIL_PER_MINUTE"), "SARABAN_OUTBOUND_LIMIT")
+_RETIRED |= dict.fromkeys(("SARABAN_MAIL_ATTEMPTS", "SARABAN_MAIL_RETRY_SECONDS"), "SARABAN_MAIL_RETRY_HOURS")
 
 
 class SettingMisspelt(DomainError):
-    """The name of a variable that begins with `SARABAN_` is nearly that of a setting, which would keep its default."""
+    """The name of a variable is nearly that of a setting, which would keep its default, or that of a retired setting."""
 
     kind, code = ErrorKind.INVALID, "SETTING_MISSPELT"
     says = Text(
@@ -377,7 +379,7 @@ def unknown_settings() -> dict[str, str]:
     }
     given = {name.upper() for name in (*os.environ, *dotenv_values(_ENV_FILE, interpolate=False))}
     unknown = sorted(name for name in given - known if name.startswith("SARABAN_"))
-    return {name: next(iter(get_close_matches(name, known, n=1, cutoff=_CLOSE)), "") for name in unknown}
+    return {name: _RETIRED.get(name) or "".join(get_close_matches(name, known, 1, _CLOSE)) for name in unknown}
 
 
 @lru_cache

@@ -17,7 +17,7 @@ import shape
 
 BOUNDS = {
     "lines of Python in src": 106_066,
-    "modules in src": 568,
+    "modules in src": 567,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,
     'docstrings that begin "This will"': 0,

@@ -139,6 +139,7 @@ async def endure(request: pytest.FixtureRequest, installation: Installation, *fa
     """Work through the faults; no error but 503 with `Retry-After`, all is found, no number is lost or issued twice."""
     record = await installation.work_through(*faults)
     save(request.config, {"scenario": request.node.name} | record.summary() | {"retries": installation.retries()})
+    assert record.reads >= 2 * SECONDS  # 20 clients make some 8 a second
     assert record.errors == []
     assert len(record.refused) <= 0.01 * len(record.answers), Counter(answer.code for answer in record.refused)
     assert record.missed == []

@@ -23,6 +23,7 @@ from saraban.numbering.series.models import LedgerEntry, NumberError
 from tests.conftest import client_of, settings_in
 from tests.numbering_requests import BASE, GENERATE, PREVIEW, read_project
 from tests.processes import sign_in
+from tests.proxy import CuttingProxy, cutting_proxy
 from tests.servers import HOST, MariaDb, free_port, running_mariadb
 
 pytestmark = pytest.mark.servers
@@ -60,10 +61,13 @@ class Office:
         return await self.client.get(LETTERS)
 
     async def create(self) -> httpx.Response:
+        return await self.post(LETTERS, self.letter_body())
+
+    def letter_body(self) -> dict[str, Any]:
         recipient = {"organizationPublicId": self.letter["recipientOrganizationPublicId"], "recipientType": "TO"}
         names = ("projectPublicId", "correspondenceTypeCode", "originatorOrganizationPublicId")
         body = {name: self.letter[name] for name in names}
-        return await self.post(LETTERS, body | {"recipients": [recipient], "subject": "แจ้งกำหนดการตอกเสาเข็ม"})
+        return body | {"recipients": [recipient], "subject": "แจ้งกำหนดการตอกเสาเข็ม"}
 
     async def submit(self) -> httpx.Response:
         body = {"action": "submit", "clientVersionNo": 1}
@@ -170,6 +174,64 @@ class TestAway:
         assert metric("workflow_transitions_total", **labels) == failed + 1
         for number, before in enumerate(retried, 1):
             assert metric("docnum_retry_total", attempt=str(number), reason="database_connection") >= before + 3
+
+
+class TestAwayAfterCommit:
+    """MariaDB commits a number, and the connection and all later connections fail."""
+
+    @staticmethod
+    async def lose(proxy: CuttingProxy, request: Awaitable[httpx.Response]) -> httpx.Response:
+        port = proxy.port
+        proxy.arm()
+        sending = asyncio.ensure_future(request)
+        async with asyncio.timeout(10):
+            while not proxy.cut:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await proxy.stop()
+        answer = await sending
+        await proxy.start(port)
+        return answer
+
+    @pytest.mark.parametrize("address", [GENERATE, LETTERS])
+    async def test_without_a_key_is_answered_503_without_a_time_to_retry(
+        self, tmp_path: Path, mariadb_demo_url: str, address: str
+    ) -> None:
+        target = sa.make_url(mariadb_demo_url)
+        failed = metric("docnum_generate_seconds_count", outcome="failed")
+        async with cutting_proxy(target.host or "", target.port or 0) as proxy:
+            url = target.set(port=proxy.port).render_as_string(hide_password=False)
+            async with office_on(tmp_path, url, retry_pause=0.02) as office:
+                first = await (office.generate() if address == GENERATE else office.create())
+                body = office.letter if address == GENERATE else office.letter_body()
+                answer = await self.lose(proxy, office.client.post(address, json=body))
+                async with asyncio.timeout(10):
+                    while not (rows := await error_rows(office.db)):  # noqa: ASYNC110  it is written beside the answer
+                        await asyncio.sleep(0.05)
+                async with office.db.reading() as session:
+                    numbers = await session.scalar(sa.select(sa.func.count()).select_from(LedgerEntry))
+                await office.check_books()
+
+        assert first.status_code == 201
+        assert (answer.status_code, answer.json()["code"]) == (503, "DATABASE_COMMIT_UNKNOWN")
+        assert "Retry-After" not in answer.headers
+        assert numbers == 2
+        assert [row.error_type for row in rows] == ["DB_ERROR"]
+        assert metric("docnum_generate_seconds_count", outcome="failed") == failed + 1
+
+    async def test_with_a_key_is_answered_503_with_a_time_to_retry(self, tmp_path: Path, mariadb_demo_url: str) -> None:
+        target = sa.make_url(mariadb_demo_url)
+        async with cutting_proxy(target.host or "", target.port or 0) as proxy:
+            url = target.set(port=proxy.port).render_as_string(hide_password=False)
+            async with office_on(tmp_path, url, retry_pause=0.02) as office:
+                await office.create()
+                answer = await self.lose(proxy, office.create())
+                key = answer.request.headers["Idempotency-Key"]
+                again = await office.client.post(LETTERS, json=office.letter_body(), headers={"Idempotency-Key": key})
+                await office.check_books()
+
+        assert (answer.status_code, answer.json()["code"]) == (503, "NUMBERING_DATABASE_ERROR")
+        assert int(answer.headers["Retry-After"]) >= 1
+        assert (again.status_code, again.headers["Idempotent-Replay"]) == (201, "true")
 
 
 async def error_rows(db: Database) -> list[NumberError]:

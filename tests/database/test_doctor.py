@@ -26,6 +26,7 @@ def test_the_pools_of_all_processes_need_room_below_max_connections(
 
     monkeypatch.setenv("SARABAN_DATABASE_URL", mariadb_url)
     monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("SARABAN_SECRET_KEY", "of-this-test-" * 3)
     monkeypatch.setenv("SARABAN_LANG", "en")
     monkeypatch.setattr(sys, "argv", ["saraban", "doctor", "--json"])
     before = mariadb_server.run("SELECT @@max_connections").split()[-1]

@@ -128,7 +128,7 @@ class Office:
         receipt = await self.system.db.transact(lambda session: drawings.register(ctx, session, SHOP, new))
         async with self.system.db.reading() as session:
             answer, _ = await drawings.read(ctx, session, SHOP, receipt.resource_id)
-        return answer.revision.public_id
+        return answer.data.revision.public_id
 
     async def rfa(self, *carried: UUID) -> WorkflowEnvelope[Any]:
         new = NewRfa(

@@ -22,6 +22,7 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.reconnection import CommitLost
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain import NumberingBusy, NumberingFailed
 from saraban.numbering.issue.service import allocator as allocator_module
@@ -108,7 +109,7 @@ class Drawing:
                 issued = await allocator.issue(
                     numbering.IssueRequest(context(caller=self._world.caller, address=""), plan)
                 )
-            except (NumberingBusy, NumberingFailed) as refusal:
+            except (NumberingBusy, NumberingFailed, CommitLost) as refusal:
                 self.refused.append(refusal)
             else:
                 self.issued.append(issued)
@@ -399,7 +400,7 @@ class TestDatabase:
                         await drawing.more(32)
 
                 drawing.check()
-                assert {type(one) for one in drawing.refused} <= {NumberingFailed}
+                assert {type(one) for one in drawing.refused} <= {NumberingFailed, CommitLost}
                 assert await errors(world) == ["DB_ERROR"] * len(drawing.refused)
                 assert metric("docnum_retry_total", attempt="1", reason="database_connection") > retried
                 assert len(await world.ledger()) >= len(drawing.issued)

@@ -10,6 +10,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit import idempotency
+from saraban.kit.connections import MariaDbConnection
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.idempotency import Claim, Idempotency, IdempotencyKey, KeyInUse
 from saraban.kit.ids import new_id
@@ -177,3 +178,29 @@ class TestLostCommit:
 
         assert database_fault(caught.value) is DatabaseFault.COMMIT
         assert done == [0]
+
+    @pytest.mark.parametrize("statements_only", [False, True])
+    @pytest.mark.parametrize("error", [TimeoutError, ConnectionResetError])
+    async def test_by_a_timeout_or_a_broken_socket_is_a_lost_commit(
+        self, mariadb: Database, monkeypatch: pytest.MonkeyPatch, error: type[OSError], *, statements_only: bool
+    ) -> None:
+        impatient = Database(mariadb.url.render_as_string(hide_password=False), transaction_seconds=0.5)
+
+        async def commit(_connection: object) -> None:
+            if error is TimeoutError:
+                await asyncio.sleep(5)
+            raise error
+
+        async def work(fault: type[OSError] | None = None) -> None:
+            async with (impatient.writing_connection if statements_only else impatient.writing)() as connected:
+                await connected.execute(sa.delete(IdempotencyKey))
+                if fault is not None:
+                    raise fault
+
+        await work()  # to connect, the driver sends a COMMIT of its own
+        monkeypatch.setattr(MariaDbConnection, "commit", commit)
+        with pytest.raises(CommitLost):
+            await work()
+        with pytest.raises(error):  # before COMMIT nothing is saved
+            await work(error)
+        await impatient.close()

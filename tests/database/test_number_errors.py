@@ -10,12 +10,13 @@ import pytest_asyncio
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from redis.asyncio import Redis as RedisClient
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from saraban.kit.locks import RedisLocks
 from saraban.numbering.issue.service import allocator as allocator_module
-from saraban.numbering.issue.service import monitoring
 from saraban.numbering.issue.service.monitoring import RefusalLog
 from saraban.numbering.series.models import NumberError
 from tests.log_capture import lines_of
@@ -61,12 +62,13 @@ class TestRedisAway:
     async def test_counts_the_numbers_of_a_minute_in_one_row(
         self, db: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(monitoring, "_MINUTE", 0.5)
-        failures, before = RefusalLog(db), failed_numbers()
+        loop, failures, before = asyncio.get_running_loop(), RefusalLog(db), failed_numbers()
         for numbers in (1, 2, 3):
             await failures.redis_down("gone", numbers=numbers, now=NOW)
+        await until_written(failures)
         assert await numbers_of(db) == [1]
 
+        monkeypatch.setattr(loop, "time", lambda: time.monotonic() + 60)  # the loop's clock goes on by a minute
         async with asyncio.timeout(30):
             while await numbers_of(db) != [1, 5]:  # noqa: ASYNC110  the timer of the minute writes it
                 await asyncio.sleep(0.05)
@@ -77,7 +79,8 @@ class TestRedisAway:
         assert failed_numbers() == before + 10
 
     async def test_leaves_one_row_for_many_numbers(self, demo_db: Database) -> None:
-        world, locks = await world_of(demo_db), RedisLocks(RedisClient(port=1), ttl=5, rest=0)
+        away = RedisClient(port=1, retry=Retry(NoBackoff(), 0))  # the client's own attempts take 7 s for each number
+        world, locks = await world_of(demo_db), RedisLocks(away, ttl=5, rest=0)
         allocator = world.allocator(locks)
         with lines_of(allocator_module) as lines:
             for _ in range(4):

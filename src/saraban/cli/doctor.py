@@ -1,6 +1,7 @@
 """`saraban doctor`: checks the installation, one line for each check; a fault states what to do."""
 
 import asyncio
+import os
 import platform
 import re
 import shutil
@@ -13,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from saraban import commit_name, config
-from saraban.cli.migrate import prepare_folder
 from saraban.cli.output import FAILED, language, with_system
 from saraban.kit.errors import Text
+from saraban.kit.private_files import probe_folder
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -44,22 +45,23 @@ class CheckFault(Exception):
 async def check_settings() -> str:
     env = config.load().env
     if names := ", ".join(config.unknown_settings()):
-        said = (config.UNKNOWN_SETTING.say(to, {"name": names}) for to in ("th", "en"))
-        raise CheckFault(*said, state="warning")
+        raise CheckFault(*(config.UNKNOWN_SETTING.say(to, {"name": names}) for to in ("th", "en")), state="warning")
     return f"SARABAN_ENV={env}, {commit_name()}, Python {platform.python_version()}"
 
 
 async def check_data_folder() -> str:
     from saraban.bootstrap import signing_key
 
-    prepare_folder()
-    signing_key(config.load())
-    folder = config.load().data_dir
-    if opened := [str(path) for path in (folder, *folder.iterdir()) if path.stat().st_mode & 0o077]:
+    folder = (settings := config.load()).data_dir
+    if os.stat(f"{folder}/").st_mode & 0o077:  # noqa: PTH116  a Path loses the slash, which refuses a file
         raise CheckFault(
-            f"บัญชีอื่นในเครื่องอ่าน {opened[0]} ได้ สั่ง chmod -R go= {folder} ด้วยบัญชีเจ้าของ",
-            f"Other accounts of this machine can read {opened[0]}: run chmod -R go= {folder} as the owner.",
+            f"บัญชีอื่นในเครื่องอ่าน {folder} ได้ สั่ง chmod -R go= {folder} ด้วยบัญชีเจ้าของ",
+            f"Other accounts of this machine can read {folder}: run chmod -R go= {folder} as the owner.",
         )
+    probe_folder(folder)
+    (folder if settings.secret_key.get_secret_value() else folder / "signing.key").stat()  # else it would be made
+    signing_key(settings)
+    os.stat(settings.sqlalchemy_url.partition(":///")[2].partition("?")[0] or folder)  # noqa: PTH116  SQLite's, too
     if (free := shutil.disk_usage(folder).free) < _LEAST_ROOM:
         raise CheckFault(
             f"ดิสก์ของ {folder} เหลือ {free // 1024**2} MB ให้เพิ่มพื้นที่",
@@ -82,10 +84,8 @@ async def check_dependency(dependency: "Dependency") -> str | None:
         th, en = reason_in_thai(str(error)), str(error)
         if dependency.name == "redis":
             cure = "SARABAN_REDIS_URL, SARABAN_LOCK_REDIS_URLS"
-            th, en = (
-                f"ใช้ Redis ไม่ได้ ให้เริ่ม Redis หรือแก้ {cure} ({th})",
-                f"Redis cannot be used: start it, or correct {cure} ({en}).",
-            )
+            th = f"ใช้ Redis ไม่ได้ ให้เริ่ม Redis หรือแก้ {cure} ({th})"
+            en = f"Redis cannot be used: start it, or correct {cure} ({en})."
         raise CheckFault(th, en) from error
 
 

@@ -1,4 +1,4 @@
-"""What every new connection to a database is told, and asked, before anything else is sent over it."""
+"""Open database connections: set up each session, check it, and replace lost connections."""
 
 import asyncio
 import sqlite3
@@ -35,8 +35,6 @@ MARIADB_SESSION = (
 )
 _SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
 _CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
-
-
 _Connection: Any = Connection  # what it is made of has no types
 
 
@@ -79,7 +77,7 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             timer.cancel()
 
     def _abort(self) -> None:
-        """Whoever waits for an answer is told that the connection is lost."""
+        """Close the connection: a request that waits for a response gets the error of a lost connection."""
         if self._transport is not None:
             self._transport.abort()
 

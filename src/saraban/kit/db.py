@@ -266,10 +266,7 @@ class Database:
             yield session
 
     async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """
-        Run one short statement that only reads, outside any transaction, on one of two connections kept for that: whoever holds
-        a session can do it without waiting for those who hold the others.
-        """
+        """Run one short read outside transactions, on two connections that no session can occupy."""
         async with self._autocommit_engine.connect() as connection:
             return await work(connection)
 
@@ -301,8 +298,9 @@ class Database:
         """A transaction like that of `writing` for statements alone: a session is two thirds of the time of writing one number."""
         async with self._turn():
             refuse_departed()
-            async with asyncio.timeout(self._transaction_seconds), self._writing_engine.begin() as connection:
+            async with _time_limit(self._transaction_seconds) as sent, self._writing_engine.begin() as connection:
                 yield connection
+                sent.set()
 
     @asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
@@ -336,8 +334,11 @@ class Database:
         refuse_departed()
         session = AsyncSession(self._writing_engine, expire_on_commit=False)
         try:
-            async with asyncio.timeout(self._transaction_seconds):  # its error counts as a lost connection
+            async with _time_limit(self._transaction_seconds) as sent:
                 yield session
+                if session.new or session.dirty or session.deleted:
+                    await session.flush()  # a connection that is lost here has committed nothing
+                sent.set()
                 await _commit(session)
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
@@ -444,23 +445,29 @@ async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
 
 
 async def _commit(session: AsyncSession) -> None:
-    if session.new or session.dirty or session.deleted:
-        await session.flush()  # a connection that is lost here has committed nothing
+    with slot_released(after=LOCK_WAIT_SECONDS):  # a cluster that expels a node keeps a COMMIT waiting
+        await session.commit()
+
+
+@asynccontextmanager
+async def _time_limit(seconds: float | None) -> AsyncIterator[asyncio.Event]:
+    """:raises CommitLost: for a timeout or a lost connection after the block sets the event to send COMMIT"""
+    sent = asyncio.Event()
     try:
-        with slot_released(after=LOCK_WAIT_SECONDS):  # a cluster that expels a node keeps a COMMIT waiting
-            await session.commit()
-    except DBAPIError as error:
-        if database_fault(error) is DatabaseFault.CONNECTION and error_number(error) not in NOT_EXECUTED:
+        async with asyncio.timeout(seconds):  # its error counts as a lost connection
+            yield sent
+    except Exception as error:
+        lost = sent.is_set() and database_fault(error) is DatabaseFault.CONNECTION
+        if lost and error_number(error) not in NOT_EXECUTED:
             raise CommitLost from error
         raise
 
 
 async def _acquire_connection(session: AsyncSession) -> None:
     """
-    Take the session's connection now, waiting longer than the pool's timeout if need be.
+    Take the session's connection now, and wait up to `_POOL_WAIT` seconds for it.
 
-    That timeout is short for the sake of numbers, whose allocator has a back-off of its own; a burst of a hundred
-    readers on a slow machine must wait its turn, not fail.
+    The pool's own timeout is short for the number allocator, which has a back-off. A burst of readers must wait, not fail.
     """
     until = monotonic() + _POOL_WAIT
     while True:

@@ -24,11 +24,13 @@ _TABLE = """
 """
 _ROW = "INSERT INTO migration_lock VALUES (1, '', '', 0, '') ON DUPLICATE KEY UPDATE id = 1"
 _RAISE = "UPDATE migration_lock SET beat = beat + 1 WHERE owner = :owner"
-_READ = "SELECT owner, beat, movement, node = CONCAT(@@hostname, ':', @@port) FROM migration_lock"
-_CLAIM = (
-    "UPDATE migration_lock SET owner = :owner, node = CONCAT(@@hostname, ':', @@port), beat = beat + 1 "
-    "WHERE owner = :before AND beat = :beat"
-)
+# Nodes of a cluster may have equal host names: Galera gives each an identifier, which a server alone does not have.
+_NODE = """
+    SET @node = CONCAT_WS('-', @@hostname, @@port,
+    (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_GCOMM_UUID'))
+"""
+_READ = "SELECT owner, beat, movement, node = @node FROM migration_lock"
+_CLAIM = "UPDATE migration_lock SET owner = :owner, node = @node, beat = beat + 1 WHERE owner = :last AND beat = :beat"
 
 
 class MigrationUnderWay(DomainError):
@@ -67,7 +69,7 @@ async def _claim(connection: AsyncConnection, owner: dict[str, str]) -> str:
     """Return the movement that was interrupted, or nothing."""
     if await connection.scalar(sa.text(f"SELECT GET_LOCK('saraban_migrate', {PATIENCE})")) != 1:
         raise MigrationUnderWay
-    for statement in ("SET sql_notes = 0", _TABLE, _ROW):
+    for statement in ("SET sql_notes = 0", _NODE, _TABLE, _ROW):
         await connection.execute(sa.text(statement))
     seen, since, gives_up = None, 0.0, time.monotonic() + PATIENCE
     while time.monotonic() < gives_up:
@@ -75,7 +77,7 @@ async def _claim(connection: AsyncConnection, owner: dict[str, str]) -> str:
         if seen != (before, beat):
             seen, since = (before, beat), time.monotonic()
         if not before or is_here or time.monotonic() >= since + EXPIRY:
-            claimed = await connection.execute(sa.text(_CLAIM), {**owner, "before": before, "beat": beat})
+            claimed = await connection.execute(sa.text(_CLAIM), {**owner, "last": before, "beat": beat})
             if claimed.rowcount:
                 return str(movement)
         await asyncio.sleep(1)

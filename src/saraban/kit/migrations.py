@@ -82,8 +82,10 @@ def _config(connection: sa.Connection | None = None) -> Config:
     return config
 
 
-def _refuse_other_charset(connection: sa.Connection) -> None:
+def _refuse_step(connection: sa.Connection, revision: str) -> None:
     """MariaDB commits each statement that makes a table: a database of the wrong kind would be left half made."""
+    refuse_unknown(MigrationContext.configure(connection).get_current_revision())
+    refuse_unknown(None if revision == "base" else revision)
     if connection.dialect.name == "sqlite":
         return
     name, charset = connection.execute(sa.text("SELECT DATABASE(), @@character_set_database")).one()
@@ -92,12 +94,11 @@ def _refuse_other_charset(connection: sa.Connection) -> None:
 
 
 def _on(url: str, work: Callable[[sa.Connection], T]) -> T:
-    return asyncio.run(_run(url, work))
+    async def run() -> T:
+        async with _opened(url) as engine, engine.begin() as connection:
+            return await connection.run_sync(work)
 
-
-async def _run(url: str, work: Callable[[sa.Connection], T]) -> T:
-    async with _opened(url) as engine, engine.begin() as connection:
-        return await connection.run_sync(work)
+    return asyncio.run(run())
 
 
 async def _move(url: str, direction: str, revision: str) -> None:
@@ -113,8 +114,9 @@ async def _move(url: str, direction: str, revision: str) -> None:
         if engine.dialect.name == "sqlite":
             await work("")
             return
-        async with engine.connect() as connection:
-            await run_alone(await connection.execution_options(isolation_level="AUTOCOMMIT"), work)
+        async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
+            await connection.run_sync(_refuse_step, revision)  # before the table of the lock is made
+            await run_alone(connection, work)
 
 
 @asynccontextmanager
@@ -139,9 +141,7 @@ def _let_go_of_foreign_keys(connection: Any, _record: object) -> None:
 def _take_step(connection: sa.Connection, movement: str) -> None:
     """Move the database to a revision. MariaDB commits each statement, and keeps the movement until the last of them."""
     direction, _, revision = movement.partition(" ")
-    refuse_unknown(MigrationContext.configure(connection).get_current_revision())
-    refuse_unknown(None if revision == "base" else revision)
-    _refuse_other_charset(connection)
+    _refuse_step(connection, revision)
     if connection.dialect.name == "sqlite":
         getattr(command, direction)(_config(connection), revision)
         if broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all():

@@ -1,4 +1,4 @@
-"""By what a lost database connection is known, and how work is repeated on another (REQ-LCK-08, decision 57)."""
+"""Recognise a lost database connection, and repeat the work on a new one (REQ-LCK-08, decision 57)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,7 +16,7 @@ LOCK_WAIT = 1205
 # A node that left its cluster, or was made read-only, refuses each statement: another connection may reach another node.
 UNFIT_NODE = {1047, 1290, 1836}
 NOT_EXECUTED = {0, 2006, *UNFIT_NODE}  # the driver had no connection, or the server refused the statement
-# The last: a node lost its cluster during COMMIT, and the other nodes may have it.
+# 1180: a node lost its cluster during COMMIT. The other nodes may have the transaction.
 _LOST = {1053, 1152, 1927, 1969, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031, 1180} | UNFIT_NODE
 
 
@@ -32,10 +32,10 @@ def error_number(error: BaseException) -> object:
 
 def is_lost(error: BaseException) -> bool:
     """Return whether another connection may do what this one did not; a timeout of our own is no lost connection."""
-    text = str(error.orig if isinstance(error, DBAPIError) else error).lower()
-    return isinstance(error, DBAPIError | DriverError) and (
-        error_number(error) in _LOST or "lost connection" in text or "not connected" in text
-    )
+    number, text = error_number(error), str(error.orig if isinstance(error, DBAPIError) else error).lower()
+    # The text of a server's error can contain a user's value. An error without a number, or with 0, is the driver's own.
+    by_text = (not isinstance(number, int) or number == 0) and ("lost connection" in text or "not connected" in text)
+    return isinstance(error, DBAPIError | DriverError) and (number in _LOST or by_text)
 
 
 @dataclass(slots=True)
@@ -60,9 +60,8 @@ class Reconnection:
             try:
                 return await attempt()
             except Exception as error:
-                until = until or monotonic() + sum(
-                    pauses
-                )  # from the first failure: an isolated node takes seconds to answer
+                # The limit counts from the first failure: an isolated node takes seconds to answer.
+                until = until or monotonic() + sum(pauses)
                 if not is_lost(error) or monotonic() > until:
                     raise
             if self.listener is not None:

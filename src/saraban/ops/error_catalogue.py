@@ -127,12 +127,13 @@ NOT_FROM_THE_API: Final = {
     "PROJECT_CHANGED_MEANWHILE": "the page on which a project file is applied",
     "RFA_WITHOUT_FILES": "the page of an RFA, which asks first",
     "SECRET_KEY_TOO_SHORT": "the server's start, and every command",
+    "SETTING_MISSPELT": "the server's start, and every command",
     "SETUP_TOKEN_EXPIRED": "the set-up page",
     "SETUP_TOKEN_WRONG": "the set-up page",
 }
 
 ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY", "SERVER_OVERLOADED")
-WRITES: Final = ("DISK_FULL", "DONE_BUT_NOT_SHOWN")
+WRITES: Final = ("DISK_FULL", "DONE_BUT_NOT_SHOWN", "DATABASE_COMMIT_UNKNOWN")
 INPUT: Final = ("VALIDATION_ERROR", "REQUEST_TOO_LARGE", "BODY_TIMEOUT")
 SIGNED_IN: Final = ("UNAUTHORIZED", "PERMISSION_DENIED", "PASSWORD_CHANGE_REQUIRED")
 WITH_COOKIE: Final = ("CROSS_SITE_REQUEST",)

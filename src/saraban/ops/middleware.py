@@ -37,6 +37,8 @@ UNCOUNTED: Final = ("/health/", "/metrics", "/static/")  # they take no slot
 # Bytes that a client should have quoted; the framework fails at those that are no UTF-8.
 _OUTSIDE_ASCII: Final = re.compile(rb"[^\x00-\x7f]")
 _RFA_ALIAS: Final = re.compile(r"\A/api/v1/rfa(?=/|\Z)")  # rewritten before limits, labels and routes read the path
+_HOST_PREFIX: Final = b"__Host-"
+_HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
 CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
 LEAST_RATE: Final = 1024  # bytes of a body in a second
 LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
@@ -327,3 +329,32 @@ def _came_through_a_proxy(scope: Scope) -> bool:
         return ipaddress.ip_address(scope["client"][0]).is_private  # loopback is too
     except ValueError:
         return False
+
+
+class HostCookies:
+    """For browsers over TLS: HSTS on every answer, `__Host-` cookies, and none of those that another host may have set."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*((name, _host_cookie(name, value)) for name, value in message["headers"]), _HSTS]
+            await send(message)
+
+        if scope["type"] == "http":
+            scope = {**scope, "headers": [(name, _own_cookies(name, value)) for name, value in scope["headers"]]}
+        await self.app(scope, receive, send_secured)
+
+
+def _own_cookies(name: bytes, value: bytes) -> bytes:
+    crumbs = [crumb.strip() for crumb in value.split(b";")] if name == b"cookie" else []
+    own = b"; ".join(crumb.removeprefix(_HOST_PREFIX) for crumb in crumbs if crumb.startswith(_HOST_PREFIX))
+    return own if name == b"cookie" else value
+
+
+def _host_cookie(name: bytes, value: bytes) -> bytes:
+    if name != b"set-cookie":
+        return value
+    return _HOST_PREFIX + value + (b"" if b"; secure" in value.lower() else b"; Secure")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from asyncmy.errors import OperationalError as DriverError
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
 from saraban.kit import reconnection
 from saraban.kit.db import DatabaseFault, database_fault
-from saraban.kit.reconnection import CommitLost, Reconnection
+from saraban.kit.reconnection import CommitLost, Reconnection, is_lost
 
 
 class TestFault:
@@ -31,6 +31,19 @@ class TestFault:
 
     def test_of_a_lost_commit_is_its_own(self) -> None:
         assert database_fault(CommitLost()) is DatabaseFault.COMMIT
+
+    @pytest.mark.parametrize(
+        ("error", "lost"),
+        [
+            (IntegrityError("", {}, Exception(1062, "Duplicate entry 'Lost connection' for key 'code'")), False),
+            (OperationalError("", {}, Exception(1644, "not connected")), False),
+            (OperationalError("", {}, Exception(2013, "no answer")), True),
+            (OperationalError("", {}, Exception(0, "Not connected")), True),
+            (DriverError("Lost connection to MySQL server"), True),
+        ],
+    )
+    def test_of_a_server_is_not_searched_for_words(self, error: DBAPIError | DriverError, *, lost: bool) -> None:
+        assert is_lost(error) is lost
 
 
 class TestReconnection:
@@ -84,7 +97,7 @@ class TestReconnection:
 
         with pytest.raises(DriverError):
             await Reconnection().run(silent)
-        assert slept == [0]
+        assert slept == [0, 1]
 
     async def test_of_none_is_none(self, slept: list[float]) -> None:
         with pytest.raises(DriverError):

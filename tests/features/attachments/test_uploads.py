@@ -185,7 +185,7 @@ class TestKey:
             first = await self.send(uploader, "a.pdf", PDF)
         again = await self.send(uploader, "a.pdf", PDF)
 
-        assert (first.status_code, again.status_code) == (500, 201)
+        assert (first.status_code, again.status_code) == (503, 201)
         assert len(stored(settings)) == 1
 
     async def test_is_free_again_after_a_refusal(self, uploader: httpx.AsyncClient) -> None:

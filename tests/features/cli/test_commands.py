@@ -679,7 +679,7 @@ class TestProject:
         code, _, err = command("number", "series")
 
         assert assumed == []
-        assert sum(p.required for one in taking for p in one.params if p.name == "project") == 19
+        assert sum(p.required for one in taking for p in one.params if p.name == "project") == 20
         assert (code, "--project" in err) == (2, True)
         assert command("webhook", "list", "--as", "admin")[0] == 2
 

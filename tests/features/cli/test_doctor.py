@@ -32,6 +32,8 @@ Doctor = Callable[..., dict[str, tuple[str, str]]]
 @pytest.fixture
 def doctor(settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Doctor]:
     """`doctor(PORT=…)` gives state and text of each check, after it was asked in Thai too."""
+    settings.data_dir.chmod(0o700)
+    (settings.data_dir / "signing.key").write_text("of-this-test-" * 3)
     with commands_of("doctor", settings, monkeypatch, capfd) as command:
 
         def run(**changes: object) -> dict[str, tuple[str, str]]:
@@ -171,16 +173,31 @@ class TestFault:
         assert state == "fault"
         assert "openssl rand" in text
 
-    def test_of_rights_that_the_program_cannot_take_away(
-        self, doctor: Doctor, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    def test_of_a_folder_that_other_accounts_can_read_leaves_its_rights(
+        self, doctor: Doctor, settings: Settings
     ) -> None:
-        (settings.data_dir / "saraban.db").chmod(0o644)
-        monkeypatch.setattr(Path, "chmod", lambda *_: (_ for _ in ()).throw(PermissionError))
+        settings.data_dir.chmod(0o755)
 
         state, text = doctor()["data_folder"]
 
         assert state == "fault"
-        assert "saraban.db" in text and "chmod" in text
+        assert str(settings.data_dir) in text and "chmod" in text
+        assert settings.data_dir.stat().st_mode & 0o777 == 0o755
+
+    @pytest.mark.parametrize("name", ["", "signing.key", "saraban.db"])
+    def test_of_something_that_is_missing_makes_nothing(self, doctor: Doctor, tmp_path: Path, name: str) -> None:
+        folder = tmp_path / "new"
+        if name:
+            folder.mkdir(mode=0o700)
+        if name == "saraban.db":
+            (folder / "signing.key").write_text("k" * 48)
+        before = sorted(tmp_path.rglob("*"))
+
+        state, text = doctor(DATA_DIR=folder, SECRET_KEY="")["data_folder"]
+
+        assert state == "fault"
+        assert str(folder / name) in text
+        assert sorted(tmp_path.rglob("*")) == before
 
     def test_of_a_full_disk(self, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
         usage = shutil.disk_usage("/")
@@ -191,8 +208,10 @@ class TestFault:
         assert state == "fault"
         assert "make room" in text
 
-    def test_of_a_database_that_is_behind(self, doctor: Doctor, tmp_path: Path) -> None:
-        state, text = doctor(DATA_DIR=tmp_path / "new")["migrations"]
+    def test_of_a_database_that_is_behind(self, doctor: Doctor, settings: Settings) -> None:
+        (settings.data_dir / "saraban.db").write_bytes(b"")
+
+        state, text = doctor()["migrations"]
 
         assert state == "fault"
         assert "saraban migrate" in text

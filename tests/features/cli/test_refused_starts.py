@@ -106,10 +106,19 @@ class TestASetting:
 
     @pytest.mark.parametrize(
         ("wrong", "meant"),
-        [("DATABASE_ULR", "DATABASE_URL"), ("PROT", "PORT"), ("DATABASE", "DATABASE_URL"), ("LAGN", "LANG")],
+        [
+            ("DATABASE_ULR", "DATABASE_URL"),
+            ("PROT", "PORT"),
+            ("DATABASE", "DATABASE_URL"),
+            ("LAGN", "LANG"),
+            ("WEBHOOK_LIMIT", "OUTBOUND_LIMIT"),
+            ("MAIL_PER_MINUTE", "OUTBOUND_LIMIT"),
+            ("MAIL_ATTEMPTS", "MAIL_RETRY_HOURS"),
+            ("MAIL_RETRY_SECONDS", "MAIL_RETRY_HOURS"),
+        ],
     )
     @pytest.mark.parametrize("place", ["variable", "file"])
-    def test_whose_name_is_misspelt_is_refused(
+    def test_whose_name_is_misspelt_or_retired_is_refused(
         self, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: str, meant: str, place: str
     ) -> None:
         folder = tmp_path / "new"

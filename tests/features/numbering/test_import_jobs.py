@@ -123,7 +123,7 @@ class TestUpload:
             first = await desk.send(letter(1), **key)
         again = await desk.send(letter(1), **key)
 
-        assert (first.status_code, again.status_code) == (500, 202)
+        assert (first.status_code, again.status_code) == (503, 202)
         assert await work_of(desk.app).round()
         assert (await desk.read(again.json()["publicId"]))["state"] == "CHECKED"
 

@@ -138,7 +138,7 @@ class TestSetUpPage:
                 raise ConnectionAbortedError
 
             app.state.load_demo = demo._replace(project=break_off)
-            assert (await browser.post("/setup", data=form)).status_code == 500
+            assert (await browser.post("/setup", data=form)).status_code == 503
             app.state.load_demo = demo  # nobody is there yet: the form is sent again
             answer = await browser.post("/setup", data=form)
             assert answer.status_code == 303

@@ -94,7 +94,7 @@ class TestDatabase:
         project = await read_project(client)
         before, drawn = await count(app.state.db, LedgerEntry), 0
         with full(app.state.db):
-            for _ in range(200):  # what is free in the file's pages is used first
+            for _ in range(2000):  # what is free in the file's pages is used first
                 answer = await client.post(GENERATE, json=project.letter(), headers={"Accept-Language": language})
                 if answer.status_code != 201:
                     break

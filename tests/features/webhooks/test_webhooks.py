@@ -175,7 +175,7 @@ class TestMessages:
         for _ in range(2):
             await happen(db, project)
         no_wait = timedelta(0)
-        mail_settings = MailSettings(mailer, clock.zone, no_wait, 3, 3, no_wait, lambda _kind, _id: "")
+        mail_settings = MailSettings(mailer, clock.zone, no_wait, 3, 3, lambda _kind, _id: "")
         reader = await open_account(db, "reader")
         for number in ("N-1", "N-2"):
             event = told(reader.public_id, number, NEW_YEAR)

@@ -71,26 +71,6 @@ async def taken_numbers(
     return frozenset(await connected.scalars(held)) | frozenset(await connected.scalars(printed))
 
 
-async def counters(
-    session: AsyncSession, project_id: int, series: str | None, *, lock: bool
-) -> Sequence[NumberCounter]:
-    """Return the counters of one series or of all, in the order in which everybody locks them."""
-    which = NumberCounter.project_id == project_id, NumberCounter.series == series if series else sa.true()
-    statement = sa.select(NumberCounter).where(*which).order_by(NumberCounter.series, NumberCounter.range)
-    return (await session.scalars(statement.with_for_update() if lock else statement)).all()
-
-
-async def taken_sequences(session: AsyncSession, counter: NumberCounter) -> frozenset[int]:
-    """Return the sequences above a counter that were imported, stated by hand, or issued before it was reset."""
-    statement = sa.select(LEDGER.c.sequence_number).where(
-        LEDGER.c.project_id == counter.project_id,
-        LEDGER.c.series == counter.series,
-        LEDGER.c.range.in_({0, counter.range}),
-        LEDGER.c.sequence_number > counter.last_number,
-    )
-    return frozenset(await session.scalars(statement))
-
-
 async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID, LedgerEntry]:
     entries = await session.scalars(sa.select(LedgerEntry).where(LedgerEntry.token.in_(tokens)))
     return {entry.token: entry for entry in entries}

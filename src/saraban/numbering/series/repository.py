@@ -14,6 +14,7 @@ from saraban.numbering.series.domain.counter import CounterKey, CounterState, Se
 from saraban.numbering.series.domain.template import FormatKey, Narrowing
 from saraban.numbering.series.models import (
     COUNTERS,
+    LEDGER,
     NumberCounter,
     NumberFormat,
     NumberRange,
@@ -196,3 +197,23 @@ async def covering_range(
     )
     row = (await session.execute(statement)).first()
     return (row[0], row[1], row[2]) if row is not None else None
+
+
+async def list_counters(
+    session: AsyncSession, project_id: int, series: str | None, *, lock: bool
+) -> Sequence[NumberCounter]:
+    """Return the counters of one series or of all, in the order in which everybody locks them."""
+    which = NumberCounter.project_id == project_id, NumberCounter.series == series if series else sa.true()
+    statement = sa.select(NumberCounter).where(*which).order_by(NumberCounter.series, NumberCounter.range)
+    return (await session.scalars(statement.with_for_update() if lock else statement)).all()
+
+
+async def taken_sequences(session: AsyncSession, counter: NumberCounter) -> frozenset[int]:
+    """Return the sequences above a counter that were imported, stated by hand, or issued before it was reset."""
+    statement = sa.select(LEDGER.c.sequence_number).where(
+        LEDGER.c.project_id == counter.project_id,
+        LEDGER.c.series == counter.series,
+        LEDGER.c.range.in_({0, counter.range}),
+        LEDGER.c.sequence_number > counter.last_number,
+    )
+    return frozenset(await session.scalars(statement))

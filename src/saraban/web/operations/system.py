@@ -34,6 +34,7 @@ STATUSES: Final[Mapping[str, tuple[Text, str]]] = {
 }
 # What `/health/ready` says in English; what is not here is shown as it is.
 _REASONS: Final[Mapping[str, str]] = {
+    "answers": "ตอบสนอง",
     "takes writes": "เขียนได้",
     "can be written": "เขียนได้",
     "it has stopped; restart the server": "หยุดทำงานแล้ว ให้เริ่มเซิร์ฟเวอร์ใหม่",

@@ -4,7 +4,7 @@ What a drawing is, decided without a database: its kinds, whom it concerns, and 
 The three registers (contract, shop and as-built drawings) are one feature: what differs between them stands in `DrawingKind`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
@@ -95,8 +95,3 @@ def next_period(before: CurrentPeriod | None, *, at: datetime) -> CurrentPeriod:
     period ends there.
     """
     return CurrentPeriod(at if before is None else max(at, before.since))
-
-
-def current_at(periods: Iterable[CurrentPeriod], moment: datetime) -> int | None:
-    """Return the place of the revision that was current at a moment; None before the first one."""
-    return next((place for place, one in enumerate(periods) if one.holds(moment)), None)

@@ -30,6 +30,7 @@ from saraban.kit.idempotency import Idempotency, KeyInUse
 from saraban.kit.locks import Locks, LockServiceDown
 from saraban.kit.operation import Operation
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.reconnection import CommitLost
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
 from saraban.numbering.issue.service import monitoring
@@ -109,7 +110,7 @@ class Allocator:
 
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
-        :raises NumberingFailed: after the database's retries
+        :raises NumberingFailed, CommitLost: after the database's retries; without a key, when a COMMIT may have saved it
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         :raises KeyInUse: when another request took the key over; no number is issued
         """
@@ -125,6 +126,8 @@ class Allocator:
             monitoring.GENERATED["refused" if refused else "failed"].observe(pending.elapsed)
             if isinstance(error, DomainError):
                 await self._record(error, pending)
+            if pending.unseen and pending.uncertain and not request.is_keyed:
+                raise CommitLost from error
             raise
         monitoring.GENERATED["success"].observe(pending.elapsed)
         monitoring.SUCCESS.inc()
@@ -146,11 +149,6 @@ class Allocator:
         await asyncio.gather(*(series.queue.close(self._lock_timeout) for series in self._open.values()))
         await self._locks.close()
         await self.failures.close()
-
-    @property
-    def open_queues(self) -> int:
-        """Series with somebody waiting; the queues of idle series are forgotten."""
-        return len(self._open)
 
     @property
     def waiting(self) -> int:
@@ -301,11 +299,10 @@ class Allocator:
             series.lock_path.locks_row |= failure is Failure.CONFLICT  # who locks the row cannot lose again
             series.lock_path.searches |= failure is Failure.TAKEN
             _count(failure)
-            # Without a connection nothing can have been committed; with a broken one it can.
-            broken = database_fault(error) in {DatabaseFault.CONNECTION, DatabaseFault.COMMIT}
-            unknown = failure is Failure.TAKEN or broken
+            fault = database_fault(error)
+            unknown = failure is Failure.TAKEN or fault in {DatabaseFault.CONNECTION, DatabaseFault.COMMIT}
             for waiter in begun:
-                waiter.item.unseen |= broken
+                waiter.item.unseen |= fault is DatabaseFault.COMMIT
             for waiter in concerned:
                 waiter.item.uncertain |= unknown
                 _charge(waiter, failure)

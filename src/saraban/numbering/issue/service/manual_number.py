@@ -39,7 +39,9 @@ from saraban.numbering.series.repository import (
     covering_range,
     ensure_counter,
     last_number,
+    list_counters,
     locked_counter,
+    taken_sequences,
 )
 from saraban.projects import service as projects
 
@@ -423,7 +425,7 @@ async def skip_numbers(
     """
     place = (await projects.find_project(session, public_id=project, pointer="/project")).id
     ctx.caller.require(MANAGE_NUMBERS, Scope(project=place))
-    counters = await repository.counters(session, place, series, lock=bool(reason))
+    counters = await list_counters(session, place, series, lock=bool(reason))
     if series is not None and not counters:
         raise unknown("/series", series)
     moved = []
@@ -442,6 +444,6 @@ async def skip_numbers(
 async def _after(session: AsyncSession, counter: NumberCounter, count: int) -> int:
     """Return where a counter would stand after issuing so many numbers; one of a range ends with the range."""
     state = await counter_or_new(session, SeriesKey(counter.project_id, counter.series, counter.range))
-    taken = await repository.taken_sequences(session, counter)
+    taken = await taken_sequences(session, counter)
     after = next(islice(open_sequences(counter.last_number, closed=state.closed, taken=taken), count - 1, None))
     return after if state.end is None else min(after, state.end)

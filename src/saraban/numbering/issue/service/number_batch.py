@@ -126,7 +126,7 @@ class PendingIssue:
     :param plan: made again where the format has changed meanwhile
     :param uncertain: it may be committed already: its token is looked up first. A key that is claimed says that nothing was
         (its receipt would stand there), but for one from more than a day ago, whose token the ledger then refuses
-    :param unseen: a transaction of this process broke off with it
+    :param unseen: the connection was lost during the COMMIT of a transaction of this process
     :param waited: seconds until the transaction began, for the audit
     """
 
