@@ -76,8 +76,7 @@ def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnect
     :param timeout: seconds until a silent server counts as down
     """
     # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
-    silence: dict[str, Any] = {"socket_timeout": timeout, "socket_connect_timeout": timeout}
-    waits = silence | {"retry": Retry(NoBackoff(), 0)}
+    waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), timeout) | {"retry": Retry(NoBackoff(), 0)}
     size: dict[str, Any] = {"max_connections": connections, "timeout": timeout}
     if (address := sentinel_address(url)) is None:
         return BlockingConnectionPool.from_url(url, **size, **waits)
