@@ -142,7 +142,8 @@ class DatabaseFault(StrEnum):
 
 _RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 _FULL = {1021, 1114}
-_NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28")
+# The last: SQLite shares a file between its readers, which cannot grow.
+_NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28", "ioerr_shmsize")
 _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
 
 
@@ -163,23 +164,17 @@ def database_fault(error: BaseException) -> DatabaseFault | None:
         return DatabaseFault.LOCK_WAIT
     if number in _COLLISIONS:
         return DatabaseFault.COLLISION
-    text = str(error.orig).lower()
-    if number in _FULL or any(words in text for words in _NO_ROOM) or _is_refused_page(error.orig):
+    text = f"{error.orig} {getattr(error.orig, 'sqlite_errorname', '')}".lower()
+    if number in _FULL or any(words in text for words in _NO_ROOM):
         return DatabaseFault.FULL
     if "database is locked" in text or "database table is locked" in text:
         return DatabaseFault.LOCK_WAIT
     return DatabaseFault.CONNECTION if error.connection_invalidated or is_lost(error) else None
 
 
-def _is_refused_page(error: object) -> bool:
-    """SQLite shares a file between its readers, and calls it an I/O error when that cannot grow."""
-    return getattr(error, "sqlite_errorname", "") == "SQLITE_IOERR_SHMSIZE"
-
-
 def violates_constraint(error: IntegrityError, *names: str) -> bool:
     """Return whether `error` comes from one of the named unique constraints or columns (`table.column`)."""
-    text = str(error.orig)
-    return any(name in text for name in names)
+    return any(name in str(error.orig) for name in names)
 
 
 class Database:
@@ -351,8 +346,7 @@ class Database:
 
     async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
         """
-        Run a use case and commit it, and run it again, from a rollback and a new session, when it collided, when no connection
-        became free, or when the connection was lost before its COMMIT; `attempts=1`: not at all.
+        Run a use case and commit it; repeat it after a collision, without a free connection, or after one lost before COMMIT.
 
         :raises CommitLost: when nobody knows whether the COMMIT went through (REQ-NUM-09)
         """
