@@ -151,6 +151,11 @@ class Allocator:
         await self.failures.close()
 
     @property
+    def open_queues(self) -> int:
+        """Series with somebody waiting; the queues of idle series are forgotten."""
+        return len(self._open)
+
+    @property
     def waiting(self) -> int:
         """Requests without an answer yet."""
         return sum(series.queue.unanswered for series in self._open.values())
