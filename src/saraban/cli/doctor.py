@@ -9,6 +9,7 @@ import smtplib
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -52,16 +53,19 @@ async def check_settings() -> str:
 async def check_data_folder() -> str:
     from saraban.bootstrap import signing_key
 
-    folder = (settings := config.load()).data_dir
+    settings = config.load()
+    folder = settings.data_dir
     if os.stat(f"{folder}/").st_mode & 0o077:  # noqa: PTH116  a Path loses the slash, which refuses a file
         raise CheckFault(
             f"บัญชีอื่นในเครื่องอ่าน {folder} ได้ สั่ง chmod -R go= {folder} ด้วยบัญชีเจ้าของ",
             f"Other accounts of this machine can read {folder}: run chmod -R go= {folder} as the owner.",
         )
     probe_folder(folder)
-    (folder if settings.secret_key.get_secret_value() else folder / "signing.key").stat()  # else it would be made
+    if not settings.secret_key.get_secret_value():
+        (folder / "signing.key").stat()  # raises where the key is missing; signing_key() would create it
     signing_key(settings)
-    os.stat(settings.sqlalchemy_url.partition(":///")[2].partition("?")[0] or folder)  # noqa: PTH116  SQLite's, too
+    if database_file := settings.sqlalchemy_url.partition(":///")[2].partition("?")[0]:
+        Path(database_file).stat()  # noqa: ASYNC240  a command, which has nothing else to do
     if (free := shutil.disk_usage(folder).free) < _LEAST_ROOM:
         raise CheckFault(
             f"ดิสก์ของ {folder} เหลือ {free // 1024**2} MB ให้เพิ่มพื้นที่",
@@ -194,7 +198,7 @@ async def _findings(name: str, check: Check) -> list[Finding]:
         message = operator_message(error)
         lines = message.lines if message else (Text(_reason(error), _reason(error)),)
         return [(name, "fault", line) for line in lines]
-    return [(name, "off" if fact is None else "ok", Text(fact or name, fact or name))]
+    return [(name, "off" if fact is None else "ok", Text(fact or "", fact or ""))]
 
 
 def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of lines.")] = False) -> None:
@@ -217,6 +221,6 @@ def doctor(*, as_json: Annotated[bool, typer.Option("--json", help="Print JSON i
         typer.echo(orjson.dumps(checks, option=orjson.OPT_INDENT_2).decode())
     else:
         for name, state, text in findings:
-            typer.echo(f"{_STATES[state].say(language())} {name}: {text.say(language())}")
+            typer.echo(f"{_STATES[state].say(language())} {name}: {text.say(language())}".removesuffix(": "))
     if any(state == "fault" for _, state, _ in findings):
         raise typer.Exit(FAILED)

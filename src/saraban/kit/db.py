@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
@@ -157,7 +157,7 @@ def database_fault(error: BaseException) -> DatabaseFault | None:
         return DatabaseFault.FULL
     if isinstance(error, OSError) and not isinstance(error, FileNotFoundError | PermissionError):
         return DatabaseFault.CONNECTION
-    if not isinstance(error, DBAPIError) or isinstance(error, IntegrityError):
+    if isinstance(error, IntegrityError | DataError) or not isinstance(error, DBAPIError):
         return None
     number = error_number(error)
     if number == LOCK_WAIT:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from asyncmy.errors import OperationalError as DriverError
-from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError
 
 from saraban.kit import reconnection
 from saraban.kit.db import DatabaseFault, database_fault
@@ -28,6 +28,11 @@ class TestFault:
     )
     def test_is_known_by_its_number(self, number: int, fault: DatabaseFault | None) -> None:
         assert database_fault(OperationalError("UPDATE", {}, Exception(number, "what the server says"))) is fault
+
+    def test_is_not_read_from_a_users_text(self) -> None:
+        assert (
+            database_fault(DataError("", {}, Exception(1366, "Incorrect string value: 'database is locked'"))) is None
+        )
 
     def test_of_a_lost_commit_is_its_own(self) -> None:
         assert database_fault(CommitLost()) is DatabaseFault.COMMIT
