@@ -110,16 +110,17 @@ class Matrix:
         """
         Return a letter for each kind of caller, of what is the own and then of what is foreign; `-` without such a thing.
 
-        Unless the matrix is whole, a caller asks for the own or for the foreign, in turn by caller and route; `?` is in the other's place.
+        Unless the matrix is whole, every fifth pair of caller and side is asked, beginning at another pair for each route;
+        `?` is in the others' place.
         """
         own, foreign = (self._request(method, path, side) for side in (OWN, FOREIGN))
-        asked = dict.fromkeys((OWN, FOREIGN), "")
+        asked = {OWN: "", FOREIGN: ""}
         self.turn += 1
-        for place, name in enumerate(CALLERS, self.turn):
-            is_own = own == foreign or self.is_whole or place % 2 == 0
-            is_foreign = own != foreign and (self.is_whole or not is_own)
-            asked[OWN] += await self._ask(name, OWN, own) if is_own else "?"
-            asked[FOREIGN] += "-" if own == foreign else await self._ask(name, FOREIGN, foreign) if is_foreign else "?"
+        pairs = [(name, side) for name in CALLERS for side in asked if side == OWN or own != foreign]
+        for place, (name, side) in enumerate(pairs, self.turn):
+            is_asked = self.is_whole or place % 5 == 0
+            asked[side] += await self._ask(name, side, own if side == OWN else foreign) if is_asked else "?"
+        asked[FOREIGN] = asked[FOREIGN] or "-" * len(CALLERS)
         return f"{asked[OWN]} {asked[FOREIGN]}"
 
     def _request(self, method: str, path: str, side: str) -> dict[str, Any]:
