@@ -16,12 +16,12 @@ import httpx
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
-from jinja2 import FileSystemBytecodeCache
 from pydantic_settings import BaseSettings
 
 from saraban.config import Settings
 from saraban.kit import migrations
 from saraban.kit.db import Database
+from tests.preloaded import TEMPLATES, share_compiled_templates
 from tests.servers import DatabaseCopies, MariaDb, running_mariadb
 
 if TYPE_CHECKING:
@@ -205,13 +205,13 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def compiled_templates(made_once: MadeOnce) -> None:
-    """What Jinja makes of a template, made by the first process that shows it; languages differ."""
-    from saraban.web.shell.page import environment
-
-    for language in ("th", "en"):
-        folder = made_once(f"templates-{language}", lambda _: None)
-        environment(language).bytecode_cache = FileSystemBytecodeCache(str(folder))
+def compiled_templates(made_once: MadeOnce) -> Iterator[None]:
+    """What Jinja makes of a template, made by the first process that shows it."""
+    folder = str(made_once("templates", lambda _: None))
+    share_compiled_templates(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(TEMPLATES, folder)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
 """
 `saraban` in a process forked from one that has imported the application already.
 
-To import it takes seconds of processor, and a server does so three times: that was a tenth of the whole suite. What is started
-is the program's own entry point; `tests/features/cli` starts the program as people do.
+To import it takes seconds of processor, and a server does so three times: that was a tenth of the whole suite. To work out the
+routes takes a second and a half more: the first process does it for all. What is started is the program's own entry point;
+`tests/features/cli` starts the program as people do.
 """
 
 import multiprocessing
@@ -13,10 +14,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from jinja2 import FileSystemBytecodeCache
+
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["saraban.app", "saraban.cli", "saraban.cli.supervisor", "saraban.kit.migrations", "tests.preloaded"]
+    [
+        *("saraban.app", "saraban.cli", "saraban.cli.supervisor", "saraban.kit.migrations"),
+        *("tests.preloaded", "tests.prepared_routes"),
+    ]
 )
+TEMPLATES = "COMPILED_TEMPLATES"  # the variable with the folder of what Jinja compiled, where the run has one
 
 
 class PreloadedProgram:
@@ -57,6 +64,14 @@ def read_from(path: Path) -> None:
     sys.stdin = path.open(encoding="utf-8")
 
 
+def share_compiled_templates(folder: str) -> None:
+    """Keep what Jinja compiles in `folder`, by language, for every process of the run."""
+    from saraban.web.shell.page import environment
+
+    for language in ("th", "en"):
+        environment(language).bytecode_cache = FileSystemBytecodeCache(folder, f"{language}-%s.cache")
+
+
 def _run(
     words: tuple[str, ...], environment: dict[str, str], folder: Path, log: Path, prepare: Callable[[], object] | None
 ) -> None:
@@ -71,6 +86,8 @@ def _run(
     sys.argv = ["saraban", *words]
     if prepare is not None:
         prepare()
+    if folder_of_templates := environment.get(TEMPLATES):
+        share_compiled_templates(folder_of_templates)
     from saraban import cli
 
     cli.main()
