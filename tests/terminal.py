@@ -3,14 +3,15 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
-import typer
 
 from saraban import config
-from saraban.cli.output import run_app
+from saraban.cli.output import exit_code_of
 from saraban.config import Settings
+from tests.command_tree import program
 
 DEMO = ("--project", "LCBP3-C2")
 Command = Callable[..., tuple[int, str, str]]
@@ -25,8 +26,6 @@ def commands_of(
 
     What is done in a project is done in the demo's, unless another one is named.
     """
-    from saraban.cli import app
-
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("SARABAN_LANG", "en")
     monkeypatch.setenv("COLUMNS", "200")
@@ -35,7 +34,7 @@ def commands_of(
     def run(*words: object) -> tuple[int, str, str]:
         typed = [noun, *(str(word) for word in words)]
         monkeypatch.setattr(sys, "argv", ["saraban", *typed, *(DEMO if needs_project(typed) else ())])
-        code = run_app(app)
+        code = exit_code_of(partial(program(), prog_name="saraban"))
         printed = capfd.readouterr()
         return code, printed.out, printed.err
 
@@ -45,9 +44,7 @@ def commands_of(
 
 def needs_project(words: list[str]) -> bool:
     """Whether a command has to name a project and does not."""
-    from saraban.cli import app
-
-    command: Any = typer.main.get_command(app)
+    command: Any = program()
     named = [word for word in words if not word.startswith("-")]
     while named and named[0] in getattr(command, "commands", {}):
         command = command.commands[named.pop(0)]

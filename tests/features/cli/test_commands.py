@@ -29,7 +29,7 @@ from saraban.config import Settings
 from saraban.kit import revisions
 from saraban.workflow.runtime.models import WorkflowDefinition
 from saraban.workflow.service import Subjects
-from tests.command_tree import commands
+from tests.command_tree import commands, program
 from tests.factories.contexts import context
 from tests.factories.letterbox import Letterbox, office_in
 from tests.features.cli.conftest import Command
@@ -41,9 +41,7 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12
 
 def examples() -> Iterator[str]:
     """Every line of every help text that shows a command, without the remark behind it."""
-    from saraban.cli import app
-
-    for command in commands(typer.main.get_command(app)):
+    for command in commands(program()):
         for line in re.sub(r"\\\n\s*", "", command.help or "").splitlines():
             if found := re.match(r"\s*(?:[A-Z_]+=\S+ |.*\| )*(saraban .+)", line):
                 yield re.split(r"\s{3,}", found[1])[0].strip()
@@ -51,10 +49,8 @@ def examples() -> Iterator[str]:
 
 def fault_in(line: str) -> str:
     """What the parser has against it, nothing when it would run."""
-    from saraban.cli import app
-
     words = shlex.split(line)[1:]
-    command = typer.main.get_command(app)
+    command = program()
     parent = command.context_class(command, info_name="saraban")
     try:
         while hasattr(command, "commands") and words and not words[0].startswith("-"):
@@ -672,9 +668,8 @@ async def _two_letters_under_an_old_version(settings: Settings) -> Letterbox:
 class TestProject:
     def test_is_never_assumed(self, command: Command) -> None:
         """Nineteen commands once acted on the demo's project when none was named."""
-        from saraban.cli import app
 
-        taking = [one for one in commands(typer.main.get_command(app)) if any(p.name == "project" for p in one.params)]
+        taking = [one for one in commands(program()) if any(p.name == "project" for p in one.params)]
         assumed = [one.name for one in taking if any(p.name == "project" and p.default for p in one.params)]
         code, _, err = command("number", "series")
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
-from saraban.cli import app
-from tests.command_tree import commands
+from tests.command_tree import commands, program
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("deploy/**/*.md")])
@@ -18,14 +16,14 @@ OWN = "--help"  # every command's
 
 
 def helps() -> Iterator[tuple[str, str]]:
-    for command in commands(typer.main.get_command(app)):
+    for command in commands(program()):
         parts = [command.help, *(getattr(one, "help", None) for one in command.params)]
         yield f"saraban {command.name} --help", "\n".join(part for part in parts if part)
 
 
 def fault_in(named: str) -> str:
     """What does not exist of a command as it is named: a word of it or an option."""
-    command: Any = typer.main.get_command(app)
+    command: Any = program()
     for word in named.split():
         children = getattr(command, "commands", {})
         if word.startswith("--"):
@@ -53,7 +51,7 @@ class TestNamed:
         assert faults(page.read_text(encoding="utf-8")) == []
 
     def test_in_the_summary_of_a_noun_exist(self) -> None:
-        number = typer.main.get_command(app).commands["number"]  # type: ignore[attr-defined]
+        number = program().commands["number"]  # type: ignore[attr-defined]
 
         assert set(re.findall(r"\w+", number.help.partition(":")[2])) <= number.commands.keys()
 

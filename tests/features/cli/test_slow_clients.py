@@ -22,7 +22,7 @@ LONGEST = 30.0  # seconds until the server must have closed a connection; the se
 
 @pytest.fixture
 def server(settings: Settings) -> Iterator[RunningSaraban]:
-    with RunningSaraban(settings.data_dir, env="test", workers=1, header_timeout=2, body_timeout=1) as running:
+    with RunningSaraban(settings.data_dir, env="test", header_timeout=2, body_timeout=1) as running:
         yield running
 
 
@@ -81,7 +81,7 @@ class TestSilentConnections:
 
     def test_more_than_the_limit_only_wait(self, settings: Settings) -> None:
         few = {"header_timeout": 2, "max_connections": 64}
-        with RunningSaraban(settings.data_dir, env="test", workers=1, **few) as running:
+        with RunningSaraban(settings.data_dir, env="test", **few) as running:
             silent = [connect(running) for _ in range(80)]
             live = httpx.get(f"{running.address}/health/live", timeout=LONGEST)
 
