@@ -84,9 +84,18 @@ settings.register_profile("untimed", parent=settings(), deadline=None, suppress_
 settings.load_profile("untimed")
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take minutes begin: whoever met one at the end would work alone (with `--no-loadscope-reorder`)."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """
+    Leave the parameters that the marker `sampled` does not name to `make faults`.
+
+    Files that take minutes begin: a process that met one at the end would work alone (with `--no-loadscope-reorder`).
+    """
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled and not any(word in item.name for word in sampled.args):
+            item.add_marker(pytest.mark.faults)
+    yield
     items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 

@@ -32,6 +32,16 @@ def modules() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
 
 
+@cache
+def calls(tree: ast.Module) -> dict[str, list[ast.Call]]:
+    """Return the calls of a module by the name of what they call."""
+    by_name: dict[str, list[ast.Call]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            by_name.setdefault(called(node), []).append(node)
+    return by_name
+
+
 def called(node: ast.Call) -> str:
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
@@ -42,8 +52,14 @@ def argument(node: ast.Call, place: int, name: str) -> ast.expr | None:
 
 
 def enclosing(tree: ast.Module, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    functions = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
-    return next((one for one in reversed(functions) if any(inner is node for inner in ast.walk(one))), None)
+    """Return the innermost function around a node of the tree."""
+    return next((one for one in reversed(functions(tree)) if one.lineno <= node.lineno <= one.end_lineno), None)  # type: ignore[attr-defined,operator]
+
+
+@cache
+def functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    found = [one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return sorted(found, key=lambda one: one.lineno)
 
 
 def values(tree: ast.Module, path: Path, node: ast.expr, at: ast.AST) -> Iterator[str]:
@@ -85,8 +101,8 @@ def handed_in(path: Path, function: ast.FunctionDef | ast.AsyncFunctionDef, plac
     for other, tree in modules().items():
         if private and other != path:
             continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and called(node) == function.name and not lower(node):
+        for node in calls(tree).get(function.name, ()):
+            if not lower(node):
                 given = argument(node, place_in_call, names[place])
                 if given is not None and (other == path or isinstance(given, ast.Constant | ast.JoinedStr | ast.IfExp)):
                     yield from values(tree, other, given, node)
@@ -99,8 +115,8 @@ def lower(node: ast.Call) -> bool:
 
 def entries() -> Iterator[tuple[Path, ast.Module, ast.Call]]:
     for path, tree in modules().items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and called(node) in PLACES:
+        for name in PLACES:
+            for node in calls(tree).get(name, ()):
                 yield path, tree, node
 
 

@@ -199,6 +199,7 @@ async def test_a_greater_count_of_shop_drawings_stays(upgrade: Upgrade) -> None:
     assert await upgrade.issue(1) == numbers(4)
 
 
+@pytest.mark.sampled("mariadb")
 async def test_a_series_that_documents_began_keeps_its_counter(upgrade: Upgrade) -> None:
     await upgrade.issue(3)
     await upgrade.make_former()

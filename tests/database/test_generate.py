@@ -57,6 +57,7 @@ async def test_that_is_killed_leaves_whole_documents_and_goes_on(system: System,
     assert await adds_up(system)
 
 
+@pytest.mark.sampled("mariadb")
 async def test_drawings_are_written_in_one_way_on_both_databases(system: System) -> None:
     assert [one.written async for one in generate_drawings(system, code=PROJECT, many=200)] == [0, 200]
 

@@ -419,6 +419,7 @@ class TestPublicIds:
 
 
 class TestItemsOfATransmittal:
+    @pytest.mark.sampled("mariadb")
     def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, old: str) -> None:
         apart(migrations.upgrade, old, "0004")
         on(old, _revised_transmittal)
@@ -585,6 +586,7 @@ class TestLedger:
 
         assert [tuple(row) for row in found] == [("GENERATE", first_schema_rows.LETTER, 3)]
 
+    @pytest.mark.sampled("mariadb")
     def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
         apart(migrations.upgrade, old)
 

@@ -538,6 +538,7 @@ class TestMemory:
     """A million numbers take as long as they take, but no more room than a thousand."""
 
     @pytest.mark.slow
+    @pytest.mark.sampled("sqlite")
     async def test_does_not_grow_with_the_numbers(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(consistency_check, "PAGE", 50)
         await many(world, 1, 200)

@@ -89,6 +89,7 @@ async def test_no_number_is_issued_in_both_lives(any_demo_url: str, back_up: Cal
     assert (found, row.reason, row.sequence_number, row.skipped_to) == ([], WHY, 6, 25)
 
 
+@pytest.mark.sampled("mariadb")
 async def test_numbers_that_came_before_the_skip_and_after_it_add_up(any_demo_url: str) -> None:
     """Servers may run: a draw waits for the skip, or the skip for the draw."""
     db = Database(any_demo_url)

@@ -171,6 +171,7 @@ class TestIndex:
         assert await count(db, SearchPosting) > 0
         assert [one async for one in compare(db)] == []
 
+    @pytest.mark.sampled("sqlite")
     async def test_says_what_is_missing_and_what_is_stale(self, db: Database) -> None:
         await rebuild(db)
         async with db.writing() as session:
@@ -183,6 +184,7 @@ class TestIndex:
         await rebuild(db)
         assert [one async for one in compare(db)] == []
 
+    @pytest.mark.sampled("sqlite")
     async def test_of_a_backup_is_brought_up_to_date_by_the_worker(
         self, db: Database, request: pytest.FixtureRequest, tmp_path: Path
     ) -> None:
@@ -221,6 +223,7 @@ async def renamed(db: Database, named: type[Organization | User], key: int) -> s
 
 
 class TestNames:
+    @pytest.mark.sampled("sqlite")
     async def test_of_organizations_and_people_lead_to_what_bears_them(self, db: Database) -> None:
         await rebuild(db)
         async with db.reading() as session:
@@ -234,6 +237,7 @@ class TestNames:
             await work_off(db)
             assert [one async for one in compare(db)] == [], name
 
+    @pytest.mark.sampled("sqlite")
     async def test_lead_there_after_a_kill(self, db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
         await rebuild(db)
         name = await renamed(db, Organization, 1)

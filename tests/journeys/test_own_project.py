@@ -275,6 +275,7 @@ class TestProjectOfOnesOwn:
 
     @pytest.mark.browser
     @pytest.mark.parametrize("language", LANGUAGES)
+    @pytest.mark.faults
     async def test_is_set_up_by_hand(
         self, installation: Installation, from_file: str, browser: Browser, language: str
     ) -> None:

@@ -59,7 +59,7 @@ def by_location(case: Case) -> Hashable:
 # What is refused for its form is refused for everybody alike: it is tried thoroughly once. Others send what is right, and
 # what is wrong, or who is not signed in one request: it is refused before anything is read.
 CALLERS = [
-    pytest.param("dc.contractor", by_location, 2, id="document-control"),
+    pytest.param("dc.contractor", by_location, 1, id="document-control"),
     pytest.param("admin", by_place, None, id="super-admin", marks=pytest.mark.faults),
     pytest.param(None, by_location, 1, id="nobody", marks=pytest.mark.faults),
 ]

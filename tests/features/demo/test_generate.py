@@ -140,6 +140,12 @@ async def discrepancies(system: "System") -> list[numbering.Discrepancy]:
 
 class TestTwin:
     @pytest.mark.parametrize(("where", "acts"), _TWINS, ids=lambda one: str(one))
+    @pytest.mark.sampled(
+        "rfa-('submit', 'approve', 'request-revision'",
+        "transmittal-('submit'",
+        "circulation-('start', 'respond'",
+        "correspondence-('submit', 'request-revision'",
+    )
     async def test_equals_what_people_write(self, system: "System", where: DemoRegister, acts: tuple[str, ...]) -> None:
         run = await run_on(system)
         scripts = run.place.scripts

@@ -91,6 +91,7 @@ def secrets(answer: httpx.Response, names: dict[str, str]) -> list[str]:
     return [one for one in known if one in text]
 
 
+@pytest.mark.sampled("shop")
 async def test_is_answered_like_one_that_is_not_there(hidden: dict[str, str], signed_in: SignIn) -> None:
     nothing = hidden | {"id": str(new_id()), "revision": str(new_id())}
     for name in HIDDEN_FROM:
@@ -107,6 +108,7 @@ async def test_is_answered_like_one_that_is_not_there(hidden: dict[str, str], si
     assert (unwrapped(by_revision), by_revision.headers["ETag"]) == (whole, '"1"')
 
 
+@pytest.mark.sampled("shop")
 async def test_is_in_no_list_and_in_no_file(hidden: dict[str, str], signed_in: SignIn) -> None:
     for path in OF_ALL:
         asked = path.format(**hidden)

@@ -116,6 +116,7 @@ async def prepared(app: FastAPI, signed_in: SignIn, who: str) -> tuple[Ways, dic
 
 
 @pytest.mark.parametrize("raiser", [MANAGER, CONTROL, REVIEWER, OTHER_MANAGER, ORG_ADMIN, OUTSIDER])
+@pytest.mark.sampled("org.admin", "padmin")
 async def test_nobody_gives_what_they_do_not_hold(app: FastAPI, signed_in: SignIn, raiser: str) -> None:
     ways, projects, organizations = await prepared(app, signed_in, raiser)
     foreign = "LCBP3-C2" if raiser in {OTHER_MANAGER, ORG_ADMIN, OUTSIDER} else "OTHER"

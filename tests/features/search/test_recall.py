@@ -26,6 +26,7 @@ def golden() -> list[tuple[str, str, list[str]]]:
 
 
 @pytest.mark.parametrize("few", [0, 5_000], ids=["along the index", "without it"])
+@pytest.mark.sampled("along")
 async def test_every_query_finds_what_it_must(
     app: FastAPI, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
