@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
-from fastapi.routing import _IncludedRouter
+from fastapi.routing import APIRoute, _EffectiveRouteContext, _IncludedRouter
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import LRUCache
 
@@ -21,8 +21,19 @@ STATEMENTS = 3000  # more than the product has
 
 @contextmanager
 def one_table_of_routes() -> Iterator[None]:
-    """FastAPI works out the routes of each application, which takes longer than most tests."""
+    """FastAPI works out the routes of each application, which takes longer than most tests; a test may add some of its own."""
+    make = _EffectiveRouteContext.from_api_route
+    known: dict[tuple[int, str], tuple[APIRoute, _EffectiveRouteContext]] = {}
+
+    def make_once(*, original_route: APIRoute, include_context: Any) -> _EffectiveRouteContext:
+        key = id(original_route), include_context.prefix
+        if key not in known:
+            context = make(original_route=original_route, include_context=include_context)
+            known[key] = (original_route, context)  # the route stays, so that no id comes again
+        return known[key][1]
+
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_EffectiveRouteContext, "from_api_route", make_once)
         patch.setattr(route_index, "build_index", _kept(route_index.build_index, lambda routes: routes))
         yield
 
