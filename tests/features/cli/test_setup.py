@@ -2,6 +2,7 @@
 
 import io
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -43,6 +44,13 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     config.load.cache_clear()
 
 
+@pytest.fixture
+def migrated(migrated_file: Path, tmp_path: Path) -> None:
+    """A database at the newest revision, which saves the command from migrating."""
+    (tmp_path / "data").mkdir(mode=0o700)
+    shutil.copy(migrated_file, tmp_path / "data")
+
+
 class TestSetup:
     def test_makes_the_first_super_admin_with_an_organization(self, command: Command) -> None:
         code, out, err = command("setup", *ROOT, "--organization-name", "การท่าเรือ")
@@ -52,6 +60,7 @@ class TestSetup:
         listed = command("user", "list")[1]
         assert re.search(r"root.*กทท\..*Superadmin.*active", listed)
 
+    @pytest.mark.usefixtures("migrated")
     def test_is_refused_a_second_time(self, command: Command) -> None:
         command("setup", *ROOT)
         code, _, err = command("setup", *ROOT)
@@ -85,6 +94,7 @@ class TestSetup:
         assert code == 3
         assert "none.yaml cannot be read" in err
 
+    @pytest.mark.usefixtures("migrated")
     def test_begins_with_a_project_and_hands_out_its_invitations(self, command: Command, tmp_path: Path) -> None:
         file = tmp_path / "project.yaml"
         file.write_text(FULL)
@@ -105,6 +115,7 @@ class TestSetup:
         assert "colour" in err
         assert command("user", "list")[0] != 0
 
+    @pytest.mark.usefixtures("migrated")
     def test_makes_no_administrator_without_the_project(self, command: Command, tmp_path: Path) -> None:
         file = tmp_path / "project.yaml"
         file.write_text(FULL.replace("RFA_APPROVAL", "NO_SUCH_FLOW"))
@@ -114,6 +125,7 @@ class TestSetup:
         assert "NO_SUCH_FLOW" in err
         assert command("setup", *ROOT)[0] == 0
 
+    @pytest.mark.usefixtures("migrated")
     def test_finishes_what_a_server_began(self, command: Command) -> None:
         assert command("migrate")[0] == 0
 
@@ -164,6 +176,7 @@ class TestDryRun:
         assert "nothing was written" in out
         assert not (tmp_path / "data").exists()
 
+    @pytest.mark.usefixtures("migrated")
     def test_names_what_the_file_refers_to_in_vain(self, command: Command, tmp_path: Path) -> None:
         file = tmp_path / "project.yaml"
         file.write_text(FULL.replace("RFA_APPROVAL", "NO_SUCH_FLOW"))
@@ -187,6 +200,7 @@ def test_a_project_is_applied_after_the_setup(command: Command, tmp_path: Path) 
 
 
 class TestToken:
+    @pytest.mark.usefixtures("migrated")
     def test_prints_a_new_link_until_somebody_has_an_account(
         self, command: Command, monkeypatch: pytest.MonkeyPatch
     ) -> None:
