@@ -309,6 +309,7 @@ class TextProblem(StrEnum):
     PASSWORD = "password"  # noqa: S105  the reason, and no secret
     DAMAGED = "damaged"
     NO_TEXT = "no_text"
+    NO_UNICODE = "no_unicode"
     TOO_LARGE = "too_large"
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"
