@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import pairwise
 from math import hypot
+from statistics import median_low
 from typing import BinaryIO, NamedTuple
 
 import pypdfium2 as pdfium
@@ -20,11 +21,12 @@ from pypdfium2 import raw
 
 from saraban.attachments.domain import TextProblem, UnreadableFile, holds_thai
 
-_SPACE, _LINE = 0.3, 0.5  # of the size of the letters: how far pieces of one word, and of one line, are apart at most
+_SPACE, _LINE = 0.28, 0.5  # of the size of the letters: how far pieces of one word, and of one line, are apart at most
 _FEW_LETTERS = 100  # what a scanner or a fax writes beside the picture of a page
 
 _GAP = "\0"  # between two letters of a piece, made up by PDFium
 _THAI_GAP = re.compile(f"(?<=[\u0e01-\u0e4e]){_GAP}(?=[\u0e01-\u0e4e])")
+_NO_LETTERS = re.compile(f"[\\s{_GAP}\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+")  # gaps, and marks above or below a letter
 # Where a line ends Thai has no space, and a number that goes on has none.
 _WRAPPED = re.compile("(?<=[\u0e01-\u0e4e])\r\n(?=[\u0e01-\u0e4e])|(?<=\\w-)\r\n(?=\\w)")
 # So PDFium calls a hyphen at the end of a line: a hyphen of a number, unless the word goes on in small letters.
@@ -173,6 +175,8 @@ def _texts_of_objects(text_page: pdfium.PdfTextPage) -> dict[int, str]:
             continue
         address = _address(drawn)
         letter = chr(raw.FPDFText_GetUnicode(text_page, index))
+        if letter == " " and raw.FPDFText_IsGenerated(text_page, index) == 1:
+            letter = _GAP
         found[address] = found.get(address, "") + (gap if address == last else "") + letter
         last, gap = address, ""
     return found
@@ -209,10 +213,10 @@ def _piece(drawn: raw.FPDF_PAGEOBJECT, text: str) -> _Piece:
         text = " "  # drawn without ink
     span = _span(drawn)
     return _Piece(
-        _without_gaps(text) if span is None else _actual_text(span),
+        text if span is None else _actual_text(span),
         None if span is None else _address(span),
         (round(x, 2), round(y, 2)),
-        left,
+        min(left, _MATRIX.e * x + _MATRIX.f * y),
         right,
         _MATRIX.f * x - _MATRIX.e * y,
         abs(_SIZE.value) * scale,
@@ -237,13 +241,6 @@ def _actual_text(span: raw.FPDF_PAGEOBJECTMARK) -> str:
     return text.decode("utf-16", "ignore") if text.startswith((b"\xfe\xff", b"\xff\xfe")) else text.decode("latin-1")
 
 
-def _without_gaps(text: str) -> str:
-    """Return a text without the spaces that PDFium made up between Thai letters, or between all of them for they are drawn apart."""
-    gaps = text.count(_GAP)
-    is_spaced = 2 * gaps > len(text) - gaps
-    return _THAI_GAP.sub("", text).replace(_GAP, "" if is_spaced else " ") if gaps else text
-
-
 def _is_elsewhere(last: _Piece, piece: _Piece) -> bool:
     return (
         piece.course != last.course
@@ -253,17 +250,19 @@ def _is_elsewhere(last: _Piece, piece: _Piece) -> bool:
 
 
 def _joined(line: list[_Piece]) -> str:
-    """Return the text of a line, with spaces where its pieces are further apart than its letters usually are."""
+    """Return the text of a line. Where it is drawn letter by letter, gaps that most letters have are no spaces."""
     gaps, right = [0.0], line[0].right
     for last, piece in pairwise(line):
         right = max(right, last.right)
         gaps.append(piece.left - right)
-    usual = 0.0
-    if sum(len(piece.text) for piece in line) < 2 * len(line):  # drawn letter by letter
-        usual = min(max(sorted(gaps)[len(gaps) // 2], 0), line[0].size)
-    return "".join(
+    drawn = "".join(piece.text for piece in line)
+    usual, space = 0.0, " "
+    if 2 * (len(line) + drawn.count(_GAP)) > len(_NO_LETTERS.sub("", drawn)):
+        usual, space = min(max(median_low(gaps), 0), line[0].size), ""
+    parts = (
         f" {piece.text}" if gap > usual + _SPACE * piece.size else piece.text for gap, piece in zip(gaps, line, strict=True)
     )
+    return _THAI_GAP.sub("", "".join(parts)).replace(_GAP, space)
 
 
 def _address(pointer: raw.FPDF_PAGEOBJECT | raw.FPDF_PAGEOBJECTMARK) -> int:
