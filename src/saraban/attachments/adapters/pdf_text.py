@@ -258,7 +258,8 @@ def _joined(line: list[_Piece]) -> str:
     drawn = "".join(piece.text for piece in line)
     usual, space = 0.0, " "
     if 2 * (len(line) + drawn.count(_GAP)) > len(_NO_LETTERS.sub("", drawn)):
-        usual, space = min(max(median_low(gaps), 0), line[0].size), ""
+        least = _SPACE * line[0].size if _GAP in drawn else 0.0
+        usual, space = min(max(median_low(gaps), least), line[0].size), ""
     parts = (
         f" {piece.text}" if gap > usual + _SPACE * piece.size else piece.text for gap, piece in zip(gaps, line, strict=True)
     )
