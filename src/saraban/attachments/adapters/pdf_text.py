@@ -52,7 +52,6 @@ def pdf_text(file: BinaryIO) -> Iterator[str]:
     except pdfium.PdfiumError as error:
         locked = error.err_code == raw.FPDF_ERR_PASSWORD
         raise UnreadableFile(TextProblem.PASSWORD if locked else TextProblem.DAMAGED) from error
-    document.init_forms()
     problems: Counter[TextProblem | None] = Counter()
     for number in range(len(document)):
         try:
@@ -89,7 +88,7 @@ def read_old_thai(text: str) -> str:
 def _page_problem(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> TextProblem | None:
     letters = sum(map(len, text.split()))
     unknown = sum(raw.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in range(text_page.count_chars()))
-    if 2 * unknown > letters:
+    if 3 * unknown > letters:  # then hardly a word can be found
         return TextProblem.NO_UNICODE
     if letters >= _FEW_LETTERS:
         return None
@@ -108,17 +107,13 @@ def _area(drawn: raw.FPDF_PAGEOBJECT) -> float:
     return (_RIGHT.value - _LEFT.value) * (_TOP.value - _BOTTOM.value)
 
 
-_WRITTEN = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
-
-
 def _texts_of_annotations(page: pdfium.PdfPage) -> Iterator[str]:
     """Return what was typed into the fields of a form, and what stamps and notes say."""
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         note = raw.FPDFPage_GetAnnot(page, index)
-        if raw.FPDFAnnot_GetSubtype(note) != raw.FPDF_ANNOT_WIDGET:
-            yield _utf16(partial(raw.FPDFAnnot_GetStringValue, note, b"Contents")) + "\n"
-        elif page.formenv and raw.FPDFAnnot_GetFormFieldType(page.formenv, note) in _WRITTEN:
-            yield _utf16(partial(raw.FPDFAnnot_GetFormFieldValue, page.formenv, note)) + "\n"
+        key = b"V" if raw.FPDFAnnot_GetSubtype(note) == raw.FPDF_ANNOT_WIDGET else b"Contents"
+        if raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING:  # not the name that a box has for being ticked
+            yield _utf16(partial(raw.FPDFAnnot_GetStringValue, note, key)) + "\n"
         raw.FPDFPage_CloseAnnot(note)
 
 
