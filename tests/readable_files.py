@@ -86,29 +86,27 @@ def locked_pdf() -> bytes:
     return pdf(line("secret"), objects=(lock,), trailer="/Encrypt 6 0 R /ID [<00> <00>]")
 
 
-def content_types(**parts: str) -> str:
-    """Return what an office file says of its parts, each of them by its name as `packed` takes it and the end of its type."""
-    office = "application/vnd.openxmlformats-officedocument"
-    overrides = (
-        f'<Override PartName="/{name.replace("__", "/")}.xml" ContentType="{office}.{content_type}+xml"/>'
-        for name, content_type in parts.items()
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_CONTENT_TYPES = {
+    "word__document": "wordprocessingml.document.main",
+    "word__document2": "wordprocessingml.document.main",
+    "word__header1": "wordprocessingml.header",
+    "xl__workbook": "spreadsheetml.sheet.main",
+    "xl__book2": "spreadsheetml.sheet.main",
+    "xl__worksheets__sheet1": "spreadsheetml.worksheet",
+}
+
+
+def packed(**parts: bytes | str) -> bytes:
+    """Return an office file; `__` in a name stands for `/`, and `.xml` is added."""
+    types = "".join(
+        f'<Override PartName="/{name.replace("__", "/")}.xml" ContentType="{_OFFICE}.{_CONTENT_TYPES[name]}+xml"/>'
+        for name in parts
+        if name in _CONTENT_TYPES
     )
-    return f'<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">{"".join(overrides)}</Types>'
-
-
-_TYPES = content_types(
-    word__document="wordprocessingml.document.main",
-    word__header1="wordprocessingml.header",
-    xl__workbook="spreadsheetml.sheet.main",
-    xl__worksheets__sheet1="spreadsheetml.worksheet",
-)
-
-
-def packed(types: str = _TYPES, **parts: bytes | str) -> bytes:
-    """Return an archive; `__` in a name stands for `/`, and `.xml` is added."""
     file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", types)
+        archive.writestr("[Content_Types].xml", f"<Types>{types}</Types>")
         for name, content in parts.items():
             archive.writestr(f"{name.replace('__', '/')}.xml", content)
     return file.getvalue()

@@ -146,7 +146,9 @@ def _has_late_pdf_header(file: BinaryIO) -> bool:
     file.seek(0)
     head = file.read(1024)
     file.seek(max(0, file.seek(0, 2) - 2048))
-    return not _OTHERS.match(head.lstrip(b"\xef\xbb\xbf")) and bool(_PDF_HEADER.search(head)) and b"%%EOF" in file.read()
+    return (
+        not _OTHERS.match(head.lstrip(b"\xef\xbb\xbf")) and bool(_PDF_HEADER.search(head)) and b"%%EOF" in file.read()
+    )
 
 
 def _recognise_archive(file: BinaryIO) -> FileKind | None:

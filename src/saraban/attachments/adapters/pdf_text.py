@@ -38,7 +38,8 @@ _OLD_THAI = {
     for high in (0, 0xF000)
     for code in (*range(0xA1, 0xDB), *range(0xDF, 0xFC))
 }
-_OLD_WORD = re.compile(f"[{''.join(map(chr, _OLD_THAI))}]+")
+_OLD_LETTER = f"[{''.join(map(chr, _OLD_THAI))}]"
+_OLD_WORD = re.compile(f"{_OLD_LETTER}+(?:-+{_OLD_LETTER}+)*")
 # The code of yo ying is a hyphen to PDFium.
 _YO_YING = re.compile("(?<=[\u0e01-\u0e4e])-(?![0-9A-Za-z])|-(?=-*[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")
 
@@ -112,7 +113,9 @@ def _texts_of_annotations(page: pdfium.PdfPage) -> Iterator[str]:
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         note = raw.FPDFPage_GetAnnot(page, index)
         key = b"V" if raw.FPDFAnnot_GetSubtype(note) == raw.FPDF_ANNOT_WIDGET else b"Contents"
-        if raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING:  # not the name that a box has for being ticked
+        if (
+            raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING
+        ):  # not the name that a box has for being ticked
             yield _utf16(partial(raw.FPDFAnnot_GetStringValue, note, key)) + "\n"
         raw.FPDFPage_CloseAnnot(note)
 
@@ -256,7 +259,8 @@ def _joined(line: list[_Piece]) -> str:
         least = _SPACE * line[0].size if _GAP in drawn else 0.0
         usual, space = min(max(median_low(gaps), least), line[0].size), ""
     parts = (
-        f" {piece.text}" if gap > usual + _SPACE * piece.size else piece.text for gap, piece in zip(gaps, line, strict=True)
+        f" {piece.text}" if gap > usual + _SPACE * piece.size else piece.text
+        for gap, piece in zip(gaps, line, strict=True)
     )
     return _THAI_GAP.sub("", "".join(parts)).replace(_GAP, space)
 
