@@ -11,8 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from math import hypot
+from operator import itemgetter
 from statistics import median_low
 from typing import BinaryIO, NamedTuple
 
@@ -93,17 +94,19 @@ def _page_problem(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str
         return TextProblem.NO_UNICODE
     if letters >= _FEW_LETTERS:
         return None
-    drawn = [raw.FPDFPage_GetObject(page, index) for index in range(raw.FPDFPage_CountObjects(page))]
-    pictures = [each for each in drawn if raw.FPDFPageObj_GetType(each) == raw.FPDF_PAGEOBJ_IMAGE]
+    objects = raw.FPDFPage_CountObjects(page)
+    pictures = sum(_picture_area(raw.FPDFPage_GetObject(page, index)) for index in range(objects))
     width, height = page.get_size()
-    is_picture = sum(map(_area, pictures)) > width * height / 2
-    return TextProblem.NO_TEXT if is_picture or (drawn and not letters) else None
+    is_picture = pictures > width * height / 2
+    return TextProblem.NO_TEXT if is_picture or (objects and not letters) else None
 
 
 _LEFT, _BOTTOM, _RIGHT, _TOP = (ctypes.c_float() for _ in range(4))
 
 
-def _area(drawn: raw.FPDF_PAGEOBJECT) -> float:
+def _picture_area(drawn: raw.FPDF_PAGEOBJECT) -> float:
+    if raw.FPDFPageObj_GetType(drawn) != raw.FPDF_PAGEOBJ_IMAGE:
+        return 0.0
     raw.FPDFPageObj_GetBounds(drawn, _LEFT, _BOTTOM, _RIGHT, _TOP)
     return (_RIGHT.value - _LEFT.value) * (_TOP.value - _BOTTOM.value)
 
@@ -113,9 +116,7 @@ def _texts_of_annotations(page: pdfium.PdfPage) -> Iterator[str]:
     for index in range(raw.FPDFPage_GetAnnotCount(page)):
         note = raw.FPDFPage_GetAnnot(page, index)
         key = b"V" if raw.FPDFAnnot_GetSubtype(note) == raw.FPDF_ANNOT_WIDGET else b"Contents"
-        if (
-            raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING
-        ):  # not the name that a box has for being ticked
+        if raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING:  # a box that is ticked has a name
             yield _utf16(partial(raw.FPDFAnnot_GetStringValue, note, key)) + "\n"
         raw.FPDFPage_CloseAnnot(note)
 
@@ -160,24 +161,27 @@ def _lines(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage) -> Iterator[str]
             line.append(piece)
     if line:
         yield _joined(line)
-    yield from texts.values()
+    yield from (text.replace(_GAP, " ") for text in texts.values())
 
 
 def _texts_of_objects(text_page: pdfium.PdfTextPage) -> dict[int, str]:
     found: dict[int, str] = {}
-    last, gap = 0, ""
+    for address, letters in groupby(_letters(text_page), key=itemgetter(0)):
+        found[address] = found.get(address, "") + "".join(letter for _, letter in letters).rstrip(_GAP)
+    return found
+
+
+def _letters(text_page: pdfium.PdfTextPage) -> Iterator[tuple[int, str]]:
+    """Return each letter with the object that draws it; a space or an end of line that PDFium made up is a gap."""
+    address = 0
     for index in range(text_page.count_chars()):
         drawn = raw.FPDFText_GetTextObject(text_page, index)
-        if not drawn:  # a space or an end of line that PDFium made up
-            gap = _GAP
-            continue
-        address = _address(drawn)
         letter = chr(raw.FPDFText_GetUnicode(text_page, index))
-        if letter == " " and raw.FPDFText_IsGenerated(text_page, index) == 1:
+        if not drawn or (letter == " " and raw.FPDFText_IsGenerated(text_page, index) == 1):
             letter = _GAP
-        found[address] = found.get(address, "") + (gap if address == last else "") + letter
-        last, gap = address, ""
-    return found
+        if drawn:
+            address = _address(drawn)
+        yield address, letter
 
 
 def _text_objects(page: pdfium.PdfPage) -> Iterator[raw.FPDF_PAGEOBJECT | None]:
