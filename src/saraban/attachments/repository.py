@@ -181,9 +181,8 @@ async def retry_texts(session: AsyncSession, *, now: datetime, all_files: bool =
 
     :param all_files: those too whose text was read
     """
-    which = Attachment.mime_type.in_([kind.mime_type for kind in READABLE])
-    if not all_files:
-        which = Attachment.text_problem.is_not(None) & (Attachment.text_problem != TextProblem.CUT)
+    readable = Attachment.mime_type.in_([kind.mime_type for kind in READABLE])
+    which = readable if all_files else Attachment.text_problem != TextProblem.CUT
     result = await session.execute(sa.update(Attachment).where(which).values(text_due_at=now, text_tries=0))
     return int(result.rowcount)  # type: ignore[attr-defined]
 
