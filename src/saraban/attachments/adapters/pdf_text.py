@@ -42,7 +42,7 @@ _OLD_THAI = {
 _OLD_LETTER = f"[{''.join(map(chr, _OLD_THAI))}]"
 _OLD_WORD = re.compile(f"{_OLD_LETTER}+(?:-+{_OLD_LETTER}+)*")
 # The code of yo ying is a hyphen to PDFium.
-_YO_YING = re.compile("(?<=[\u0e01-\u0e4e])-(?![0-9A-Za-z])|-(?=-*[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")
+_YO_YING = re.compile("(?<=[\u0e01-\u0e4e])-++(?![0-9A-Za-z])|(?<!-)-++(?=[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")
 
 
 def pdf_text(file: BinaryIO) -> Iterator[str]:
@@ -84,7 +84,7 @@ def read_old_thai(text: str) -> str:
     thai = [word for word in words if len(word) > 3 and len(set(word)) > 2]  # no language has so many accents in a row
     if 2 * sum(map(len, thai)) <= sum(map(len, words)):
         return text
-    return _YO_YING.sub("ญ", text.translate(_OLD_THAI))
+    return _YO_YING.sub(lambda hyphens: "ญ" * len(hyphens[0]), text.translate(_OLD_THAI))
 
 
 def _page_problem(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> TextProblem | None:
