@@ -86,11 +86,27 @@ def locked_pdf() -> bytes:
     return pdf(line("secret"), objects=(lock,), trailer="/Encrypt 6 0 R /ID [<00> <00>]")
 
 
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+_CONTENT_TYPES = {
+    "word__document": "wordprocessingml.document.main",
+    "word__document2": "wordprocessingml.document.main",
+    "word__header1": "wordprocessingml.header",
+    "xl__workbook": "spreadsheetml.sheet.main",
+    "xl__book2": "spreadsheetml.sheet.main",
+    "xl__worksheets__sheet1": "spreadsheetml.worksheet",
+}
+
+
 def packed(**parts: bytes | str) -> bytes:
-    """Return an archive; `__` in a name stands for `/`, and `.xml` is added."""
+    """Return an office file; `__` in a name stands for `/`, and `.xml` is added."""
+    types = "".join(
+        f'<Override PartName="/{name.replace("__", "/")}.xml" ContentType="{_OFFICE}.{_CONTENT_TYPES[name]}+xml"/>'
+        for name in parts
+        if name in _CONTENT_TYPES
+    )
     file = BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("[Content_Types].xml", "<Types/>")
+        archive.writestr("[Content_Types].xml", f"<Types>{types}</Types>")
         for name, content in parts.items():
             archive.writestr(f"{name.replace('__', '/')}.xml", content)
     return file.getvalue()

@@ -128,11 +128,31 @@ def detect_kind(file: BinaryIO) -> FileKind | None:
         return DWG
     if head.startswith(b"PK\x03\x04"):
         return _recognise_archive(file)
-    return None
+    return PDF if _has_late_pdf_header(file) else None
+
+
+# What scanners, printers and mail programs write before a PDF begins with none of these, which others open: programs, scripts,
+# pages, archives, pictures, and documents of other kinds.
+_OTHERS = re.compile(
+    rb"\s*(?:MZ|\x7fELF|\xca\xfe\xba\xbe|[\xce\xcf]\xfa\xed\xfe|#!|@echo|<|\{\\rtf|\xd0\xcf\x11\xe0|PK|Rar!|7z\xbc|\x1f\x8b|MSCF"
+    rb"|GIF8|RIFF|II\*|MM\0)",
+    re.IGNORECASE,
+)
+_PDF_HEADER = re.compile(rb"%PDF-[12]\.[0-9]")
+
+
+def _has_late_pdf_header(file: BinaryIO) -> bool:
+    """Readers look for the header in the first 1,024 bytes of a file, and for its end in the last ones."""
+    file.seek(0)
+    head = file.read(1024)
+    file.seek(max(0, file.seek(0, 2) - 2048))
+    return (
+        not _OTHERS.match(head.lstrip(b"\xef\xbb\xbf")) and bool(_PDF_HEADER.search(head)) and b"%%EOF" in file.read()
+    )
 
 
 def _recognise_archive(file: BinaryIO) -> FileKind | None:
-    """Word and Excel files are archives too; what tells them apart are the names inside."""
+    """Word and Excel files are archives too; the content types of their parts tell them apart, whatever the parts are called."""
     entries = _entries(file)
     if entries is None or _CONTENT_TYPES not in entries:
         return ZIP if entries is not None and _MACROS not in entries else None
@@ -141,9 +161,8 @@ def _recognise_archive(file: BinaryIO) -> FileKind | None:
         return None
     if _MACROS in entries or _ACTIVE.search(content_types):
         return MACROS
-    if b"word/document.xml" in entries:
-        return DOCX
-    return XLSX if b"xl/workbook.xml" in entries else None
+    kinds = [_MAIN_PARTS[part] for part in set(content_types.lower().split(b"\n")) & _MAIN_PARTS.keys()]
+    return kinds[0] if len(kinds) == 1 else None  # programs differ in which of two they open
 
 
 def _content_types(file: BinaryIO, method: int, size: int, offset: int) -> bytes | None:
@@ -160,7 +179,7 @@ def _content_types(file: BinaryIO, method: int, size: int, offset: int) -> bytes
 
 
 _CONTENT_TYPES, _MACROS = b"[content_types].xml", b"vba"
-_TELLING = (_CONTENT_TYPES, b"word/document.xml", b"xl/workbook.xml")
+_MAIN_PARTS = {f"{kind.mime_type}.main+xml".encode(): kind for kind in (DOCX, XLSX)}
 _ACTIVE = re.compile(rb"vba|macro|activex", re.IGNORECASE)  # in content types, whatever a part is called
 _ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl)/activex/")
 _MOST_CONTENT_TYPES = 4 * 1024 * 1024
@@ -201,8 +220,8 @@ def _telling_entries(directory: bytes, count: int) -> Entries | None:
         name = directory[place + _ENTRY.size : place + _ENTRY.size + name_length].lower()
         if name in found:
             return None  # programs differ in which of the two they open
-        if name in _TELLING or _ACTIVE_PART.search(name):
-            found[name if name in _TELLING else _MACROS] = fields[4], fields[8], fields[16]
+        if name == _CONTENT_TYPES or _ACTIVE_PART.search(name):
+            found[name if name == _CONTENT_TYPES else _MACROS] = fields[4], fields[8], fields[16]
         place += _ENTRY.size + name_length + extra + comment
     return found
 
@@ -309,6 +328,7 @@ class TextProblem(StrEnum):
     PASSWORD = "password"  # noqa: S105  the reason, and no secret
     DAMAGED = "damaged"
     NO_TEXT = "no_text"
+    NO_UNICODE = "no_unicode"
     TOO_LARGE = "too_large"
     TIMED_OUT = "timed_out"
     OUT_OF_MEMORY = "out_of_memory"

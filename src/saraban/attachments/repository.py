@@ -8,7 +8,7 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import AttachmentRow, TextProblem
+from saraban.attachments.domain import READABLE, AttachmentRow, TextProblem
 from saraban.attachments.models import Attachment, AttachmentText
 from saraban.kit.statements import PreparedStatement
 
@@ -175,9 +175,19 @@ async def count_texts(session: AsyncSession) -> tuple[int, int, dict[str, int]]:
     return waiting or 0, read or 0, {str(row[0]): row[1] for row in counted}
 
 
-async def retry_texts(session: AsyncSession, *, now: datetime) -> int:
-    """Have the files without a text wait again, and return their number."""
-    result = await session.execute(
-        sa.update(Attachment).where(Attachment.text_problem != TextProblem.CUT).values(text_due_at=now, text_tries=0)
-    )
+async def retry_texts(session: AsyncSession, *, now: datetime, all_files: bool = False) -> int:
+    """
+    Have files wait to be read again, and return their number.
+
+    :param all_files: those too whose text was read
+    """
+    readable = Attachment.mime_type.in_([kind.mime_type for kind in READABLE])
+    which = readable if all_files else Attachment.text_problem != TextProblem.CUT
+    result = await session.execute(sa.update(Attachment).where(which).values(text_due_at=now, text_tries=0))
     return int(result.rowcount)  # type: ignore[attr-defined]
+
+
+async def replace_text(session: AsyncSession, file: WaitingFile, text: str, *, now: datetime) -> None:
+    await session.execute(sa.delete(AttachmentText).where(AttachmentText.attachment_id == file.id))
+    session.add(AttachmentText(attachment_id=file.id, text=text, extracted_at=now))
+    await session.flush()

@@ -33,17 +33,19 @@ def texts() -> None:
 
 
 @group.command()
-def retry() -> None:
+def retry(
+    *, all_files: Annotated[bool, typer.Option("--all", help="Read those too whose text was read before.")] = False
+) -> None:
     """Have the files whose text could not be read wait again, after a limit was raised or files were restored.
 
-    The worker reads them; `saraban worker --once` does so now.
+    The worker reads them; `saraban worker --once` does so now. With `--all` it reads each file again, as a newer release does.
 
     Example: `saraban file retry`
     """
     from saraban.attachments.service import extraction
 
     async def work(ctx: "RequestContext", session: "AsyncSession") -> int:
-        return await extraction.retry_texts(session, now=ctx.now)
+        return await extraction.retry_texts(session, now=ctx.now, all_files=all_files)
 
     count = as_system(work)
     tell(f"ไฟล์ที่รออ่านใหม่: {count}", f"Files that wait to be read again: {count}")

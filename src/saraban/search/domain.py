@@ -34,7 +34,8 @@ def snippet(text: str, words: Sequence[str], *, around: int = AROUND) -> list[Pi
     for first, last in marks:
         if first >= stop:
             break
-        begin, end = places[first], _behind(places, ends, last - 1)
+        begin = places[first]
+        end = begin + len(text[begin : _behind(places, ends, last - 1)].rstrip())
         if begin < at:
             continue
         found += [Piece(text[at:begin], is_marked=False), Piece(text[begin:end], is_marked=True)]

@@ -6,6 +6,9 @@ from io import BytesIO
 import pytest
 
 from saraban.attachments.domain import DOCX, DWG, JPEG, MACROS, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
+from tests.readable_files import packed
+
+END_OF_PDF = b"%PDF-1.4\ntrailer <<>>\n%%EOF\n"
 
 
 def archive(*names: str) -> bytes:
@@ -53,9 +56,15 @@ class TestRecognise:
             (b"\xff\xd8\xff\xe0\x00\x10JFIF", JPEG),
             (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", PNG),
             (b"AC1032\x00\x00\x00\x00\x00", DWG),
-            (archive("[Content_Types].xml", "word/document.xml"), DOCX),
-            (archive("[Content_Types].xml", "xl/workbook.xml"), XLSX),
-            (archive("word/document.xml", "[Content_Types].xml"), DOCX),
+            (packed(word__document="<a/>"), DOCX),
+            (packed(xl__workbook="<a/>"), XLSX),
+            (packed(word__document2="<a/>"), DOCX),
+            (packed(xl__book2="<a/>"), XLSX),
+            (office(f'<Types><Default Extension="xml" ContentType="{DOCX.mime_type}.main+xml"/></Types>'), DOCX),
+            (b"\xef\xbb\xbf" + END_OF_PDF, PDF),
+            (b"\r\n" + END_OF_PDF, PDF),
+            (b"\x1b%-12345X@PJL ENTER LANGUAGE=PDF\r\n" + END_OF_PDF, PDF),
+            (b"\0" * 1000 + END_OF_PDF, PDF),
             (archive("drawing.dwg", "readme.txt"), ZIP),
         ],
     )
@@ -70,11 +79,17 @@ class TestRecognise:
             b"\x7fELF\x02",
             b"#!/bin/sh\nrm -rf /",
             b"<html><script>alert(1)</script>",
-            b"\n%PDF-1.7",
+            b"Readers look for %PDF-1.7 in a file.",
+            b"\0" * 1020 + END_OF_PDF,
+            b"MZ\x90\0" + END_OF_PDF,
+            b"<!-- " + END_OF_PDF,
+            b"#!/bin/sh\n" + END_OF_PDF,
             b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
             b"AC10xx\x00",
             b"PK\x03\x04 and then nothing of an archive",
             archive("[Content_Types].xml", "ppt/presentation.xml"),
+            archive("[Content_Types].xml", "word/document.xml"),
+            packed(word__document="<a/>", xl__workbook="<a/>"),
             archive("a.txt", "word/vbaProject.bin"),
             archive("[Content_Types].xml", "[content_types].xml", "word/document.xml"),
             office("not XML"),

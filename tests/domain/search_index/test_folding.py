@@ -24,10 +24,16 @@ class TestFold:
             ("LCBP3", "lcbp3"),
             ("เสา\u200bเข็ม", "เสาเข็ม"),
             ("สอง   คำ", "สอง คำ"),
+            ("งาน ก่อ ส ร้าง", "งานก่อสร้าง"),
+            ("เ เปลน", "แปลน"),
+            ("เหล็ก  SD40 ขนาด 25\u200b มม.", "เหล็กSD40ขนาด25มม."),
         ],
     )
     def test_makes_one_of_what_looks_alike(self, one: str, other: str) -> None:
         assert fold(one) == fold(other)
+
+    def test_keeps_spaces_between_words_and_numbers_without_thai(self) -> None:
+        assert fold("SD40  25 ๒๘") == "sd40 25 28"
 
     def test_leaves_out_separators_of_a_number(self) -> None:
         assert joined(fold("คคง.-ผรม.2-0001-๒๕๖๙")) == "คคงผรม200012569"

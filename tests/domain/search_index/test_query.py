@@ -15,7 +15,7 @@ class TestParse:
         ("text", "query"),
         [
             ("เสาเข็ม งาน", SearchQuery(words=("เสาเข็ม", "งาน"))),
-            ('"แบบ ขยาย" -ยกเลิก', SearchQuery(words=("แบบ ขยาย",), excluded=("ยกเลิก",))),
+            ('"แบบ ขยาย" -ยกเลิก', SearchQuery(words=("แบบขยาย",), excluded=("ยกเลิก",))),
             ("แบบ ก -ข", SearchQuery(words=("แบบ", "ก"), excluded=("ข",))),
             ("from:คคง. to:ผรม.2", SearchQuery(conditions={"from": (Term("คคง."),), "to": (Term("ผรม.2"),)})),
             ("จาก:คคง. เลขที่:๐๐๐๑", SearchQuery(conditions={"from": (Term("คคง."),), "number": (Term("0001"),)})),
@@ -67,7 +67,7 @@ class TestParseWords:
         ("text", "query"),
         [
             ("จาก:คคง. ก", SearchQuery(words=("จาก:คคง.", "ก"))),
-            ('-"ฐาน ราก" เสา', SearchQuery(words=("เสา",), excluded=("ฐาน ราก",))),
+            ('-"ฐาน ราก" เสา', SearchQuery(words=("เสา",), excluded=("ฐานราก",))),
             ("", SearchQuery()),
         ],
     )

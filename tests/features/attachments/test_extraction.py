@@ -191,3 +191,16 @@ class TestRetry:
         assert (await shelf.row(slow)).text_problem is None
         async with shelf.db.reading() as session:
             assert await extraction.count_texts(session) == (0, 2, {TextProblem.CUT: 1})
+
+    async def test_of_all_files_replaces_what_was_read(self, shelf: Shelf) -> None:
+        shelf.answers |= {b"%PDF-2": FileText("little", TextProblem.NO_UNICODE)}
+        first, second = await shelf.attached(b"%PDF-1"), await shelf.attached(b"%PDF-2")
+        while await shelf.worker().round():
+            pass
+        shelf.answers |= {b"%PDF-1": FileText("more"), b"%PDF-2": FileText(problem=TextProblem.CRASHED)}
+
+        await shelf.db.transact(lambda session: extraction.retry_texts(session, now=shelf.clock.now(), all_files=True))
+        while await shelf.worker().round():
+            pass
+
+        assert await shelf.texts(first, second) == {first: "more", second: "little"}

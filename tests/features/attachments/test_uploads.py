@@ -18,6 +18,7 @@ from saraban.attachments.models import Attachment
 from saraban.audit import service as audit
 from saraban.config import Settings
 from saraban.kit.db import Database
+from tests.readable_files import packed
 
 PDF = b"%PDF-1.7\n" + b"x" * 5000
 URL = "/api/v1/attachments"
@@ -32,8 +33,8 @@ def archive(*names: str) -> bytes:
 
 
 TAKEN = [
-    ("a.docx", archive("[Content_Types].xml", "word/document.xml"), "wordprocessingml"),
-    ("a.xlsx", archive("[Content_Types].xml", "xl/workbook.xml"), "spreadsheetml"),
+    ("a.docx", packed(word__document="<a/>"), "wordprocessingml"),
+    ("a.xlsx", packed(xl__workbook="<a/>"), "spreadsheetml"),
     ("a.zip", archive("drawing.dwg"), "application/zip"),
     ("a.dwg", b"AC1032\x00\x00\x00\x00\x00", "image/vnd.dwg"),
     ("a.JPG", b"\xff\xd8\xff\xe0\x00\x10JFIF", "image/jpeg"),
@@ -45,7 +46,7 @@ REFUSED = [
     ("a.pdf", b"<html><script>alert(1)</script>", "FILE_TYPE_MISMATCH", "type_not_allowed"),
     ("a.svg", b"<svg onload='alert(1)'/>", "FILE_TYPE_MISMATCH", "type_not_allowed"),
     ("a.pdf", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "FILE_TYPE_MISMATCH", "type_mismatch"),
-    ("a.xlsx", archive("[Content_Types].xml", "word/document.xml"), "FILE_TYPE_MISMATCH", "type_mismatch"),
+    ("a.xlsx", packed(word__document="<a/>"), "FILE_TYPE_MISMATCH", "type_mismatch"),
     (
         "a.docx",
         archive("[Content_Types].xml", "word/document.xml", "word/vbaProject.bin"),

@@ -5,19 +5,19 @@ Nothing is laid out: a sheet that says it has a billion cells costs what is writ
 define entities that expand without end, is refused.
 """
 
-import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO
+from xml.etree import ElementTree as ET
 from xml.parsers import expat
 
 from saraban.attachments.domain import TextProblem, UnreadableFile
 
 MOST_UNPACKED = 256 * 1024 * 1024  # bytes of XML; zipfile reads no more of a part than its directory says
 _CHUNK = 256 * 1024
-_DOCUMENT, _STRINGS = "word/document.xml", "xl/sharedStrings.xml"
-_BESIDE = re.compile(r"word/(header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
-_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+_TYPES, _OFFICE = "/[content_types].xml", "application/vnd.openxmlformats-officedocument."
+_BESIDE = ("header", "footer", "footnotes", "endnotes", "comments")
 _SIGNS = {"tab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
 
 
@@ -26,8 +26,12 @@ def docx_text(file: BinaryIO) -> Iterator[str]:
     :raises UnreadableFile: for a part with a password, or more than this unpacks
     """
     with zipfile.ZipFile(file) as packed:
-        beside = sorted(name for name in packed.namelist() if _BESIDE.fullmatch(name))
-        for part in _checked(packed, [_DOCUMENT, *beside]):
+        parts = _parts(packed)
+        beside = sorted(part for kind in _BESIDE for part in parts[f"wordprocessingml.{kind}"])
+        main = parts["wordprocessingml.document.main"]
+        if not main:
+            raise UnreadableFile(TextProblem.DAMAGED)
+        for part in _checked(packed, [*main, *beside]):
             yield from _pieces(packed, part, _Elements("p", end="\n"))
 
 
@@ -36,14 +40,29 @@ def xlsx_text(file: BinaryIO) -> Iterator[str]:
     :raises UnreadableFile: for a part with a password, or more than this unpacks
     """
     with zipfile.ZipFile(file) as packed:
-        names = packed.namelist()
-        sheets = sorted((name for name in names if _SHEET.fullmatch(name)), key=lambda name: (len(name), name))
+        parts = _parts(packed)
+        sheets = sorted(parts["spreadsheetml.worksheet"], key=lambda name: (len(name), name))
         strings: list[str] = []
-        for part in _checked(packed, [*({_STRINGS} & set(names)), *sheets]):
-            if part == _STRINGS:
+        for part in _checked(packed, [*parts["spreadsheetml.sharedStrings"], *sheets]):
+            if part not in sheets:
                 strings += _pieces(packed, part, _Elements("si"))
             else:
                 yield from _pieces(packed, part, _Elements("c", end=" ", strings=strings))
+
+
+def _parts(packed: zipfile.ZipFile) -> dict[str, list[str]]:
+    """Return the names of the parts by their content type, without what all these have in common."""
+    names = {f"/{name}".lower(): name for name in packed.namelist()}
+    [listing] = _checked(packed, [names[_TYPES]])
+    types = {
+        (given.get("PartName") or given.get("Extension") or "").lower(): given.get("ContentType", "")
+        for given in ET.fromstring(packed.read(listing))  # noqa: S314  expat is bounded
+    }
+    parts = defaultdict(list)
+    for name, stored in names.items():
+        content_type = types.get(name) or types.get(name.rpartition(".")[2], "")
+        parts[content_type.removeprefix(_OFFICE).removesuffix("+xml")].append(stored)
+    return parts
 
 
 def _checked(packed: zipfile.ZipFile, names: Sequence[str]) -> Sequence[str]:

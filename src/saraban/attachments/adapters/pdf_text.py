@@ -1,13 +1,20 @@
 """
-The text of a PDF, page by page, as PDFium finds it; runs in the child process of `text_reader`.
+The text of a PDF, page by page, as PDFium reads it; runs in the child process of `text_reader`.
 
 PDFium sorts the pieces of a line by where they begin. Programs that draw each Thai vowel and tone mark as a piece of its own
-(browsers, Typst) put it behind the next letter that way, so a page with Thai is put together again in the order it is written in.
+(browsers, LibreOffice) put it behind the next letter that way, so a page with Thai is put together again in the order in which
+it is drawn.
 """
 
 import ctypes
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import groupby, pairwise
+from math import hypot
+from operator import itemgetter
+from statistics import median_low
 from typing import BinaryIO, NamedTuple
 
 import pypdfium2 as pdfium
@@ -15,114 +22,251 @@ from pypdfium2 import raw
 
 from saraban.attachments.domain import TextProblem, UnreadableFile, holds_thai
 
-_SPACE, _LINE = 0.3, 0.5  # of the size of the letters: how far pieces of one word, and of one line, are apart at most
+_SPACE, _LINE = 0.28, 0.5  # of the size of the letters: how far pieces of one word, and of one line, are apart at most
+_FEW_LETTERS = 100  # what a scanner or a fax writes beside the picture of a page
 
+_GAP = "\0"  # between two letters of a piece, made up by PDFium
+_THAI_GAP = re.compile(f"(?<=[\u0e01-\u0e4e]){_GAP}(?=[\u0e01-\u0e4e])")
+_NO_LETTERS = re.compile(f"[\\s{_GAP}\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]+")  # gaps, and marks above or below a letter
 # Where a line ends Thai has no space, and a number that goes on has none.
 _WRAPPED = re.compile("(?<=[\u0e01-\u0e4e])\r\n(?=[\u0e01-\u0e4e])|(?<=\\w-)\r\n(?=\\w)")
-# So PDFium calls a hyphen at the end of a line: one of a number, unless the word goes on in small letters.
+# So PDFium calls a hyphen at the end of a line: a hyphen of a number, unless the word goes on in small letters.
 _HYPHEN = re.compile("[\x02\ufffe](?:\r\n)?(?=([0-9A-Z\u0e01-\u0e4e])?)")
+
+# Fonts from before Unicode have Thai under the codes of windows-874, which read as Latin letters, or as private ones.
+_OLD_THAI = {
+    high + code: bytes([code]).decode("cp874")
+    for high in (0, 0xF000)
+    for code in (*range(0xA1, 0xDB), *range(0xDF, 0xFC))
+}
+_OLD_LETTER = f"[{''.join(map(chr, _OLD_THAI))}]"
+_OLD_WORD = re.compile(f"{_OLD_LETTER}+(?:-+{_OLD_LETTER}+)*")
+# The code of yo ying is a hyphen to PDFium.
+_YO_YING = re.compile("(?<=[\u0e01-\u0e4e])-++(?![0-9A-Za-z])|(?<!-)-++(?=[\u0e30-\u0e3a\u0e45\u0e47-\u0e4e])")
 
 
 def pdf_text(file: BinaryIO) -> Iterator[str]:
     """
-    :raises UnreadableFile: when it needs a password or is none
+    :raises UnreadableFile: when it needs a password or is none; behind the last page, when most pages cannot be read
     """
     try:
         document = pdfium.PdfDocument(file.read())
     except pdfium.PdfiumError as error:
         locked = error.err_code == raw.FPDF_ERR_PASSWORD
         raise UnreadableFile(TextProblem.PASSWORD if locked else TextProblem.DAMAGED) from error
+    problems: Counter[TextProblem | None] = Counter()
     for number in range(len(document)):
         try:
             page = document[number]
+            yield from _texts_of_annotations(page)
+            if raw.FPDFPage_Flatten(page, raw.FLAT_NORMALDISPLAY) == raw.FLATTEN_SUCCESS:  # how annotations look
+                page.close()
+                page = document[number]
             text_page = page.get_textpage()
         except pdfium.PdfiumError:
-            continue  # one damaged page: the others can be read
+            continue  # the other pages can be read
         text = text_page.get_text_range()
-        if holds_thai(text):
-            text = _in_writing_order(page, text_page) or text
+        problems[_page_problem(page, text_page, text)] += 1
+        if holds_thai(read_old_thai(text)):
+            text = read_old_thai("\r\n".join(_lines(page, text_page)))
         yield _WRAPPED.sub("", _HYPHEN.sub(lambda found: "-" if found[1] else "", text)) + "\n"
         text_page.close()
         page.close()
+    readable = problems.pop(None, 0)
+    for problem, _ in problems.most_common(1):
+        if problem and problems.total() > readable:
+            raise UnreadableFile(problem)
+
+
+def read_old_thai(text: str) -> str:
+    """Return a text whose Latin letters are mostly Thai ones of windows-874 in Thai, any other as it is."""
+    words = _OLD_WORD.findall(text)
+    thai = [word for word in words if len(word) > 3 and len(set(word)) > 2]  # no language has so many accents in a row
+    if 2 * sum(map(len, thai)) <= sum(map(len, words)):
+        return text
+    return _YO_YING.sub(lambda hyphens: "ญ" * len(hyphens[0]), text.translate(_OLD_THAI))
+
+
+def _page_problem(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage, text: str) -> TextProblem | None:
+    letters = sum(map(len, text.split()))
+    unknown = sum(raw.FPDFText_HasUnicodeMapError(text_page, index) == 1 for index in range(text_page.count_chars()))
+    if 3 * unknown > letters:  # then hardly a word can be found
+        return TextProblem.NO_UNICODE
+    if letters >= _FEW_LETTERS:
+        return None
+    objects = raw.FPDFPage_CountObjects(page)
+    pictures = sum(_picture_area(raw.FPDFPage_GetObject(page, index)) for index in range(objects))
+    width, height = page.get_size()
+    is_picture = pictures > width * height / 2
+    return TextProblem.NO_TEXT if is_picture or (objects and not letters) else None
+
+
+_LEFT, _BOTTOM, _RIGHT, _TOP = (ctypes.c_float() for _ in range(4))
+
+
+def _picture_area(drawn: raw.FPDF_PAGEOBJECT) -> float:
+    if raw.FPDFPageObj_GetType(drawn) != raw.FPDF_PAGEOBJ_IMAGE:
+        return 0.0
+    raw.FPDFPageObj_GetBounds(drawn, _LEFT, _BOTTOM, _RIGHT, _TOP)
+    return (_RIGHT.value - _LEFT.value) * (_TOP.value - _BOTTOM.value)
+
+
+def _texts_of_annotations(page: pdfium.PdfPage) -> Iterator[str]:
+    """Return what was typed into the fields of a form, and what stamps and notes say."""
+    for index in range(raw.FPDFPage_GetAnnotCount(page)):
+        note = raw.FPDFPage_GetAnnot(page, index)
+        key = b"V" if raw.FPDFAnnot_GetSubtype(note) == raw.FPDF_ANNOT_WIDGET else b"Contents"
+        if raw.FPDFAnnot_GetValueType(note, key) == raw.FPDF_OBJECT_STRING:  # a box that is ticked has a name
+            yield _utf16(partial(raw.FPDFAnnot_GetStringValue, note, key)) + "\n"
+        raw.FPDFPage_CloseAnnot(note)
+
+
+def _utf16(get: Callable[[object, int], int]) -> str:
+    size = get(None, 0)
+    buffer = (ctypes.c_ushort * (size // 2 + 1))()
+    get(buffer, size)
+    return bytes(buffer)[:size].decode("utf-16-le", "ignore").rstrip("\0")
 
 
 class _Piece(NamedTuple):
     """
-    What is drawn at once, from left to right.
+    What is drawn at once, seen along the line in which it is written, whichever way that runs.
 
     :param span: of the marked content whose text replaces that of its pieces, None outside one
     :param size: of its letters
     """
 
+    text: str
     span: int | None
+    course: tuple[float, float]
     left: float
     right: float
     base: float
     size: float
 
 
-def _in_writing_order(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage) -> str:
-    """Return nothing where some of the text is turned, or drawn elsewhere than on the page itself."""
-    texts = _texts_of_pieces(text_page)
-    found: list[str] = []
-    last = None
-    for index in range(raw.FPDFPage_CountObjects(page)):
-        drawn = raw.FPDFPage_GetObject(page, index)
-        if raw.FPDFPageObj_GetType(drawn) != raw.FPDF_PAGEOBJ_TEXT:
+def _lines(page: pdfium.PdfPage, text_page: pdfium.PdfTextPage) -> Iterator[str]:
+    """Return the lines of a page in the order in which it draws them; at last, the text of what it does not draw itself."""
+    texts = _texts_of_objects(text_page)
+    line: list[_Piece] = []
+    for drawn in _text_objects(page):
+        piece = _piece(drawn, texts.pop(_address(drawn), "")) if drawn else None
+        if piece and line and piece.span is not None and piece.span == line[-1].span:
+            line[-1] = line[-1]._replace(right=max(line[-1].right, piece.right))
             continue
-        text, piece = texts.pop(_address(drawn), ""), _piece(drawn)
-        if piece is None:
-            return ""
-        if last and piece.span is not None and piece.span == last.span:
-            last = last._replace(right=max(last.right, piece.right))
-            continue
-        if last:
-            found.append(_between(last, piece))
-        found.append(text or " ")  # a space is drawn without ink, and has no text then
-        last = piece
-    return "" if texts else "".join(found)
+        if line and (piece is None or _is_elsewhere(line[-1], piece)):
+            yield _joined(line)
+            line = []
+        if piece:
+            line.append(piece)
+    if line:
+        yield _joined(line)
+    yield from (text.replace(_GAP, " ") for text in texts.values())
 
 
-def _texts_of_pieces(text_page: pdfium.PdfTextPage) -> dict[int, str]:
+def _texts_of_objects(text_page: pdfium.PdfTextPage) -> dict[int, str]:
     found: dict[int, str] = {}
-    last, gap = 0, ""
-    for index in range(text_page.count_chars()):
-        drawn = raw.FPDFText_GetTextObject(text_page, index)
-        letter = chr(raw.FPDFText_GetUnicode(text_page, index))
-        if not drawn:  # a space or an end of line that PDFium made up
-            gap = letter
-            continue
-        address = _address(drawn)
-        found[address] = found.get(address, "") + (gap if address == last else "") + letter
-        last, gap = address, ""
+    for address, letters in groupby(_letters(text_page), key=itemgetter(0)):
+        found[address] = found.get(address, "") + "".join(letter for _, letter in letters).rstrip(_GAP)
     return found
 
 
-_MATRIX, _SIZE = raw.FS_MATRIX(), ctypes.c_float()
-_LEFT, _BOTTOM, _RIGHT, _TOP = (ctypes.c_float() for _ in range(4))
+def _letters(text_page: pdfium.PdfTextPage) -> Iterator[tuple[int, str]]:
+    """Return each letter with the object that draws it; a space or an end of line that PDFium made up is a gap."""
+    address = 0
+    for index in range(text_page.count_chars()):
+        drawn = raw.FPDFText_GetTextObject(text_page, index)
+        letter = chr(raw.FPDFText_GetUnicode(text_page, index))
+        if not drawn or (letter == " " and raw.FPDFText_IsGenerated(text_page, index) == 1):
+            letter = _GAP
+        if drawn:
+            address = _address(drawn)
+        yield address, letter
 
 
-def _piece(drawn: raw.FPDF_PAGEOBJECT) -> _Piece | None:
+def _text_objects(page: pdfium.PdfPage) -> Iterator[raw.FPDF_PAGEOBJECT | None]:
+    """Return the texts on a page in the order in which they are drawn; None where a form begins or ends."""
+    for index in range(raw.FPDFPage_CountObjects(page)):
+        yield from _texts_within(raw.FPDFPage_GetObject(page, index))
+
+
+def _texts_within(drawn: raw.FPDF_PAGEOBJECT) -> Iterator[raw.FPDF_PAGEOBJECT | None]:
+    kind = raw.FPDFPageObj_GetType(drawn)
+    if kind == raw.FPDF_PAGEOBJ_TEXT:
+        yield drawn
+    elif kind == raw.FPDF_PAGEOBJ_FORM:
+        yield None
+        for index in range(raw.FPDFFormObj_CountObjects(drawn)):
+            yield from _texts_within(raw.FPDFFormObj_GetObject(drawn, index))
+        yield None
+
+
+_MATRIX, _SIZE, _CORNERS, _LENGTH = raw.FS_MATRIX(), ctypes.c_float(), raw.FS_QUADPOINTSF(), ctypes.c_ulong()
+
+
+def _piece(drawn: raw.FPDF_PAGEOBJECT, text: str) -> _Piece:
     raw.FPDFPageObj_GetMatrix(drawn, _MATRIX)
-    if _MATRIX.b or _MATRIX.a < 0:
-        return None
     raw.FPDFTextObj_GetFontSize(drawn, _SIZE)
-    raw.FPDFPageObj_GetBounds(drawn, _LEFT, _BOTTOM, _RIGHT, _TOP)
-    return _Piece(_span(drawn), _LEFT.value, _RIGHT.value, _MATRIX.f, _SIZE.value * _MATRIX.a)
+    raw.FPDFPageObj_GetRotatedBounds(drawn, _CORNERS)
+    scale = hypot(_MATRIX.a, _MATRIX.b) or 1.0
+    x, y = _MATRIX.a / scale, _MATRIX.b / scale
+    left, right = sorted((_CORNERS.x1 * x + _CORNERS.y1 * y, _CORNERS.x2 * x + _CORNERS.y2 * y))
+    if not text and left == right:
+        text = " "  # drawn without ink
+    span = _span(drawn)
+    return _Piece(
+        text if span is None else _actual_text(span),
+        None if span is None else _address(span),
+        (round(x, 2), round(y, 2)),
+        min(left, _MATRIX.e * x + _MATRIX.f * y),
+        right,
+        _MATRIX.f * x - _MATRIX.e * y,
+        abs(_SIZE.value) * scale,
+    )
 
 
-def _span(drawn: raw.FPDF_PAGEOBJECT) -> int | None:
+def _span(drawn: raw.FPDF_PAGEOBJECT) -> raw.FPDF_PAGEOBJECTMARK | None:
     for index in range(raw.FPDFPageObj_CountMarks(drawn)):
         mark = raw.FPDFPageObj_GetMark(drawn, index)
         if raw.FPDFPageObjMark_GetParamValueType(mark, b"ActualText") == raw.FPDF_OBJECT_STRING:
-            return _address(mark)
+            return mark
     return None
 
 
-def _between(last: _Piece, piece: _Piece) -> str:
-    if abs(piece.base - last.base) > _LINE * last.size or piece.left < last.left - last.size:
-        return "\r\n"
-    return " " if piece.left - last.right > _SPACE * last.size else ""
+def _actual_text(span: raw.FPDF_PAGEOBJECTMARK) -> str:
+    raw.FPDFPageObjMark_GetParamBlobValue(span, b"ActualText", None, 0, _LENGTH)
+    buffer = (ctypes.c_ubyte * _LENGTH.value)()
+    raw.FPDFPageObjMark_GetParamBlobValue(span, b"ActualText", buffer, _LENGTH.value, _LENGTH)
+    text = bytes(buffer)
+    if text.startswith(b"\xef\xbb\xbf"):
+        return text.decode(errors="ignore")
+    return text.decode("utf-16", "ignore") if text.startswith((b"\xfe\xff", b"\xff\xfe")) else text.decode("latin-1")
+
+
+def _is_elsewhere(last: _Piece, piece: _Piece) -> bool:
+    return (
+        piece.course != last.course
+        or abs(piece.base - last.base) > _LINE * max(last.size, piece.size)
+        or piece.left < last.left - last.size
+    )
+
+
+def _joined(line: list[_Piece]) -> str:
+    """Return the text of a line. Where it is drawn letter by letter, gaps that most letters have are no spaces."""
+    gaps, right = [0.0], line[0].right
+    for last, piece in pairwise(line):
+        right = max(right, last.right)
+        gaps.append(piece.left - right)
+    drawn = "".join(piece.text for piece in line)
+    usual, space = 0.0, " "
+    if 2 * (len(line) + drawn.count(_GAP)) > len(_NO_LETTERS.sub("", drawn)):
+        least = _SPACE * line[0].size if _GAP in drawn else 0.0
+        usual, space = min(max(median_low(gaps), least), line[0].size), ""
+    parts = (
+        f" {piece.text}" if gap > usual + _SPACE * piece.size else piece.text
+        for gap, piece in zip(gaps, line, strict=True)
+    )
+    return _THAI_GAP.sub("", "".join(parts)).replace(_GAP, space)
 
 
 def _address(pointer: raw.FPDF_PAGEOBJECT | raw.FPDF_PAGEOBJECTMARK) -> int:

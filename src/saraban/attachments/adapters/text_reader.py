@@ -90,8 +90,6 @@ def _main(mime_type: str, seconds: int, longest: int, memory: int) -> None:
         resource.setrlimit(limit, (most, most))
     try:
         found = _read(sys.stdin.buffer, mime_type)
-    except UnreadableFile as error:
-        found = FileText(problem=error.problem)
     except MemoryError:
         sys.exit(_NO_MEMORY)
     sys.stdout.buffer.write(f"{found.problem or ''}\n{found.text}".encode())
@@ -102,21 +100,23 @@ def _read(file: BinaryIO, mime_type: str) -> FileText:
     from saraban.attachments.adapters.pdf_text import pdf_text
 
     pieces = {PDF.mime_type: pdf_text, DOCX.mime_type: docx_text, XLSX.mime_type: xlsx_text}[mime_type](file)
-    found, is_whole = _at_most(pieces, MOST_TEXT)
+    found, problem = _gather(pieces)
     text = searchable_text(found)[:MOST_TEXT]
-    if not text:
-        raise UnreadableFile(TextProblem.NO_TEXT)
-    return FileText(text, None if is_whole else TextProblem.CUT)
+    return FileText(text, problem if text or problem else TextProblem.NO_TEXT)
 
 
-def _at_most(pieces: Iterable[str], most: int) -> tuple[str, bool]:
-    found, left = [], most
-    for piece in pieces:
-        found.append(piece[:left])
-        left -= len(piece)
-        if left < 0:
-            break
-    return "".join(found), left >= 0
+def _gather(pieces: Iterable[str]) -> tuple[str, TextProblem | None]:
+    """Return what can be read of a file and searched, and why that is not all of it."""
+    found, left = [], MOST_TEXT
+    try:
+        for piece in pieces:
+            found.append(piece[:left])
+            left -= len(piece)
+            if left < 0:
+                return "".join(found), TextProblem.CUT
+    except UnreadableFile as error:
+        return "".join(found), error.problem
+    return "".join(found), None
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import repository
 from saraban.attachments.domain import FileText, Storage, TextProblem
-from saraban.attachments.models import AttachmentText
 from saraban.attachments.repository import WaitingFile, count_texts, retry_texts, texts
 from saraban.events import service as events
 from saraban.kit.clock import Clock
@@ -84,8 +83,7 @@ class TextWorker:
         if not await repository.settle_text(session, file, text_due_at=None, text_problem=found.problem):
             return
         if found.text:
-            session.add(AttachmentText(attachment_id=file.id, text=found.text, extracted_at=now))
-            await session.flush()
+            await repository.replace_text(session, file, found.text, now=now)
             await self._on_text(session, [file.id])
         if found.problem:
             log.info("file_text_problem", attachment=str(file.public_id), problem=found.problem)

@@ -216,7 +216,7 @@ class DocumentFileAnswer(Schema):
     is_main: bool
     download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
     text_problem: TextProblem | None = Field(
-        description="Why the search does not find the text inside the file, or (`cut`) not all of it."
+        description="Why the search does not find the text inside the file, or (`cut`, and for some pages `no_text`, `no_unicode`) not all of it."
     )
 
 

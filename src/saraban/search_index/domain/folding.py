@@ -16,6 +16,9 @@ _UNSEEN: Final = re.compile(
     "[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
 )
 _SPACE: Final = re.compile(r"\s+")
+# Thai has no blanks between words. People put them beside numbers or not, and programs that make PDFs between letters.
+_BLANK: Final = rf"[\s{_UNSEEN.pattern[1:-1]}]"
+_THAI_GAP: Final = re.compile(f"(?<=[\u0e01-\u0e4e]){_BLANK}+|(?<!{_BLANK}){_BLANK}++(?=[\u0e01-\u0e4e])")
 # Thai vowels above and below and tone marks are no separators, though they are no `\w` either.
 _SEPARATORS: Final = re.compile("[^\\w\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]|_")
 # What is folded alone gives the same as folded in its text: a letter with its marks, doubled sara e, or a gap.
@@ -27,9 +30,9 @@ _CLUSTER: Final = re.compile(
 def fold(text: str) -> str:
     """
     Return the form in which texts are compared: NFC, sara am joined, marks in one order, Thai digits as Arabic ones, no case, and
-    one space for each gap. Two texts that look alike have the same.
+    one space for each gap, but none beside Thai letters. Two texts that look alike have the same.
     """
-    folded = fold_stored(text)
+    folded = fold_stored(_THAI_GAP.sub("", text))
     if not folded.isprintable():  # nor has it gaps other than a space, then
         folded = _SPACE.sub(" ", _UNSEEN.sub("", folded))
     folded = folded.casefold().replace("\u0e40\u0e40", "\u0e41")
@@ -58,10 +61,16 @@ def fold_with_places(text: str) -> tuple[str, list[int]]:
     """Return the folded text, and for each of its characters where in `text` begins what it was made of."""
     folded: list[str] = []
     places: list[int] = []
-    for found in _CLUSTER.finditer(text):
+    origins: list[int] = []
+    at = 0
+    for gap in _THAI_GAP.finditer(text):
+        origins += range(at, gap.start())
+        at = gap.end()
+    origins += range(at, len(text))
+    for found in _CLUSTER.finditer(_THAI_GAP.sub("", text)):
         piece = fold_cached(found[0])
         folded.append(piece)
-        places += [found.start()] * len(piece)
+        places += [origins[found.start()]] * len(piece)
     return "".join(folded), places
 
 

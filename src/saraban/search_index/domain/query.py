@@ -113,7 +113,8 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
     year: int | None = None
     for minus, prefix, part, phrase in _PART.findall(_GAP.sub(r"\1:", text) if names else text):
         name = names.get(prefix.lower())
-        word = _word(phrase if part.startswith('"') else part, prefix if name is None else "")
+        typed = phrase if part.startswith('"') else part
+        word = _word(typed, prefix if name is None else "")
         if not word:
             continue
         if name is not None and minus:
@@ -123,7 +124,7 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
                 "A minus goes before a word, not before a condition.",
             )
         if name == "due" and today is not None:
-            due = _both(due or DueRange(), _due(word, today))
+            due = _both(due or DueRange(), _due(typed.strip().lower(), today))
         elif name == "year":
             year = _year(word)
         elif name is not None:

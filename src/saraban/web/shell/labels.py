@@ -336,7 +336,12 @@ TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
     for problem, thai, english in (
         (TextProblem.PASSWORD, "ไฟล์ถูกล็อกด้วยรหัสผ่าน", "the file has a password"),
         (TextProblem.DAMAGED, "ไฟล์เสียหาย", "the file is damaged"),
-        (TextProblem.NO_TEXT, "ไฟล์ไม่มีข้อความ เช่น ภาพสแกน", "the file has none, as a scan"),
+        (TextProblem.NO_TEXT, "หน้าส่วนใหญ่เป็นภาพ เช่น ภาพสแกน", "most pages are pictures, such as scans"),
+        (
+            TextProblem.NO_UNICODE,
+            "ฟอนต์ของหน้าส่วนใหญ่ไม่มีรหัสยูนิโคด ให้บันทึกไฟล์ PDF ใหม่",
+            "the fonts of most pages have no Unicode; export the PDF again",
+        ),
         (TextProblem.TOO_LARGE, "ไฟล์มีขนาดใหญ่เกินไปเมื่อคลายแล้ว", "unpacked, the file is too large"),
         (TextProblem.TIMED_OUT, "ใช้เวลาอ่านนานเกินไป", "reading it takes too long"),
         (TextProblem.OUT_OF_MEMORY, "ใช้หน่วยความจำมากเกินไป", "reading it takes too much memory"),
