@@ -229,6 +229,7 @@ class TestAtOnce:
         assert [one.definition_id == newer for one in runs] == [False, True]
         assert sorted(numbers) == [1, 2]
 
+    @pytest.mark.sampled("mariadb")
     async def test_issues_one_revision_for_two_requests(self, office: Office) -> None:
         letter = await office.letter()
         await office.act("dc.consultant", letter, "submit")
@@ -428,6 +429,7 @@ class TestStepsMeanwhile:
 
 class TestSearch:
     @pytest.mark.parametrize("text", ["เสาเข็ม", "100%", "ok_x", "OK_X"])
+    @pytest.mark.sampled("ok_x")
     async def test_takes_the_text_as_it_is(self, office: Office, text: str) -> None:
         wanted = await office.letter("แบบเสาเข็ม 100% OK_x")
         await office.letter("แบบเสาเขม 100 OKax")

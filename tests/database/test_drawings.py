@@ -194,6 +194,7 @@ class TestAtOnce:
         assert [one async for one in numbering.check_consistency(register.db, carriers=carriers())] == []
 
     @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+    @pytest.mark.sampled("shop")
     async def test_generate_reserve_and_drawings_give_each_number_once(
         self, register: Register, kind: DrawingKind
     ) -> None:

@@ -236,6 +236,7 @@ class TestCodes:
 
 
 class TestSeeding:
+    @pytest.mark.sampled("mariadb")
     async def test_twice_changes_nothing(self, people_db: Database) -> None:
         before = await self.counts(people_db)
         await fill(people_db)

@@ -95,6 +95,7 @@ def kill_and_go_on(databases: Databases, movement: Movement, at: int) -> bool:
     ("movement", "at"),
     [(UP_FROM_NOTHING, 99), (UP_WITH_ROWS, 30), (UP_WITH_ROWS, 99), (UP_WITH_ROWS, 222), (DOWN_WITH_ROWS, 150)],
 )
+@pytest.mark.sampled("movement1", "movement3", "movement4")
 def test_goes_on_after_a_kill(databases: Databases, movement: Movement, at: int) -> None:
     assert kill_and_go_on(databases, movement, at)
 

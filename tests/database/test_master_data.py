@@ -75,6 +75,7 @@ async def race(any_people_db: Database) -> AsyncIterator[Race]:
 
 
 class TestAtOnce:
+    @pytest.mark.sampled("mariadb")
     async def test_a_code_is_added_by_one_and_the_others_are_told_so(self, race: Race) -> None:
         for kind in [one for one in KINDS if one is not kinds.PROJECT]:
             told = await race.told(*(race.add(kind) for _ in range(AT_ONCE)))

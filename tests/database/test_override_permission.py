@@ -49,6 +49,7 @@ async def add_own_roles(session: AsyncSession) -> None:
         session.add(RolePermission(role_id=role.role_id, permission_id=permissions[held]))
 
 
+@pytest.mark.sampled("mariadb")
 async def test_no_role_loses_what_it_could_do(any_db: Database) -> None:
     await any_db.transact(add_own_roles)
     async with any_db.engine.begin() as connection:

@@ -140,6 +140,7 @@ class TestTheLastSuperAdmin:
 
 
 class TestImport:
+    @pytest.mark.sampled("sqlite")
     async def test_of_many_takes_as_many_statements_as_one_of_few(self, people_db: Database) -> None:
         counts = []
         for start, people in ((0, 3), (100, 60)):

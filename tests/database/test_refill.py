@@ -16,6 +16,7 @@ from tests.reviews import CONTROLS, asking
 LETTERS = 5
 
 
+@pytest.mark.sampled("mariadb")
 async def test_those_who_were_missing_are_asked_and_the_others_keep_their_place(
     any_db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -434,6 +434,7 @@ class TestTampering:
         "change",
         ["row_count = 2", "rows_digest = head", "sealed_at = '2020-01-01 00:00:00.000000'", "head = rows_digest"],
     )
+    @pytest.mark.sampled("sqlite")
     async def test_a_changed_header_shows(
         self, trail: Database, heads: HeadFile, journal: type[ACTIONS], change: str
     ) -> None:

@@ -1,6 +1,7 @@
 """Each field of each PATCH and PUT, changed alone: the audit trail names it, its ETag is another, and search hears of it."""
 
-from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -9,25 +10,30 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.app import create_app
 from saraban.audit.domain.changes import FieldChange, changes_in
 from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
 from saraban.numbering.series.models import NumberAudit
 from saraban.ops.openapi import operations
 from saraban.search_index.models import SearchPending
+from tests.conftest import settings_in
 from tests.features.api.changed_fields import API, RESOURCES, Resource
 from tests.features.api.demo_examples import JSON
 from tests.features.documents.conftest import Desk, desk  # noqa: F401  a fixture
 
 
-def changing_operations(app: FastAPI) -> Iterator[tuple[str, set[str]]]:
-    """Yield the operations that change something, each with the fields of its body."""
-    document = app.openapi()
+@cache
+def changing_operations() -> dict[str, set[str]]:
+    """Return the operations that change something, each with the fields of its body."""
+    document = create_app(settings_in(Path())).openapi()
+    fields_of: dict[str, set[str]] = {}
     for path, method, operation in operations(document):
         if method in {"patch", "put"}:
             schema = operation["requestBody"]["content"][JSON]["schema"]["$ref"].rpartition("/")[2]
             fields = document["components"]["schemas"][schema]["properties"]
-            yield f"{method.upper()} {path.removeprefix(API)}", set(fields)
+            fields_of[f"{method.upper()} {path.removeprefix(API)}"] = set(fields)
+    return fields_of
 
 
 async def newest(db: Database) -> tuple[int, int]:
@@ -113,8 +119,8 @@ def _some(name: str) -> Any:
     return others.get(name, "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10" if name.endswith("PublicId") else "TER")
 
 
-def test_every_operation_and_field_has_an_example(app: FastAPI) -> None:
-    assert dict(changing_operations(app)).keys() == RESOURCES.keys()
+def test_every_operation_and_field_has_an_example() -> None:
+    assert changing_operations().keys() == RESOURCES.keys()
 
 
 @pytest.mark.parametrize("operation", RESOURCES)
@@ -126,5 +132,5 @@ async def test_a_changed_field_is_recorded(app: FastAPI, desk: Desk, operation: 
     faults = [fault for one in resources for fault in await faults_of(app, client, method, one)]
 
     assert faults == [], "\n".join(faults)
-    fields = dict(changing_operations(app))[operation]
+    fields = changing_operations()[operation]
     assert [one.fields for one in resources] == [fields] * len(resources)
