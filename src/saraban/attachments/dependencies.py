@@ -1,6 +1,9 @@
 """What an endpoint about files is given: the storage, the rules, and an upload that is read while it arrives."""
 
 from collections.abc import AsyncIterator
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -120,15 +123,14 @@ class SentFile:
         self._field = self._value = b""
 
     def _on_headers_finished(self) -> None:
-        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
-        part = _text(options.get(b"name", b""))
+        part, name = sent_names(self._headers.get(b"content-disposition", b""))
         if part != "file":
             raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "Unknown field.")
         if self._seen:
             raise invalid("/file", "too_many", "อัปโหลดได้ครั้งละหนึ่งไฟล์", "One file at a time.")
-        if b"filename" not in options:
+        if name is None:
             raise invalid("/file", "required", "ช่อง file ต้องเป็นไฟล์", "The field must be a file.")
-        self.name, self._seen = _text(options[b"filename"]), True
+        self.name, self._seen = name, True
 
     def _on_part_data(self, data: bytes, start: int, end: int) -> None:
         self._ready.append(data[start:end])
@@ -151,11 +153,45 @@ async def sent_file(request: Request) -> SentFile:
     return sent
 
 
-def _text(raw: bytes) -> str:
+def sent_names(disposition: bytes) -> tuple[str, str | None]:
+    """
+    Return the names of a field and of its file, None where it has no file.
+
+    `filename*` (RFC 8187) counts before `filename`, whose encoded words (RFC 2047) are decoded: .NET and PowerShell send both.
+
+    :raises Invalid: for a name in no known encoding
+    """
+    header = Message()
+    header["content-disposition"] = disposition.decode("latin-1")
+    field, plain, extended = "", None, None
     try:
-        return raw.decode()
-    except UnicodeDecodeError as fault:
+        for name, value in header.get_params([], "content-disposition"):
+            if isinstance(value, tuple) and name.lower() == "filename":
+                extended = value[2].encode("latin-1").decode(_codec(value[0] or "utf-8"))
+            elif name.lower() == "filename":
+                plain = value.encode("latin-1").decode()
+            elif name.lower() == "name" and isinstance(value, str):
+                field = value.encode("latin-1").decode()
+    except (UnicodeError, LookupError) as fault:
         raise invalid("/file", "malformed", "ชื่อไฟล์ต้องเป็น UTF-8", "The file name must be UTF-8.") from fault
+    return field, _decode_words(plain) if extended is None and plain else extended or plain
+
+
+def _decode_words(name: str) -> str:
+    """Decode the encoded words of a name. A name that only looks like them stays as it is."""
+    if "=?" not in name or not name.isascii():
+        return name
+    try:
+        parts = decode_header(name)
+        return "".join(
+            part if isinstance(part, str) else part.decode(_codec(charset or "ascii")) for part, charset in parts
+        )
+    except (HeaderParseError, UnicodeError, LookupError):
+        return name
+
+
+def _codec(charset: str) -> str:
+    return charset.lower().replace("windows-", "cp")  # Python has no alias for windows-874
 
 
 def _malformed() -> Invalid:
