@@ -7,7 +7,8 @@ from io import BytesIO
 from xlsxwriter import Workbook
 
 from saraban.attachments.adapters.text_reader import TextReader
-from saraban.attachments.domain import FileKind, FileText
+from saraban.attachments.domain import FileText
+from saraban.attachments.domain.kinds import FileKind
 
 _WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'

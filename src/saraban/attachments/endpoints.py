@@ -11,7 +11,6 @@ from starlette.responses import Response, StreamingResponse
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import MULTIPART, Files, FileStorage, OneFile, Readers
 from saraban.attachments.domain import (
-    BY_MIME_TYPE,
     AttachmentRow,
     ByteSpan,
     RangeNotSatisfiable,
@@ -19,6 +18,7 @@ from saraban.attachments.domain import (
     content_disposition,
     same_tag,
 )
+from saraban.attachments.domain.kinds import BY_MIME_TYPE
 from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.kit.http import Idempotent, PathId, ReadSession, problem_response, read_after_commit, respond
 from saraban.kit.schema import Schema

@@ -5,7 +5,8 @@ from io import BytesIO
 
 import pytest
 
-from saraban.attachments.domain import DOCX, DWG, JPEG, MACROS, PDF, PNG, XLSX, ZIP, FileKind, by_name, detect_kind
+from saraban.attachments.domain import by_name, detect_kind
+from saraban.attachments.domain.kinds import DOCX, DWG, JPEG, MACROS, PDF, PNG, XLSX, ZIP, FileKind
 
 
 def archive(*names: str) -> bytes:

@@ -15,16 +15,8 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import saraban
-from saraban.attachments.domain import (
-    DOCX,
-    MOST_TEXT,
-    PDF,
-    XLSX,
-    FileText,
-    TextProblem,
-    UnreadableFile,
-    searchable_text,
-)
+from saraban.attachments.domain import MOST_TEXT, FileText, TextProblem, UnreadableFile, searchable_text
+from saraban.attachments.domain.kinds import DOCX, PDF, XLSX
 
 PATIENCE = 3  # times as long by the clock: the machine has other work
 _MOST_FOUND = 4 * MOST_TEXT + 1024  # bytes

@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import domain, repository
 from saraban.attachments.domain import FILE_FIELD, AttachmentRow, Storage, acceptable_file_name, storage_key
+from saraban.attachments.domain.kinds import MACROS, FileKind
 from saraban.attachments.models import Attachment
 from saraban.attachments.repository import release as release
 from saraban.audit import service as audit
@@ -205,7 +206,7 @@ class _UploadRecord:
         await audit.record(replace(self.ctx, now=self.store.clock.now()), session, entry)
 
 
-def _claimed(name: str) -> domain.FileKind:
+def _claimed(name: str) -> FileKind:
     kind = domain.by_name(name)
     if kind is None:
         raise FileTypeRefused(name)
@@ -214,12 +215,12 @@ def _claimed(name: str) -> domain.FileKind:
 
 async def _check_kind(storage: Storage, key: str, name: str) -> None:
     found = await storage.examine(key, domain.detect_kind)
-    if found is domain.MACROS:
+    if found is MACROS:
         th, en = "ไฟล์นี้มีมาโคร กรุณาบันทึกเป็นไฟล์ที่ไม่มีมาโคร", "The file contains macros. Save it without macros."
         raise invalid(FILE_FIELD, "macros", th, en)
     if found is None:
         raise FileTypeRefused(name)
-    if found is not _claimed(name):
+    if name.rpartition(".")[2].lower() not in found.extensions + found.shared:
         raise FileTypeRefused(name, found=found.code)
 
 
@@ -236,7 +237,7 @@ def _new_row(name: str, caller: Caller, clock: Clock) -> Attachment:
         uploaded_by_user_id=caller.user_id,
         created_at=now,
         expires_at=now + UNDER_WAY,
-        text_due_at=now if kind in domain.READABLE else None,
+        text_due_at=now if kind.has_text else None,
     )
 
 

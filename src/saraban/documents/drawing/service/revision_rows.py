@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.attachments.domain import DWG, PDF, AttachmentRow
+from saraban.attachments.domain import AttachmentRow
+from saraban.attachments.domain.kinds import DWG, PDF
 from saraban.documents.drawing.domain import KINDS, CurrentPeriod, DrawingKind
 from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import writes

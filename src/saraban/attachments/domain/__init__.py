@@ -16,6 +16,21 @@ from urllib.parse import quote
 from uuid import UUID
 from xml.etree import ElementTree as ET
 
+from saraban.attachments.domain.kinds import (
+    BY_EXTENSION,
+    BY_MIME_TYPE,
+    DOCX,
+    HEAD_BYTES,
+    MACROS,
+    OLE2,
+    PDF,
+    PPTX,
+    XLSX,
+    ZIP,
+    FileKind,
+    kind_of_compound,
+    kind_of_head,
+)
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.text import control_character, fold, fold_stored
 
@@ -75,39 +90,6 @@ def acceptable_file_name(sent: str) -> str:
     return name
 
 
-_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
-
-@dataclass(frozen=True, slots=True)
-class FileKind:
-    """
-    :param inline: a browser may show it without running anything of the file's in our name
-    """
-
-    code: str
-    mime_type: str
-    extensions: tuple[str, ...]
-    inline: bool = False
-
-
-PDF = FileKind("PDF", "application/pdf", ("pdf",), inline=True)
-DOCX = FileKind("DOCX", _DOCX, ("docx",))
-XLSX = FileKind("XLSX", _XLSX, ("xlsx",))
-DWG = FileKind("DWG", "image/vnd.dwg", ("dwg",))
-ZIP = FileKind("ZIP", "application/zip", ("zip",))
-JPEG = FileKind("JPEG", "image/jpeg", ("jpg", "jpeg"), inline=True)
-MACROS = FileKind("MACROS", "", ())  # a Word or Excel file that runs code when it is opened
-PNG = FileKind("PNG", "image/png", ("png",), inline=True)
-
-KINDS = (PDF, DOCX, XLSX, DWG, ZIP, JPEG, PNG)
-READABLE = (PDF, DOCX, XLSX)  # whose text can be searched
-BY_EXTENSION = {extension: kind for kind in KINDS for extension in kind.extensions}
-BY_MIME_TYPE = {kind.mime_type: kind for kind in KINDS}
-
-_DWG_HEAD = re.compile(rb"AC10[0-9]{2}\x00")
-
-
 def by_name(name: str) -> FileKind | None:
     """Return the kind that the extension of `name` claims, None for one that is not taken."""
     stem, dot, extension = name.rpartition(".")
@@ -117,23 +99,20 @@ def by_name(name: str) -> FileKind | None:
 def detect_kind(file: BinaryIO) -> FileKind | None:
     """Return the kind that the content shows, None for one that is not taken."""
     file.seek(0)
-    head = file.read(16)
+    head = file.read(HEAD_BYTES)
     if head.startswith(b"%PDF-"):
         return PDF
-    if head.startswith(b"\xff\xd8\xff"):
-        return JPEG
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return PNG
-    if _DWG_HEAD.match(head):
-        return DWG
+    kind = kind_of_head(head)
     if head.startswith(b"PK\x03\x04"):
-        return _recognise_archive(file)
-    return None
+        return _recognise_archive(file, kind)
+    return kind_of_compound(file) if head.startswith(OLE2) else kind
 
 
-def _recognise_archive(file: BinaryIO) -> FileKind | None:
+def _recognise_archive(file: BinaryIO, open_document: FileKind | None) -> FileKind | None:
     """Word and Excel files are archives too; what tells them apart are the names inside."""
     entries = _entries(file)
+    if entries is not None and open_document is not None:
+        return MACROS if _SCRIPTS in entries else open_document
     if entries is None or _CONTENT_TYPES not in entries:
         return ZIP if entries is not None and _MACROS not in entries else None
     content_types = _content_types(file, *entries[_CONTENT_TYPES])
@@ -141,6 +120,8 @@ def _recognise_archive(file: BinaryIO) -> FileKind | None:
         return None
     if _MACROS in entries or _ACTIVE.search(content_types):
         return MACROS
+    if b"presentationml.presentation.main" in content_types:
+        return PPTX
     if b"word/document.xml" in entries:
         return DOCX
     return XLSX if b"xl/workbook.xml" in entries else None
@@ -159,10 +140,11 @@ def _content_types(file: BinaryIO, method: int, size: int, offset: int) -> bytes
         return None
 
 
-_CONTENT_TYPES, _MACROS = b"[content_types].xml", b"vba"
+_CONTENT_TYPES, _MACROS, _SCRIPTS = b"[content_types].xml", b"vba", b"basic"
 _TELLING = (_CONTENT_TYPES, b"word/document.xml", b"xl/workbook.xml")
 _ACTIVE = re.compile(rb"vba|macro|activex", re.IGNORECASE)  # in content types, whatever a part is called
-_ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl)/activex/")
+_ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl|ppt)/activex/")
+_SCRIPT_PART = re.compile(rb"^basic/[^/]+/(?!script-lb|dialog-lb)|^scripts/.")  # of an OpenDocument file
 _MOST_CONTENT_TYPES = 4 * 1024 * 1024
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
@@ -203,6 +185,8 @@ def _telling_entries(directory: bytes, count: int) -> Entries | None:
             return None  # programs differ in which of the two they open
         if name in _TELLING or _ACTIVE_PART.search(name):
             found[name if name in _TELLING else _MACROS] = fields[4], fields[8], fields[16]
+        elif _SCRIPT_PART.search(name):
+            found[_SCRIPTS] = fields[4], fields[8], fields[16]
         place += _ENTRY.size + name_length + extra + comment
     return found
 
