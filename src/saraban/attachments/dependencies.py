@@ -1,6 +1,7 @@
 """What an endpoint about files is given: the storage, the rules, and an upload that is read while it arrives."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -163,35 +164,20 @@ def sent_names(disposition: bytes) -> tuple[str, str | None]:
     """
     header = Message()
     header["content-disposition"] = disposition.decode("latin-1")
-    field, plain, extended = "", None, None
+    sent: dict[tuple[str, bool], str] = {}
+    parameters: Sequence[tuple[str, object]] = header.get_params([], "content-disposition")
     try:
-        for name, value in header.get_params([], "content-disposition"):
-            if isinstance(value, tuple) and name.lower() == "filename":
-                extended = value[2].encode("latin-1").decode(_codec(value[0] or "utf-8"))
-            elif name.lower() == "filename":
-                plain = value.encode("latin-1").decode()
-            elif name.lower() == "name" and isinstance(value, str):
-                field = value.encode("latin-1").decode()
+        for name, value in parameters:
+            charset, text = (value[0], value[2]) if isinstance(value, tuple) else (None, str(value))
+            sent[name.lower(), isinstance(value, tuple)] = text.encode("latin-1").decode(charset or "utf-8")
     except (UnicodeError, LookupError) as fault:
         raise invalid("/file", "malformed", "ชื่อไฟล์ต้องเป็น UTF-8", "The file name must be UTF-8.") from fault
-    return field, _decode_words(plain) if extended is None and plain else extended or plain
-
-
-def _decode_words(name: str) -> str:
-    """Decode the encoded words of a name. A name that only looks like them stays as it is."""
-    if "=?" not in name or not name.isascii():
-        return name
-    try:
-        parts = decode_header(name)
-        return "".join(
-            part if isinstance(part, str) else part.decode(_codec(charset or "ascii")) for part, charset in parts
-        )
-    except (HeaderParseError, UnicodeError, LookupError):
-        return name
-
-
-def _codec(charset: str) -> str:
-    return charset.lower().replace("windows-", "cp")  # Python has no alias for windows-874
+    plain, file_name = sent.get(("filename", False)), sent.get(("filename", True))
+    if file_name is None and plain and plain.isascii():
+        with suppress(HeaderParseError, UnicodeError, LookupError):  # it only looks like encoded words
+            words = decode_header(plain)
+            file_name = "".join(word if isinstance(word, str) else word.decode(code or "ascii") for word, code in words)
+    return sent.get(("name", False), ""), plain if file_name is None else file_name
 
 
 def _malformed() -> Invalid:

@@ -11,10 +11,16 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.domain import AttachmentRow, TextProblem
 from saraban.attachments.models import Attachment, AttachmentText
 from saraban.kit.statements import PreparedStatement
+from saraban.projects.models import Project
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID) -> Attachment | None:
     return await session.scalar(sa.select(Attachment).where(Attachment.public_id == public_id))
+
+
+async def project_kinds(session: AsyncSession, project_id: int | None) -> str:
+    """Return the extensions of the files that a project takes; empty: every kind."""
+    return await session.scalar(sa.select(Project.file_kinds).where(Project.id == project_id)) or ""
 
 
 async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:

@@ -14,7 +14,7 @@ _FORBIDDEN: Final = re.compile(
     '[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+'
 )
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
-_PARTS: Final = re.compile(r"(.+?)(\.\w{1,15})?", re.DOTALL)
+_END: Final = re.compile(r"(?<=.)\.\w{1,15}$")
 # Marks belong to the letter before them, and so do these: joiners, sara am, skin tones, tags, the second half of a flag.
 _JOINED: Final = re.compile(
     "[\u200c\u200d\u0e33\u0eb3\u1160-\u11ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
@@ -31,30 +31,29 @@ def archive_paths(files: Iterable[tuple[Hashable, str, str]]) -> Iterator[str]:
     taken: dict[str, int] = {}
     for owner, folder, name in files:
         if folder and owner not in folders:
-            folders[owner] = _unused_path("", (_clean_name(folder), ""), _MAX_FOLDER, taken) + "/"
-        inside = folders[owner] if folder else ""
-        parts = _PARTS.fullmatch(_clean_name(name))
-        yield _unused_path(inside, (parts[1], parts[2] or "") if parts else ("", ""), MAX_PATH, taken)
+            folders[owner] = _unused_path("", _clean_name(folder), "", _MAX_FOLDER, taken) + "/"
+        inside, cleaned = folders[owner] if folder else "", _clean_name(name)
+        end = "".join(_END.findall(cleaned))
+        yield _unused_path(inside, cleaned.removesuffix(end), end, MAX_PATH - _units(inside), taken)
 
 
 def _clean_name(name: str) -> str:
     return _FORBIDDEN.sub("-", fold_stored(name)).strip().rstrip(". ")
 
 
-def _unused_path(inside: str, name: tuple[str, str], limit: int, taken: dict[str, int]) -> str:
+def _unused_path(inside: str, stem: str, end: str, limit: int, taken: dict[str, int]) -> str:
     """:param taken: by path without case, the last number that was put behind its name"""
-    path = inside + _fitting_name(name, "", limit - _units(inside))
+    path = inside + _fitting_name(stem, end, limit)
     first = key = _key(path)
     while key in taken:
         taken[first] += 1
-        path = inside + _fitting_name(name, f" ({taken[first]})", limit - _units(inside))
+        path = inside + _fitting_name(stem, f" ({taken[first]}){end}", limit)
         key = _key(path)
     taken[key] = 1
     return path
 
 
-def _fitting_name(name: tuple[str, str], number: str, limit: int) -> str:
-    stem, end = name[0], number + name[1]
+def _fitting_name(stem: str, end: str, limit: int) -> str:
     kept = _cut(stem, limit - _units(end) - 1, MAX_NAME_BYTES - len(end.encode()) - 1) or "_"
     return f"_{kept}{end}" if _RESERVED.match(kept + end) else kept + end
 

@@ -18,7 +18,8 @@ _CHUNK = 256 * 1024
 _DOCUMENT, _STRINGS = "word/document.xml", "xl/sharedStrings.xml"
 _BESIDE = re.compile(r"word/(header\d*|footer\d*|footnotes|endnotes|comments)\.xml")
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
-_SIGNS = {"tab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
+_SLIDE = re.compile(r"ppt/(?:slides|notesSlides)/[^/]+\.xml")
+_SIGNS = {"tab": " ", "br": " ", "cr": " ", "s": " ", "line-break": " ", "noBreakHyphen": "-"}
 
 
 def docx_text(file: BinaryIO) -> Iterator[str]:
@@ -46,6 +47,24 @@ def xlsx_text(file: BinaryIO) -> Iterator[str]:
                 yield from _pieces(packed, part, _Elements("c", end=" ", strings=strings))
 
 
+def pptx_text(file: BinaryIO) -> Iterator[str]:
+    with zipfile.ZipFile(file) as packed:
+        slides = (name for name in packed.namelist() if _SLIDE.fullmatch(name))
+        for part in _checked(packed, sorted(slides, key=lambda name: (len(name), name))):
+            yield from _pieces(packed, part, _Elements("p", end="\n"))
+
+
+def open_document_text(file: BinaryIO) -> Iterator[str]:
+    """
+    :raises UnreadableFile: for a file with a password, or more than this unpacks
+    """
+    with zipfile.ZipFile(file) as packed:
+        if b"encryption-data" in packed.read("META-INF/manifest.xml"):
+            raise UnreadableFile(TextProblem.PASSWORD)
+        for part in _checked(packed, ["content.xml", *({"styles.xml"} & set(packed.namelist()))]):
+            yield from _pieces(packed, part, _Elements("p", end="\n", takes_all=True))
+
+
 def _checked(packed: zipfile.ZipFile, names: Sequence[str]) -> Sequence[str]:
     parts = [packed.getinfo(name) for name in names]
     if any(part.flag_bits & 1 for part in parts):
@@ -61,18 +80,20 @@ class _Elements:
 
     :param piece: the element whose text makes one piece, without its namespace
     :param strings: texts that cells name by their number
+    :param takes_all: also text outside the elements for it, as OpenDocument has it
     """
 
-    def __init__(self, piece: str, *, end: str = "", strings: Sequence[str] = ()) -> None:
+    def __init__(self, piece: str, *, end: str = "", strings: Sequence[str] = (), takes_all: bool = False) -> None:
         self.found: list[str] = []
         self._piece, self._end, self._strings = piece, end, strings
         self._parts: list[str] = []
-        self._is_text, self._names_string, self._fallbacks = False, False, 0
+        self._is_text, self._names_string, self._fallbacks = takes_all, False, 0
+        self._takes_all = takes_all
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(" ")[2]
         self._fallbacks += name == "Fallback"  # the same once more, for old programs
-        self._is_text = name in {"t", "v"} and not self._fallbacks
+        self._is_text = self._takes_all or (name in {"t", "v"} and not self._fallbacks)
         if name == "c":
             self._names_string = attributes.get("t") == "s"
         elif name in _SIGNS:
@@ -84,11 +105,11 @@ class _Elements:
 
     def end(self, name: str) -> None:
         name = name.rpartition(" ")[2]
-        self._is_text = False
+        self._is_text = self._takes_all
         self._fallbacks -= name == "Fallback"
         if name == "v" and self._names_string:
             self._parts = [self._strings[int("".join(self._parts))]]
-        elif name == self._piece:
+        elif name in {self._piece, "h"}:  # h: a heading of OpenDocument
             self.found.append("".join(self._parts) + self._end)
             self._parts = []
 

@@ -16,21 +16,7 @@ from urllib.parse import quote
 from uuid import UUID
 from xml.etree import ElementTree as ET
 
-from saraban.attachments.domain.kinds import (
-    BY_EXTENSION,
-    BY_MIME_TYPE,
-    DOCX,
-    HEAD_BYTES,
-    MACROS,
-    OLE2,
-    PDF,
-    PPTX,
-    XLSX,
-    ZIP,
-    FileKind,
-    kind_of_compound,
-    kind_of_head,
-)
+from saraban.attachments.domain.kinds import BY_MIME_TYPE, DOCX, MACROS, PDF, PPTX, XLSX, ZIP, FileKind, kind_by_content
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.text import control_character, fold, fold_stored
 
@@ -90,22 +76,14 @@ def acceptable_file_name(sent: str) -> str:
     return name
 
 
-def by_name(name: str) -> FileKind | None:
-    """Return the kind that the extension of `name` claims, None for one that is not taken."""
-    stem, dot, extension = name.rpartition(".")
-    return BY_EXTENSION.get(extension.lower()) if stem and dot else None
-
-
 def detect_kind(file: BinaryIO) -> FileKind | None:
     """Return the kind that the content shows, None for one that is not taken."""
     file.seek(0)
-    head = file.read(HEAD_BYTES)
+    head = file.read(16)
     if head.startswith(b"%PDF-"):
         return PDF
-    kind = kind_of_head(head)
-    if head.startswith(b"PK\x03\x04"):
-        return _recognise_archive(file, kind)
-    return kind_of_compound(file) if head.startswith(OLE2) else kind
+    kind = kind_by_content(file)
+    return _recognise_archive(file, kind) if head.startswith(b"PK\x03\x04") else kind
 
 
 def _recognise_archive(file: BinaryIO, open_document: FileKind | None) -> FileKind | None:
@@ -299,6 +277,13 @@ class TextProblem(StrEnum):
     CRASHED = "crashed"
     MISSING = "missing"
     CUT = "cut"
+    KIND = "kind"
+
+
+def text_problem(mime_type: str, stored: str | None) -> TextProblem | None:
+    """Return why the text of a file cannot be searched; a file of a kind without text is never read."""
+    kind = BY_MIME_TYPE.get(mime_type)
+    return TextProblem(stored) if stored else TextProblem.KIND if kind and not kind.has_text else None
 
 
 class UnreadableFile(Exception):

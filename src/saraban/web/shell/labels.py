@@ -336,7 +336,6 @@ TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
     for problem, thai, english in (
         (TextProblem.PASSWORD, "ไฟล์ถูกล็อกด้วยรหัสผ่าน", "the file has a password"),
         (TextProblem.DAMAGED, "ไฟล์เสียหาย", "the file is damaged"),
-        (TextProblem.NO_TEXT, "ไฟล์ไม่มีข้อความ เช่น ภาพสแกน", "the file has none, as a scan"),
         (TextProblem.TOO_LARGE, "ไฟล์มีขนาดใหญ่เกินไปเมื่อคลายแล้ว", "unpacked, the file is too large"),
         (TextProblem.TIMED_OUT, "ใช้เวลาอ่านนานเกินไป", "reading it takes too long"),
         (TextProblem.OUT_OF_MEMORY, "ใช้หน่วยความจำมากเกินไป", "reading it takes too much memory"),
@@ -347,7 +346,11 @@ TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
         ),
         (TextProblem.MISSING, "ไม่พบไฟล์ในที่เก็บ", "the file is not in the storage"),
     )
-} | {TextProblem.CUT: Text("ค้นได้เฉพาะข้อความหนึ่งล้านอักขระแรกของไฟล์", "Only the first million characters are searched")}
+} | {
+    TextProblem.CUT: Text("ค้นได้เฉพาะข้อความหนึ่งล้านอักขระแรกของไฟล์", "Only the first million characters are searched"),
+    TextProblem.NO_TEXT: Text("ไฟล์ภาพสแกน ค้นหาข้อความข้างในไม่ได้", "Scanned image: its text cannot be searched"),
+    TextProblem.KIND: Text("ไฟล์ชนิดนี้ค้นหาข้อความข้างในไม่ได้", "The text of this kind of file cannot be searched"),
+}
 
 # Types of files that browsers show; the others are downloaded.
 SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
