@@ -20,7 +20,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.attachments.domain import Storage
-from saraban.attachments.domain.kinds import kinds_listed
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.audit.adapters import send_to_syslog
 from saraban.audit.service import HeadFile, Sealer
@@ -156,7 +155,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         throttle=_throttle(settings, rates.limiter),
         storage=FolderStorage(settings.data_dir / "files"),
         uploads=UploadRules(
-            settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours), kinds_listed(settings.file_kinds)
+            settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours), settings.file_kinds
         ),
         readers=_readers(subjects),
         allocator=allocator,

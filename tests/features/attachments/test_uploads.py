@@ -15,7 +15,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service
-from saraban.attachments.domain.kinds import kinds_listed
 from saraban.attachments.models import Attachment
 from saraban.audit import service as audit
 from saraban.config import Settings
@@ -134,7 +133,7 @@ class TestUpload:
     async def test_names_the_kinds_that_the_installation_takes(
         self, uploader: httpx.AsyncClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch, name: str, code: str
     ) -> None:
-        monkeypatch.setattr(app.state, "uploads", service.UploadRules(kinds=kinds_listed("pdf, txt")))
+        monkeypatch.setattr(app.state, "uploads", service.UploadRules(extensions="pdf, txt"))
         answer = await send(uploader, name, b"AC1032\x00\x00\x00\x00\x00")
 
         said = answer.json()

@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import domain, repository
 from saraban.attachments.domain import FILE_FIELD, AttachmentRow, Storage, acceptable_file_name, storage_key
-from saraban.attachments.domain.kinds import KINDS, MACROS, FileKind, by_name, kinds_listed, list_extensions
+from saraban.attachments.domain.kinds import MACROS, FileKind, by_name, kinds_listed, list_extensions
 from saraban.attachments.models import Attachment
 from saraban.attachments.repository import release as release
 from saraban.audit import service as audit
@@ -45,7 +45,11 @@ OPERATION = "POST /attachments"
 class UploadRules:
     max_bytes: int = 50 * 1024 * 1024
     keep: timedelta = timedelta(hours=24)
-    kinds: tuple[FileKind, ...] = KINDS
+    extensions: str = ""
+
+    @property
+    def kinds(self) -> tuple[FileKind, ...]:
+        return kinds_listed(self.extensions)
 
 
 @dataclass(frozen=True, slots=True)
