@@ -44,7 +44,7 @@ OPERATION = "POST /attachments"
 @dataclass(frozen=True, slots=True)
 class UploadRules:
     max_bytes: int = 50 * 1024 * 1024
-    keep: timedelta = timedelta(hours=24)
+    keep_hours: int = 24
     extensions: str = ""
 
     @property
@@ -253,7 +253,7 @@ async def _complete(
     if row is None:
         raise invalid(FILE_FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
     row.file_size, row.checksum = stream.size, stream.digest.hexdigest()
-    row.expires_at = record.store.clock.now() + record.store.rules.keep
+    row.expires_at = record.store.clock.now() + timedelta(hours=record.store.rules.keep_hours)
     await record.note(session, "upload", size=row.file_size, checksum=row.checksum)
     done = repository.as_row(row)
     if claim is not None:
