@@ -156,9 +156,7 @@ async def sent_file(request: Request) -> SentFile:
 
 def sent_names(disposition: bytes) -> tuple[str, str | None]:
     """
-    Return the names of a field and of its file, None where it has no file.
-
-    `filename*` (RFC 8187) counts before `filename`, whose encoded words (RFC 2047) are decoded: .NET and PowerShell send both.
+    Return the names of a field and of its file, None where it has no file; RFC 8187 counts before RFC 2047, which .NET sends too.
 
     :raises Invalid: for a name in no known encoding
     """

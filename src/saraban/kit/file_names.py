@@ -11,13 +11,13 @@ MAX_PATH: Final = 240  # UTF-16 units, as Windows counts; it takes 259 with the 
 MAX_NAME_BYTES: Final = 255  # of one file or folder on Linux
 _MAX_FOLDER: Final = 100
 _FORBIDDEN: Final = re.compile(
-    '[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+'
+    '[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+'
 )
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
 _END: Final = re.compile(r"(?<=.)\.\w{1,15}$")
-# Marks belong to the letter before them, and so do these: joiners, sara am, skin tones, tags, the second half of a flag.
+# Beside marks, what belongs to the letter before it: sara am, skin tones, tags, the second half of a flag.
 _JOINED: Final = re.compile(
-    "[\u200c\u200d\u0e33\u0eb3\u1160-\u11ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+    "[\u0e33\u0eb3\u1160-\u11ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 )
 
 
@@ -60,10 +60,10 @@ def _fitting_name(stem: str, end: str, limit: int) -> str:
 
 def _cut(text: str, units: int, size: int) -> str:
     """Return the start of a text that has room, without a part of a letter with its marks."""
-    whole, before = 0, ""
+    whole = 0
     for place, letter in enumerate(text):
-        is_joined = unicodedata.category(letter)[0] == "M" or _JOINED.match(letter) or before == "\u200d"
-        whole, before = whole if is_joined else place, letter
+        if unicodedata.category(letter)[0] != "M" and not _JOINED.match(letter):
+            whole = place
         units, size = units - _units(letter), size - len(letter.encode())
         if units < 0 or size < 0:
             return text[:whole].rstrip(". ")

@@ -123,11 +123,7 @@ def _kind_of_compound(file: BinaryIO) -> FileKind | None:
 
 
 def kind_list(extensions: str) -> str:
-    """
-    Return a list of extensions, commas between, as it is stored.
-
-    :raises PydanticCustomError: naming those that are unknown
-    """
+    """Return a list of extensions, commas between, as it is stored; the unknown ones are refused by name."""
     words = sorted({word.strip().lower().removeprefix(".") for word in extensions.split(",")} - {""})
     if unknown := ", ".join(word for word in words if word not in BY_EXTENSION):
         th, en = "ไม่รู้จักชนิดไฟล์ {value} ใช้ได้: {kinds}", "Unknown kinds: {value}. Use: {kinds}."

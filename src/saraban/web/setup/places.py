@@ -28,9 +28,7 @@ ABOUT: Final[Mapping[str, Text]] = {
         "บริษัทและหน่วยงานที่รับส่งเอกสาร รหัสพิมพ์อยู่ในเลขที่เอกสาร",
         "Companies and offices that send and receive documents. Document numbers print the code.",
     ),
-    "project": Text(
-        "ชื่อโครงการ และชนิดไฟล์ที่เอกสารแนบได้", "Names of projects, and the kinds of files that their documents take."
-    ),
+    "project": Text("ชื่อโครงการ และชนิดไฟล์ที่แนบได้", "Names of projects, and the kinds of files that they take."),
     "member": Text("บริษัทและหน่วยงานที่รับส่งเอกสารในโครงการ", "Who sends and receives documents of this project."),
     "party": Text("ผู้รับส่งเอกสารในสัญญานี้", "Who sends and receives documents of this contract."),
     "contract": Text(

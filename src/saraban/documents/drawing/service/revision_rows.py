@@ -108,7 +108,8 @@ def _file_type(file: AttachmentRow) -> str:
         return "PDF"
     if file.mime_type == DWG.mime_type:
         return "DWG"
-    return "OTHER" if file.mime_type.startswith("image/") else "SOURCE"
+    is_picture = file.mime_type.startswith(("image/", "video/")) and not file.mime_type.startswith("image/vnd.")
+    return "OTHER" if is_picture else "SOURCE"
 
 
 async def _derive(
