@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from saraban.attachments.domain import TextProblem
+from saraban.attachments.domain.kinds import KINDS
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.identity.domain.catalogue import PartyRole, role_words
@@ -353,7 +354,7 @@ TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
 }
 
 # Types of files that browsers show; the others are downloaded.
-SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
+SHOWN: Final = frozenset(kind.mime_type for kind in KINDS if kind.inline)
 
 
 def is_shown(file: object) -> bool:
