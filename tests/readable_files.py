@@ -7,7 +7,8 @@ from io import BytesIO
 from xlsxwriter import Workbook
 
 from saraban.attachments.adapters.text_reader import TextReader
-from saraban.attachments.domain import FileKind, FileText
+from saraban.attachments.domain import FileText
+from saraban.attachments.domain.kinds import FileKind
 
 _WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
@@ -94,6 +95,8 @@ _CONTENT_TYPES = {
     "xl__workbook": "spreadsheetml.sheet.main",
     "xl__book2": "spreadsheetml.sheet.main",
     "xl__worksheets__sheet1": "spreadsheetml.worksheet",
+    "ppt__slides__slide2": "presentationml.slide",
+    "ppt__slides__slide10": "presentationml.slide",
 }
 
 

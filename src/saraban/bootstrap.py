@@ -154,7 +154,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
         callers=CallerLoader(db),
         throttle=_throttle(settings, rates.limiter),
         storage=FolderStorage(settings.data_dir / "files"),
-        uploads=UploadRules(settings.upload_max_bytes, timedelta(hours=settings.upload_keep_hours)),
+        uploads=UploadRules(settings.upload_max_bytes, settings.upload_keep_hours, settings.file_kinds),
         readers=_readers(subjects),
         allocator=allocator,
         rates=rates,

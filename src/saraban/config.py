@@ -19,6 +19,7 @@ from pydantic import AfterValidator, Field, SecretStr, ValidationInfo
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from saraban.attachments.domain.kinds import kind_list
 from saraban.kit.addresses import split_url
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 
@@ -310,6 +311,10 @@ class Settings(BaseSettings):
     redis_breaker: float = Field(5.0, gt=0, description="Seconds a Redis that failed is left alone.")
     upload_max_bytes: int = Field(50 * 1024 * 1024, ge=1, description="Largest file.")
     upload_keep_hours: int = Field(24, ge=1, description="How long an uploaded file waits to be attached.")
+    file_kinds: Annotated[str, AfterValidator(kind_list)] = Field(
+        "",
+        description="Extensions of the files that are taken, such as `pdf, dwg`; empty: every kind. A project can take fewer.",
+    )
     file_text_seconds: int = Field(
         30,
         ge=0,

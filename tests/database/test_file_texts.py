@@ -15,7 +15,8 @@ import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of s
 from saraban.attachments import repository
 from saraban.attachments.adapters import MemoryStorage
 from saraban.attachments.adapters.text_reader import TextReader
-from saraban.attachments.domain import DOCX, FileText, TextProblem
+from saraban.attachments.domain import FileText, TextProblem
+from saraban.attachments.domain.kinds import DOCX
 from saraban.attachments.models import Attachment, AttachmentText
 from saraban.attachments.service.extraction import MOST_TRIES, TextWorker
 from saraban.events import service as events

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
+import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 

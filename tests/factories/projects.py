@@ -80,7 +80,7 @@ async def load_demo(session: AsyncSession) -> None:
 
 LISTS = """
 organizations: [{code: O, name: องค์กร}]
-project: {code: L, name: รายการ}
+project: {code: L, name: รายการ, fileKinds: "PDF,.dwg"}
 members: [{organization: O, role: OWNER}]
 contracts:
   - code: L-1

@@ -1,6 +1,10 @@
 """What an endpoint about files is given: the storage, the rules, and an upload that is read while it arrives."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from email.errors import HeaderParseError
+from email.header import decode_header
+from email.message import Message
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -120,15 +124,14 @@ class SentFile:
         self._field = self._value = b""
 
     def _on_headers_finished(self) -> None:
-        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
-        part = _text(options.get(b"name", b""))
+        part, name = sent_names(self._headers.get(b"content-disposition", b""))
         if part != "file":
             raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "Unknown field.")
         if self._seen:
             raise invalid("/file", "too_many", "อัปโหลดได้ครั้งละหนึ่งไฟล์", "One file at a time.")
-        if b"filename" not in options:
+        if name is None:
             raise invalid("/file", "required", "ช่อง file ต้องเป็นไฟล์", "The field must be a file.")
-        self.name, self._seen = _text(options[b"filename"]), True
+        self.name, self._seen = name, True
 
     def _on_part_data(self, data: bytes, start: int, end: int) -> None:
         self._ready.append(data[start:end])
@@ -151,11 +154,28 @@ async def sent_file(request: Request) -> SentFile:
     return sent
 
 
-def _text(raw: bytes) -> str:
+def sent_names(disposition: bytes) -> tuple[str, str | None]:
+    """
+    Return the names of a field and of its file, None where it has no file; RFC 8187 counts before RFC 2047, which .NET sends too.
+
+    :raises Invalid: for a name in no known encoding
+    """
+    header = Message()
+    header["content-disposition"] = disposition.decode("latin-1")
+    sent: dict[tuple[str, bool], str] = {}
+    parameters: Sequence[tuple[str, object]] = header.get_params([], "content-disposition")
     try:
-        return raw.decode()
-    except UnicodeDecodeError as fault:
+        for name, value in parameters:
+            charset, text = (value[0], value[2]) if isinstance(value, tuple) else (None, str(value))
+            sent[name.lower(), isinstance(value, tuple)] = text.encode("latin-1").decode(charset or "utf-8")
+    except (UnicodeError, LookupError) as fault:
         raise invalid("/file", "malformed", "ชื่อไฟล์ต้องเป็น UTF-8", "The file name must be UTF-8.") from fault
+    plain, file_name = sent.get(("filename", False)), sent.get(("filename", True))
+    if file_name is None and plain and plain.isascii():
+        with suppress(HeaderParseError, UnicodeError, LookupError):  # it only looks like encoded words
+            words = decode_header(plain)
+            file_name = "".join(word if isinstance(word, str) else word.decode(code or "ascii") for word, code in words)
+    return sent.get(("name", False), ""), plain if file_name is None else file_name
 
 
 def _malformed() -> Invalid:

@@ -11,7 +11,6 @@ from starlette.responses import Response, StreamingResponse
 from saraban.attachments import service as attachments
 from saraban.attachments.dependencies import MULTIPART, Files, FileStorage, OneFile, Readers
 from saraban.attachments.domain import (
-    BY_MIME_TYPE,
     AttachmentRow,
     ByteSpan,
     RangeNotSatisfiable,
@@ -19,6 +18,7 @@ from saraban.attachments.domain import (
     content_disposition,
     same_tag,
 )
+from saraban.attachments.domain.kinds import BY_MIME_TYPE
 from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.kit.http import Idempotent, PathId, ReadSession, problem_response, read_after_commit, respond
 from saraban.kit.schema import Schema
@@ -57,7 +57,7 @@ class UploadedFile(Schema):
     expires_at: datetime | None
 
 
-class AttachmentDetail(Schema):
+class AttachmentDetail(UploadedFile):
     """What is known of a file; `expiresAt` is null once a document holds it."""
 
     model_config = ConfigDict(
@@ -72,14 +72,8 @@ class AttachmentDetail(Schema):
         }
     )
 
-    public_id: UUID
-    file_name: str
-    mime_type: str
-    size: int
-    checksum: str
     is_temporary: bool
     created_at: datetime
-    expires_at: datetime | None
     download_url: str
 
 
@@ -93,7 +87,7 @@ class AttachmentDetail(Schema):
 )
 async def upload(ctx: KeyedContext, sent: OneFile, idempotency: Idempotent, store: Files, readers: Readers) -> Response:
     """
-    Takes PDF, DOCX, XLSX, DWG, ZIP, JPEG and PNG, told by content. The file is the uploader's alone until a document
+    Takes the kinds of `SARABAN_FILE_KINDS`, recognized by content; a project may take fewer. The file is the uploader's alone until a document
     or a workflow step names its `publicId`, and is removed when none has by `expiresAt`. With an `Idempotency-Key` the
     same file sent again is kept once, and answered with as it is now; another file under that key is refused.
     """

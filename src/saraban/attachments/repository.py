@@ -8,13 +8,20 @@ from uuid import UUID
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import READABLE, AttachmentRow, TextProblem
+from saraban.attachments.domain import AttachmentRow, TextProblem
+from saraban.attachments.domain.kinds import KINDS
 from saraban.attachments.models import Attachment, AttachmentText
 from saraban.kit.statements import PreparedStatement
+from saraban.projects.models import Project
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID) -> Attachment | None:
     return await session.scalar(sa.select(Attachment).where(Attachment.public_id == public_id))
+
+
+async def project_kinds(session: AsyncSession, project_id: int | None) -> str:
+    """Return the extensions of the files that a project takes; empty: every kind."""
+    return await session.scalar(sa.select(Project.file_kinds).where(Project.id == project_id)) or ""
 
 
 async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:
@@ -181,7 +188,7 @@ async def retry_texts(session: AsyncSession, *, now: datetime, all_files: bool =
 
     :param all_files: those too whose text was read
     """
-    readable = Attachment.mime_type.in_([kind.mime_type for kind in READABLE])
+    readable = Attachment.mime_type.in_([kind.mime_type for kind in KINDS if kind.has_text])
     which = readable if all_files else Attachment.text_problem != TextProblem.CUT
     result = await session.execute(sa.update(Attachment).where(which).values(text_due_at=now, text_tries=0))
     return int(result.rowcount)  # type: ignore[attr-defined]

@@ -1,10 +1,13 @@
 """One spelling for each Thai or English text, so that what looks alike compares alike (REQ-FMT-05)."""
 
+import codecs
 import re
 import unicodedata
 from typing import Final
 
 from saraban.kit.errors import Text, invalid
+
+codecs.register(lambda name: codecs.lookup("cp874") if name == "windows_874" else None)  # as mail and clients call it
 
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text for a formula that begins like this
 FORMULA = "\0"  # before the value of a cell that has one: no text of a sheet begins like this

@@ -21,6 +21,7 @@ class Project(HasPublicId, Base):
     project_code: Mapped[str] = mapped_column(Code(50), unique=True)
     project_name: Mapped[str] = mapped_column(sa.String(255))
     project_name_en: Mapped[str | None] = mapped_column(sa.String(255))
+    file_kinds: Mapped[str | None] = mapped_column(sa.String(255))  # extensions, commas between
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
     is_sandbox: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)

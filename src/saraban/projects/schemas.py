@@ -85,6 +85,7 @@ class ProjectDetail(Schema):
     project_name: str
     project_name_en: str | None = None
     is_active: bool = Field(description="False once it is closed.")
+    file_kinds: str | None = Field(None, description="Extensions of the files it takes; null: every kind.")
     organizations: list[PartySummary]
     contracts: list[ContractSummary]
 

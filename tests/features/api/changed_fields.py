@@ -140,7 +140,12 @@ def master_lists(kind: MasterKind) -> Mapping[str, Callable[[Desk], Prepared]]:
 
 async def project(desk: Desk) -> Resource:
     address = f"/projects/{desk.project}"
-    values = {"projectName": "ชื่ออื่น", "projectNameEn": "Another name", "projectCode": "LCBP3-C9"}
+    values = {
+        "projectName": "ชื่ออื่น",
+        "projectNameEn": "Another name",
+        "projectCode": "LCBP3-C9",
+        "fileKinds": "dwg, pdf",
+    }
     return Resource(address, values, tag=address, excused=CONFIRMS)
 
 

@@ -21,6 +21,7 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
+from saraban.projects.models import Project
 from tests.factories.contexts import context
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -51,10 +52,11 @@ class Desk:
             chunks=chunks(),
         )
 
-    async def claim(self, *public_ids: UUID, now: datetime = NOW) -> list[AttachmentRow]:
+    async def claim(self, *public_ids: UUID, now: datetime = NOW, project_id: int | None = None) -> list[AttachmentRow]:
+        ctx, pointer = context(caller=self.caller, now=now), "/attachmentPublicIds"
         return await self.db.transact(
             lambda session: attachments.claim(
-                context(caller=self.caller, now=now), session, public_ids=public_ids, pointer="/attachmentPublicIds"
+                ctx, session, public_ids=public_ids, pointer=pointer, project_id=project_id
             )
         )
 
@@ -117,6 +119,20 @@ class TestClaim:
             ("/attachmentPublicIds/4", "duplicate"),
         ]
         assert (await desk.rows())[0].is_temporary
+
+    async def test_refuses_a_kind_that_the_project_does_not_take(self, desk: Desk) -> None:
+        file = await desk.upload()
+        async with desk.db.writing() as session:
+            session.add(Project(id=77, project_code="DRAWINGS", project_name="แบบ", file_kinds="dwg, png"))
+
+        with pytest.raises(Invalid) as caught:
+            await desk.claim(file.public_id, project_id=77)
+        (problem,) = caught.value.fields
+        said = problem.text.say("en", problem.values)
+
+        assert (problem.pointer, problem.code) == ("/attachmentPublicIds/0", "type_not_allowed")
+        assert said == "“a.pdf” is not a file of a kind that is taken: dwg, png."
+        assert await desk.claim(file.public_id, project_id=1)
 
     async def test_refuses_what_has_expired(self, desk: Desk) -> None:
         file = await desk.upload()

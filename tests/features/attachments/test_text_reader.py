@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from saraban.attachments.domain import DOCX, MOST_TEXT, PDF, XLSX, FileKind, FileText, TextProblem
+from saraban.attachments.domain import MOST_TEXT, FileText, TextProblem
+from saraban.attachments.domain.kinds import DOCX, PDF, XLSX, FileKind
 from tests import readable_files as files
 from tests.readable_files import docx, line, million_pages, paragraph, pdf, read, xlsx
 
@@ -160,7 +161,7 @@ class TestChild:
 PARENT = """
 import asyncio, sys
 from pathlib import Path
-from saraban.attachments.domain import PDF
+from saraban.attachments.domain.kinds import PDF
 from tests.readable_files import read
 asyncio.run(read(Path(sys.argv[1]).read_bytes(), PDF, seconds=1))
 """

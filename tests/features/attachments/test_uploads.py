@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
+from fastapi import FastAPI
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -38,6 +39,8 @@ TAKEN = [
     ("a.zip", archive("drawing.dwg"), "application/zip"),
     ("a.dwg", b"AC1032\x00\x00\x00\x00\x00", "image/vnd.dwg"),
     ("a.JPG", b"\xff\xd8\xff\xe0\x00\x10JFIF", "image/jpeg"),
+    ("a.csv", "รหัส,ชื่อ\n1,เสาเข็ม\n".encode("cp874"), "text/csv"),
+    ("memo.txt", b"From: site office\nTo: all\n\nNo pour today.\n", "text/plain"),
     ("a.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png"),
 ]
 REFUSED = [
@@ -54,6 +57,7 @@ REFUSED = [
         "macros",
     ),
     ("a.docx", archive("anything.txt"), "FILE_TYPE_MISMATCH", "type_mismatch"),
+    ("a.eml", b"no mail\n", "FILE_TYPE_MISMATCH", "type_mismatch"),
     ("empty.pdf", b"", "VALIDATION_ERROR", "empty"),
     ("a\u202efdp.pdf", PDF, "VALIDATION_ERROR", "control_character"),
     ("ก" * 260 + ".pdf", PDF, "VALIDATION_ERROR", "too_long"),
@@ -125,6 +129,17 @@ class TestUpload:
             assert (said["code"], said["errors"][0]["pointer"], said["errors"][0]["code"]) == (code, "/file", field)
         assert await rows(db) == []
         assert stored(settings) == []
+
+    @pytest.mark.parametrize(("name", "code"), [("a.dwg", "type_not_allowed"), ("a.txt", "type_mismatch")])
+    async def test_names_the_kinds_that_the_installation_takes(
+        self, uploader: httpx.AsyncClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch, name: str, code: str
+    ) -> None:
+        monkeypatch.setattr(app.state, "uploads", service.UploadRules(extensions="pdf, txt"))
+        answer = await send(uploader, name, b"AC1032\x00\x00\x00\x00\x00")
+
+        said = answer.json()
+        assert (answer.status_code, said["code"], said["errors"][0]["code"]) == (422, "FILE_TYPE_MISMATCH", code)
+        assert said["recovery"] == ["Use one of these kinds: pdf, txt."]
 
     async def test_writes_refused_types_into_the_audit(self, uploader: httpx.AsyncClient, db: Database) -> None:
         await send(uploader, "a.pdf", b"MZ\x90\x00")

@@ -1,7 +1,7 @@
 """A register of drawings as a file: what is filtered and what its reader is shown, in the columns that an import takes."""
 
 import csv
-from datetime import timedelta
+from datetime import date, timedelta
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,8 @@ class TestSheet:
 
 
 class TestZip:
-    async def test_has_a_folder_for_each_drawing(self, desk: Desk, tmp_path: Path) -> None:
+    async def test_has_a_folder_for_each_drawing(self, desk: Desk, app: FastAPI, tmp_path: Path) -> None:
+        clock = app.state.clock
         client = await desk.as_("admin")
         sent = [await client.post("/api/v1/attachments", files={"file": ("แปลน.pdf", PDF)}) for _ in "12"]
         files = [one.json()["publicId"] for one in sent]
@@ -97,9 +98,11 @@ class TestZip:
         with ZipFile(BytesIO(answer.content)) as packed:
             (tmp_path / "register.xlsx").write_bytes(packed.read("register.xlsx"))
             names, content = packed.namelist(), packed.read("LP3-HW-1 Rev.0/แปลน.pdf")
+            days = {date(*one.date_time[:3]) for one in packed.infolist()}
 
         assert names == ["register.xlsx", "LP3-HW-1 Rev.0/แปลน.pdf", "LP3-HW-1 Rev.0/แปลน (2).pdf"]
         assert content == PDF
+        assert min(days) >= local_date(clock.now(), clock.zone) - timedelta(days=1)
         assert [row[0] for row in sheet_of(tmp_path / "register.xlsx")][1:] == ["LP3/HW-1", "N-2"]
 
     async def test_refuses_more_than_it_takes(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

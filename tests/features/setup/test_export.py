@@ -25,6 +25,7 @@ class TestExport:
         await applied(empty_db, LISTS)
         text = await exported(empty_db, "L")
 
+        assert yaml.safe_load(text)["project"]["fileKinds"] == "dwg, pdf"
         assert [one["code"] for one in yaml.safe_load(text)["tags"]] == ["URGENT", "LATE"]
         assert [one["code"] for one in yaml.safe_load(text)["contracts"][0]["disciplines"]] == ["B", "A"]
         assert said(await applied(empty_db, text, prune=True)) == []

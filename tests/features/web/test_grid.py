@@ -269,6 +269,25 @@ class TestRights:
         assert anonymous.headers["location"].startswith("/login")
 
 
+class TestProjects:
+    async def test_are_given_kinds_of_files_and_no_new_rows(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        page = html_of(await browser.get("/master/projects", params={"q": "LCBP3-C2"}))
+        (ref,) = re.findall(r'data-ref="([0-9a-f-]{36})"', page)
+        values = {"projectCode": "LCBP3-C2", "projectName": "ท่าเรือ", "projectNameEn": ""}
+        save = "/master/projects/save"
+
+        saved = await browser.post(save, data=values | {"ref": ref, "fileKinds": "PDF, dwg"})
+        refused = await browser.post(save, data=values | {"ref": ref, "fileKinds": "pdf, exe"})
+        added = await browser.post(save, data=values | {"projectCode": "NEW"})
+        project = (await browser.get(f"/api/v1/projects/{ref}")).json()
+
+        assert 'id="line-new"' not in page
+        assert [one.status_code for one in (saved, added)] == [303, 404]
+        assert "Unknown kinds: exe." in html_of(refused)
+        assert project["fileKinds"] == "dwg, pdf"
+
+
 class TestAClosedContract:
     async def test_shows_its_lists_without_forms_and_says_why(self, sit: Sit) -> None:
         browser = await sit("padmin", "th")

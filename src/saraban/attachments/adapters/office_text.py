@@ -18,7 +18,7 @@ MOST_UNPACKED = 256 * 1024 * 1024  # bytes of XML; zipfile reads no more of a pa
 _CHUNK = 256 * 1024
 _TYPES, _OFFICE = "/[content_types].xml", "application/vnd.openxmlformats-officedocument."
 _BESIDE = ("header", "footer", "footnotes", "endnotes", "comments")
-_SIGNS = {"tab": " ", "br": " ", "cr": " ", "noBreakHyphen": "-"}
+_SIGNS = {"tab": " ", "br": " ", "cr": " ", "s": " ", "line-break": " ", "noBreakHyphen": "-"}
 
 
 def docx_text(file: BinaryIO) -> Iterator[str]:
@@ -48,6 +48,25 @@ def xlsx_text(file: BinaryIO) -> Iterator[str]:
                 strings += _pieces(packed, part, _Elements("si"))
             else:
                 yield from _pieces(packed, part, _Elements("c", end=" ", strings=strings))
+
+
+def pptx_text(file: BinaryIO) -> Iterator[str]:
+    with zipfile.ZipFile(file) as packed:
+        parts = _parts(packed)
+        slides = sorted(parts["presentationml.slide"], key=lambda name: (len(name), name))
+        for part in _checked(packed, [*slides, *parts["presentationml.notesSlide"]]):
+            yield from _pieces(packed, part, _Elements("p", end="\n"))
+
+
+def open_document_text(file: BinaryIO) -> Iterator[str]:
+    """
+    :raises UnreadableFile: for a file with a password, or more than this unpacks
+    """
+    with zipfile.ZipFile(file) as packed:
+        if b"encryption-data" in packed.read("META-INF/manifest.xml"):
+            raise UnreadableFile(TextProblem.PASSWORD)
+        for part in _checked(packed, ["content.xml", *({"styles.xml"} & set(packed.namelist()))]):
+            yield from _pieces(packed, part, _Elements("p", end="\n", takes_all=True))
 
 
 def _parts(packed: zipfile.ZipFile) -> dict[str, list[str]]:
@@ -80,18 +99,20 @@ class _Elements:
 
     :param piece: the element whose text makes one piece, without its namespace
     :param strings: texts that cells name by their number
+    :param takes_all: also text outside the elements for it, as OpenDocument has it
     """
 
-    def __init__(self, piece: str, *, end: str = "", strings: Sequence[str] = ()) -> None:
+    def __init__(self, piece: str, *, end: str = "", strings: Sequence[str] = (), takes_all: bool = False) -> None:
         self.found: list[str] = []
         self._piece, self._end, self._strings = piece, end, strings
         self._parts: list[str] = []
-        self._is_text, self._names_string, self._fallbacks = False, False, 0
+        self._is_text, self._names_string, self._fallbacks = takes_all, False, 0
+        self._takes_all = takes_all
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(" ")[2]
         self._fallbacks += name == "Fallback"  # the same once more, for old programs
-        self._is_text = name in {"t", "v"} and not self._fallbacks
+        self._is_text = self._takes_all or (name in {"t", "v"} and not self._fallbacks)
         if name == "c":
             self._names_string = attributes.get("t") == "s"
         elif name in _SIGNS:
@@ -103,11 +124,11 @@ class _Elements:
 
     def end(self, name: str) -> None:
         name = name.rpartition(" ")[2]
-        self._is_text = False
+        self._is_text = self._takes_all
         self._fallbacks -= name == "Fallback"
         if name == "v" and self._names_string:
             self._parts = [self._strings[int("".join(self._parts))]]
-        elif name == self._piece:
+        elif name in {self._piece, "h"}:  # h: a heading of OpenDocument
             self.found.append("".join(self._parts) + self._end)
             self._parts = []
 

@@ -9,22 +9,14 @@ import asyncio
 import resource
 import signal
 import sys
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
 import saraban
-from saraban.attachments.domain import (
-    DOCX,
-    MOST_TEXT,
-    PDF,
-    XLSX,
-    FileText,
-    TextProblem,
-    UnreadableFile,
-    searchable_text,
-)
+from saraban.attachments.domain import MOST_TEXT, FileText, TextProblem, UnreadableFile, searchable_text
+from saraban.attachments.domain.kinds import BY_MIME_TYPE
 
 PATIENCE = 3  # times as long by the clock: the machine has other work
 _MOST_FOUND = 4 * MOST_TEXT + 1024  # bytes
@@ -96,11 +88,22 @@ def _main(mime_type: str, seconds: int, longest: int, memory: int) -> None:
 
 
 def _read(file: BinaryIO, mime_type: str) -> FileText:
-    from saraban.attachments.adapters.office_text import docx_text, xlsx_text
+    from saraban.attachments.adapters import office_text, text_files
     from saraban.attachments.adapters.pdf_text import pdf_text
 
-    pieces = {PDF.mime_type: pdf_text, DOCX.mime_type: docx_text, XLSX.mime_type: xlsx_text}[mime_type](file)
-    found, problem = _gather(pieces)
+    readers: dict[str, Callable[[BinaryIO], Iterable[str]]] = {
+        "PDF": pdf_text,
+        "DOCX": office_text.docx_text,
+        "XLSX": office_text.xlsx_text,
+        "PPTX": office_text.pptx_text,
+        **dict.fromkeys(("ODT", "ODS", "ODP"), office_text.open_document_text),
+        **dict.fromkeys(("TXT", "CSV"), text_files.plain_text),
+        "RTF": text_files.rtf_text,
+        "EML": text_files.mail_text,
+        "MSG": text_files.msg_text,
+        "XLS": text_files.xls_text,
+    }
+    found, problem = _gather(readers[BY_MIME_TYPE[mime_type].code](file))
     text = searchable_text(found)[:MOST_TEXT]
     return FileText(text, problem if text or problem else TextProblem.NO_TEXT)
 

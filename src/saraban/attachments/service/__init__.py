@@ -20,6 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import domain, repository
 from saraban.attachments.domain import FILE_FIELD, AttachmentRow, Storage, acceptable_file_name, storage_key
+from saraban.attachments.domain.kinds import MACROS, FileKind, by_name, kinds_listed, list_extensions
 from saraban.attachments.models import Attachment
 from saraban.attachments.repository import release as release
 from saraban.audit import service as audit
@@ -43,7 +44,12 @@ OPERATION = "POST /attachments"
 @dataclass(frozen=True, slots=True)
 class UploadRules:
     max_bytes: int = 50 * 1024 * 1024
-    keep: timedelta = timedelta(hours=24)
+    keep_hours: int = 24
+    extensions: str = ""
+
+    @property
+    def kinds(self) -> tuple[FileKind, ...]:
+        return kinds_listed(self.extensions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,25 +73,27 @@ class FileTooLarge(DomainError):
         super().__init__(values={"limit": f"{limit / 1024 / 1024:.10g}"})
 
 
+NOT_TAKEN = Text("“{name}” ไม่ใช่ไฟล์ชนิดที่รับ ชนิดที่รับ: {kinds}", "“{name}” is not a file of a kind that is taken: {kinds}.")
+
+
 class FileTypeRefused(DomainError):
     """Neither the name nor a header is believed: the content must be of a taken kind, and the extension must say so."""
 
     kind, code = ErrorKind.INVALID, "FILE_TYPE_MISMATCH"
     says = Text("ชนิดไฟล์ไม่ตรงกับเนื้อหา หรือไม่อนุญาตให้อัปโหลด", "The file's type is not taken, or not what its name says.")
-    recovery = (
-        Text("ใช้ไฟล์ PDF, DOCX, XLSX, DWG, ZIP, JPEG หรือ PNG", "Use a PDF, DOCX, XLSX, DWG, ZIP, JPEG or PNG file."),
-    )
+    recovery = (Text("ชนิดที่รับ: {kinds}", "Use one of these kinds: {kinds}."),)
 
-    def __init__(self, name: str, *, found: str | None = None) -> None:
+    def __init__(self, name: str, kinds: Collection[FileKind], *, found: str | None = None) -> None:
+        values = {"name": name, "found": found, "kinds": list_extensions(kinds)}
         problem = FieldProblem(
             FILE_FIELD,
             "type_mismatch" if found else "type_not_allowed",
-            Text("“{name}” ไม่ใช่ไฟล์ชนิดที่อนุญาต", "“{name}” is not a file of a kind that is taken.")
+            NOT_TAKEN
             if not found
             else Text("เนื้อหาของ “{name}” เป็นไฟล์ {found}", "The content of “{name}” is a {found} file."),
-            {"name": name, "found": found},
+            values,
         )
-        super().__init__(fields=[problem])
+        super().__init__(fields=[problem], values=values)
 
 
 @dataclass
@@ -122,14 +130,14 @@ async def upload(
     :raises FileTooLarge: as soon as the limit is passed
     """
     db, storage = store.db, store.storage
-    row = _new_row(acceptable_file_name(name), ctx.caller, store.clock)
+    row = _new_row(acceptable_file_name(name), ctx.caller, store)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
     await db.transact(lambda session: _begin(session, row))
     record = _UploadRecord(ctx, public_id, name, store)
     try:
         stream = UploadStream(chunks, store.rules.max_bytes)
         await storage.write(key, stream.pour())
-        await _check_kind(storage, key, name)
+        await _check_kind(store, key, name)
         return await db.transact(lambda session: _complete(session, record, stream, claim))
     except Exception as error:
         if await db.transact(lambda session: _is_complete(session, record)):
@@ -205,38 +213,31 @@ class _UploadRecord:
         await audit.record(replace(self.ctx, now=self.store.clock.now()), session, entry)
 
 
-def _claimed(name: str) -> domain.FileKind:
-    kind = domain.by_name(name)
-    if kind is None:
-        raise FileTypeRefused(name)
-    return kind
-
-
-async def _check_kind(storage: Storage, key: str, name: str) -> None:
-    found = await storage.examine(key, domain.detect_kind)
-    if found is domain.MACROS:
+async def _check_kind(store: FileStore, key: str, name: str) -> None:
+    found = await store.storage.examine(key, domain.detect_kind)
+    if found is MACROS:
         th, en = "ไฟล์นี้มีมาโคร กรุณาบันทึกเป็นไฟล์ที่ไม่มีมาโคร", "The file contains macros. Save it without macros."
         raise invalid(FILE_FIELD, "macros", th, en)
-    if found is None:
-        raise FileTypeRefused(name)
-    if found is not _claimed(name):
-        raise FileTypeRefused(name, found=found.code)
+    if found is None or name.rpartition(".")[2].lower() not in found.extensions + found.shared:
+        raise FileTypeRefused(name, store.rules.kinds, found=found.code if found else None)
 
 
-def _new_row(name: str, caller: Caller, clock: Clock) -> Attachment:
-    public_id, now, kind = new_id(), clock.now(), _claimed(name)
+def _new_row(name: str, caller: Caller, store: FileStore) -> Attachment:
+    public_id, now, kind = new_id(), store.clock.now(), by_name(name)
+    if kind not in store.rules.kinds:
+        raise FileTypeRefused(name, store.rules.kinds)
     return Attachment(
         public_id=public_id,
         original_filename=name,
         stored_filename=str(public_id),
-        file_path=storage_key(public_id, day=local_date(now, clock.zone)),
+        file_path=storage_key(public_id, day=local_date(now, store.clock.zone)),
         mime_type=kind.mime_type,
         file_size=0,
         is_temporary=True,
         uploaded_by_user_id=caller.user_id,
         created_at=now,
         expires_at=now + UNDER_WAY,
-        text_due_at=now if kind in domain.READABLE else None,
+        text_due_at=now if kind.has_text else None,
     )
 
 
@@ -252,7 +253,7 @@ async def _complete(
     if row is None:
         raise invalid(FILE_FIELD, "too_slow", "อัปโหลดนานเกินไป กรุณาลองใหม่", "The upload took too long. Try again.")
     row.file_size, row.checksum = stream.size, stream.digest.hexdigest()
-    row.expires_at = record.store.clock.now() + record.store.rules.keep
+    row.expires_at = record.store.clock.now() + timedelta(hours=record.store.rules.keep_hours)
     await record.note(session, "upload", size=row.file_size, checksum=row.checksum)
     done = repository.as_row(row)
     if claim is not None:
@@ -295,22 +296,31 @@ class InvalidAttachments(DomainError):
 
 
 async def claim(
-    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], pointer: str
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    public_ids: Sequence[UUID],
+    pointer: str,
+    project_id: int | None = None,
 ) -> list[AttachmentRow]:
     """
     Make the caller's uploads permanent, in the order given.
 
     :param pointer: of the list in the request, such as `/attachmentPublicIds`
-    :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload
+    :raises Invalid: naming each id that is not the caller's own, temporary and unexpired upload, or of no kind that the project takes
     """
-    rows, problems = await _usable(ctx, session, public_ids, pointer)
+    rows, problems = await _usable(ctx, session, public_ids, pointer, project_id)
     if problems:
         raise Invalid(f"{pointer}: some files cannot be attached.", fields=problems)
     return await _keep(session, rows, history_id=None)
 
 
 async def attach_to_step(
-    ctx: RequestContext, session: AsyncSession, *, public_ids: Sequence[UUID], history_id: UUID | str
+    ctx: RequestContext,
+    session: AsyncSession,
+    public_ids: Sequence[UUID],
+    history_id: UUID | str,
+    project_id: int | None = None,
 ) -> list[AttachmentRow]:
     """
     Make the caller's uploads permanent as the evidence of one workflow step.
@@ -319,7 +329,7 @@ async def attach_to_step(
     """
     if len(public_ids) > MAX_PER_STEP:
         raise InvalidAttachments(fields=[FieldProblem(STEP_FIELD, "too_many", _TOO_MANY, {"limit": MAX_PER_STEP})])
-    rows, problems = await _usable(ctx, session, public_ids, pointer=STEP_FIELD)
+    rows, problems = await _usable(ctx, session, public_ids, STEP_FIELD, project_id)
     if problems:
         raise InvalidAttachments(fields=problems)
     return await _keep(session, rows, history_id=str(history_id))
@@ -336,16 +346,20 @@ async def step_attachments(
 
 
 async def _usable(
-    ctx: RequestContext, session: AsyncSession, public_ids: Sequence[UUID], pointer: str
+    ctx: RequestContext, session: AsyncSession, public_ids: Sequence[UUID], pointer: str, project_id: int | None
 ) -> tuple[list[Attachment], list[FieldProblem]]:
     found = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
-    problems = []
+    kinds = kinds_listed(await repository.project_kinds(session, project_id) if public_ids else "")
+    taken, problems = {kind.mime_type for kind in kinds}, []
     for index, public_id in enumerate(public_ids):
         row = found.get(public_id)
         if public_id in public_ids[:index]:
             problems.append(FieldProblem(f"{pointer}/{index}", "duplicate", _TWICE))
         elif row is None or not _free(ctx, row):
             problems.append(FieldProblem(f"{pointer}/{index}", "unknown", _UNUSABLE))
+        elif row.mime_type not in taken:
+            values = {"name": row.original_filename, "kinds": list_extensions(kinds)}
+            problems.append(FieldProblem(f"{pointer}/{index}", "type_not_allowed", NOT_TAKEN, values))
     return [found[public_id] for public_id in public_ids if public_id in found], problems
 
 

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import XLSX, Storage, acceptable_file_name, detect_kind
+from saraban.attachments.domain import Storage, acceptable_file_name, detect_kind
+from saraban.attachments.domain.kinds import XLSX
 from saraban.attachments.service import CHECKSUM, UploadStream
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext

@@ -78,6 +78,7 @@ async def read_project(
         project_name=project.project_name,
         project_name_en=project.project_name_en,
         is_active=project.is_active,
+        file_kinds=project.file_kinds,
         organizations=await _members(session, project),
         contracts=await _contracts(session, project),
     )

@@ -214,12 +214,15 @@ PROJECT: Final = MasterKind(
     *("project", "projects", "projects"),
     Text("โครงการ", "project"),
     Owner.INSTALLATION,
-    _named(
-        ("project_code", 50),
-        ("project_name", 255),
-        ("LCBP4", "ท่าเรือแหลมฉบัง ระยะที่ 3", "Laem Chabang Port Phase 3"),
-        entity="project",
-        printed=True,
+    (
+        *_named(
+            ("project_code", 50),
+            ("project_name", 255),
+            ("LCBP4", "ท่าเรือแหลมฉบัง ระยะที่ 3", "Laem Chabang Port Phase 3"),
+            entity="project",
+            printed=True,
+        ),
+        MasterField("fileKinds", "file_kinds", Text("ชนิดไฟล์ที่รับ", "File kinds"), 255, "pdf, dwg, xlsx"),
     ),
     *("project.create", "project.edit", "project.delete"),
     has_public_id=True,

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal, Self, get_args
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from saraban.attachments.domain.kinds import KindList
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.errors import Invalid
 from saraban.kit.json import Json
@@ -69,6 +70,7 @@ class ProjectPart(FilePart):
     code: Annotated[str, CodeLine(50)]
     name: Name
     name_en: Name | None = None
+    file_kinds: KindList | None = Field(None, description="Extensions of the files that it takes, commas between.")
 
 
 class MemberPart(FilePart):

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field, create_model
 
+from saraban.attachments.domain.kinds import KindList
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import CodeLine, Day, MultiLine, Schema, SingleLine
 from saraban.projects.schemas import ContractSummary
@@ -82,6 +83,8 @@ def _type(kind: MasterKind, field: MasterField) -> Any:
     if field.name == "number":
         stated = Annotated[str, Field(max_length=field.length)] | int
         return Annotated[str, SingleLine(field.length), BeforeValidator(_whole_number, json_schema_input_type=stated)]
+    if field.name == "fileKinds":
+        return KindList
     match field.form:
         case FieldForm.DAY:
             return Day

@@ -69,7 +69,8 @@ async def read_project(session: AsyncSession, project: Project) -> ProjectData:
     """Read the project itself; without organizations and people, which belong to the installation."""
     key = project.id
     return {
-        "project": stated(code=project.project_code, name=project.project_name, nameEn=project.project_name_en),
+        "project": stated(code=project.project_code, name=project.project_name, nameEn=project.project_name_en)
+        | stated(fileKinds=project.file_kinds),
         "members": [
             {"organization": row.organization_code, "role": party_role(row.role_in_project).value}
             for row in await repository.members(session, project_id=key)

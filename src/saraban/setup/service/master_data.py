@@ -248,6 +248,8 @@ async def write_new(
     """
     :raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before
     """
+    if kind is PROJECT:
+        raise NotFound("A project is made with its number formats, by `new_project`.")
     own: dict[str, object] = dict.fromkeys(repository.stamps(kind, "created_at", "updated_at"), ctx.now)
     own |= {kind.owner_column: place.key} if kind.owner_column else {}
     added = [

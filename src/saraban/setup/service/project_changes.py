@@ -141,7 +141,8 @@ async def save_project(saving: ApplyContext, those: Sequence[Difference]) -> Non
         if saving.project is None:
             saving.project = Project(project_code=one.values["code"], created_at=saving.ctx.now)
             saving.session.add(saving.project)
-        fill(saving.project, one.values, {"name": "project_name", "nameEn": "project_name_en"})
+        columns = {"name": "project_name", "nameEn": "project_name_en", "fileKinds": "file_kinds"}
+        fill(saving.project, one.values, columns)
         saving.project.is_active, saving.project.deleted_at = True, None
         saving.project.updated_at = saving.ctx.now
 

@@ -19,9 +19,7 @@ from saraban.web.shell.page import CurrentPage, id_of
 
 # A list is named in the address by the last part of its path in the API.
 LISTS: Final[Mapping[tuple[Owner, str], MasterKind]] = {
-    (kind.owner, kind.path.rpartition("/")[2]): kind
-    for kind in (MEMBER, PARTY, *KINDS)
-    if kind not in {PROJECT, ORGANIZATION}
+    (kind.owner, kind.path.rpartition("/")[2]): kind for kind in (MEMBER, PARTY, *KINDS) if kind is not ORGANIZATION
 }
 APART: Final = "\t"  # between a code and what tells rows of one code apart; no code has it
 # What each list is for, in one sentence, where the names alone do not say it.
@@ -30,6 +28,7 @@ ABOUT: Final[Mapping[str, Text]] = {
         "บริษัทและหน่วยงานที่รับส่งเอกสาร รหัสพิมพ์อยู่ในเลขที่เอกสาร",
         "Companies and offices that send and receive documents. Document numbers print the code.",
     ),
+    "project": Text("ชื่อโครงการ และชนิดไฟล์ที่แนบได้", "Names of projects, and the kinds of files that they take."),
     "member": Text("บริษัทและหน่วยงานที่รับส่งเอกสารในโครงการ", "Who sends and receives documents of this project."),
     "party": Text("ผู้รับส่งเอกสารในสัญญานี้", "Who sends and receives documents of this contract."),
     "contract": Text(
@@ -127,7 +126,7 @@ class GridPlace:
         return ABOUT.get(self.kind.name, DRAWINGS)
 
     def may_add(self, caller: Caller) -> bool:
-        return not self.closed and caller.may(self.kind.create, self.scope)
+        return self.kind is not PROJECT and not self.closed and caller.may(self.kind.create, self.scope)
 
     def may_reorder(self, caller: Caller) -> bool:
         return self.kind.ordered and not self.closed and caller.may(self.kind.change, self.scope)
@@ -137,6 +136,8 @@ class GridPlace:
         scope = self.scope
         if self.kind is ORGANIZATION:
             scope = Scope(frozenset({row.key}))
+        elif self.kind is PROJECT:
+            scope = Scope(project=row.key)
         elif self.kind is CONTRACT:
             scope = Scope(project=self.scope.project, contract=row.key)
         return not self.closed and caller.may(permission, scope)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from saraban.attachments.domain import TextProblem
+from saraban.attachments.domain.kinds import KINDS
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.identity.domain.catalogue import PartyRole, role_words
@@ -336,7 +337,6 @@ TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
     for problem, thai, english in (
         (TextProblem.PASSWORD, "ไฟล์ถูกล็อกด้วยรหัสผ่าน", "the file has a password"),
         (TextProblem.DAMAGED, "ไฟล์เสียหาย", "the file is damaged"),
-        (TextProblem.NO_TEXT, "หน้าส่วนใหญ่เป็นภาพ เช่น ภาพสแกน", "most pages are pictures, such as scans"),
         (
             TextProblem.NO_UNICODE,
             "ฟอนต์ของหน้าส่วนใหญ่ไม่มีรหัสยูนิโคด ให้บันทึกไฟล์ PDF ใหม่",
@@ -352,10 +352,14 @@ TEXT_PROBLEMS: Final[dict[TextProblem, Text]] = {
         ),
         (TextProblem.MISSING, "ไม่พบไฟล์ในที่เก็บ", "the file is not in the storage"),
     )
-} | {TextProblem.CUT: Text("ค้นได้เฉพาะข้อความหนึ่งล้านอักขระแรกของไฟล์", "Only the first million characters are searched")}
+} | {
+    TextProblem.CUT: Text("ค้นได้เฉพาะข้อความหนึ่งล้านอักขระแรกของไฟล์", "Only the first million characters are searched"),
+    TextProblem.NO_TEXT: Text("ไฟล์ภาพสแกน ค้นหาข้อความข้างในไม่ได้", "Scanned image: its text cannot be searched"),
+    TextProblem.KIND: Text("ไฟล์ชนิดนี้ค้นหาข้อความข้างในไม่ได้", "The text of this kind of file cannot be searched"),
+}
 
 # Types of files that browsers show; the others are downloaded.
-SHOWN: Final = frozenset({"application/pdf", "image/jpeg", "image/png"})
+SHOWN: Final = frozenset(kind.mime_type for kind in KINDS if kind.inline)
 
 
 def is_shown(file: object) -> bool:

@@ -169,13 +169,12 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         repository.queue_assignees(pipeline, key, routings)
         drawings.queue_carried(pipeline, CirculationDrawing, key, draft.drawings)
         self.index.add(pipeline, documents=[key])
-        files = draft.order.attachment_public_ids
+        files, project, originator = draft.order.attachment_public_ids, draft.plan.project, draft.plan.originator
         if files:
             await pipeline.send()
-            session = pipeline.session
-            rows = await attachments.claim(ctx, session, public_ids=files, pointer="/attachmentPublicIds")
+            session, pointer = pipeline.session, "/attachmentPublicIds"
+            rows = await attachments.claim(ctx, session, public_ids=files, pointer=pointer, project_id=project.id)
             await repository.link_files(session, circulation_id=key.value, attachment_ids=[row.id for row in rows])
-        project, originator = draft.plan.project, draft.plan.originator
         facts = subject_facts(
             circulation, routings, (project.public_id, project.code), (originator.public_id, originator.code)
         )

@@ -101,12 +101,13 @@ async def claim_files(
     revision_id: int,
     public_ids: Sequence[UUID],
     *,
+    project_id: int,
     pointer: str = "/attachmentPublicIds",
     main_first: bool = True,
 ) -> None:
     """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
-        rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer)
+        rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer, project_id=project_id)
         await writes.link_files(
             session, revision_id=revision_id, attachment_ids=[row.id for row in rows], main_first=main_first
         )

@@ -187,6 +187,7 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
         session,
         row.revision.id,
         changes.add_attachment_public_ids,
+        project_id=row.document.project_id,
         pointer="/addAttachmentPublicIds",
         main_first=all(file in gone for file in linked if file.is_main),
     )

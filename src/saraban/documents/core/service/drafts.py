@@ -314,7 +314,7 @@ async def claim_new_files(ctx: RequestContext, pipeline: Pipeline, draft: Docume
     files = draft.order.attachment_public_ids
     if files:
         await pipeline.send()
-        await claim_files(ctx, pipeline.session, rows.revision.value, files)
+        await claim_files(ctx, pipeline.session, rows.revision.value, files, project_id=draft.plan.project.id)
 
 
 def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import TextProblem
+from saraban.attachments.domain import text_problem
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain import Correspondents, KindRules, day_of, is_overdue, is_reply, reach
 from saraban.documents.core.repository import documents as repository
@@ -59,7 +59,7 @@ def file_answer(row: Attachment | LinkedFile, *, is_main: bool) -> DocumentFileA
         checksum=row.checksum,
         is_main=is_main,
         download_url=DOWNLOAD.format(public_id=row.public_id),
-        text_problem=TextProblem(row.text_problem) if row.text_problem else None,
+        text_problem=text_problem(row.mime_type, row.text_problem),
     )
 
 

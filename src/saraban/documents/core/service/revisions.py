@@ -83,7 +83,7 @@ async def _revise(
     revision = await _next_revision(ctx, session, kind, row, order, place, number)
     await kind.insert_own_revision(session, revision, before=row.revision.id)
     await kind.renew_reach(session, document_id=row.document.id)
-    await claim_files(ctx, session, revision.id, order.attachment_public_ids)
+    await claim_files(ctx, session, revision.id, order.attachment_public_ids, project_id=row.document.project_id)
     written = await kind.revised(ctx, session, replace(row, revision=RevisionRow.of(revision)))
     await begin(ctx, session, kind, DocumentAct.REVISE, written)
     return receipt_of(kind, written)

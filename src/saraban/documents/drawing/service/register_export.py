@@ -1,11 +1,10 @@
 """A register of drawings, as it is filtered, as a sheet that an import takes again, and with its files as a ZIP."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Final
-from zipfile import ZIP_STORED, ZipFile
+from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from saraban.attachments.domain import Storage
 from saraban.documents.drawing.domain import DrawingKind
@@ -17,6 +16,7 @@ from saraban.documents.drawing.service.registers import find_page
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.file_names import archive_paths
 from saraban.kit.workbooks import SheetWriter
 
 PAGE: Final = 500
@@ -26,7 +26,6 @@ _MORE: Final = (
     Text("วันที่เริ่มใช้", "Current since"),
     Text("ถูกแทนที่ด้วยฉบับ", "Superseded by"),
 )
-_FORBIDDEN: Final = re.compile(r'[\x00-\x1f<>:"/\\|?*]+')
 
 
 class ExportTooLarge(DomainError):
@@ -39,21 +38,21 @@ class ExportTooLarge(DomainError):
 
 async def write_sheet(
     ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, path: Path, *, files: bool = False
-) -> list[tuple[str, LinkedDrawingFile]]:
+) -> list[tuple[DrawingRow, LinkedDrawingFile]]:
     """
     Write a register as it is filtered, one row for each drawing at its current revision, or at that of a day.
 
     :param path: ends in `.csv` or `.xlsx`
-    :returns: the files of what is listed, each with the folder of its drawing, where `files` are wanted
+    :returns: the files of what is listed, each with its drawing, where `files` are wanted
     :raises Invalid: for a project that the caller may not see
     """
-    found: list[tuple[str, LinkedDrawingFile]] = []
+    found: list[tuple[DrawingRow, LinkedDrawingFile]] = []
     titles = [column.title for column in columns_of(kind)] + [f"{one.th} / {one.en}" for one in _MORE]
     with SheetWriter(path, titles, "Drawings") as sheet:
         async for attached, rows in _pages(ctx, db, kind, query, files=files):
             for row in rows:
                 sheet.add(_cells(ctx, kind, row))
-                found += [(_folder(row), file) for file in attached.get(row.revision.id, ())]
+                found += [(row, file) for file in attached.get(row.revision.id, ())]
     return found
 
 
@@ -71,9 +70,11 @@ async def write_zip(
         raise ExportTooLarge(values={"most": MOST_BYTES >> 30})
     with ZipFile(path, "w", ZIP_STORED) as packed:  # what is in it is compressed already
         await asyncio.to_thread(packed.write, sheet, sheet.name)
-        named: set[str] = set()
-        for folder, file in wanted:
-            with packed.open(_free(f"{folder}/{file.attachment.original_filename}", named), "w") as target:
+        names = [(row.revision.id, _folder(row), file.attachment.original_filename) for row, file in wanted]
+        _, *paths = archive_paths([(None, "", sheet.name), *names])
+        for place, (_, file) in zip(paths, wanted, strict=True):
+            uploaded = file.attachment.created_at.astimezone(ctx.zone)
+            with packed.open(ZipInfo(place, uploaded.timetuple()[:6]), "w") as target:
                 async for chunk in storage.read(file.attachment.file_path):
                     await asyncio.to_thread(target.write, chunk)
 
@@ -124,14 +125,4 @@ def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[obje
 
 def _folder(row: DrawingRow) -> str:
     label = row.revision.revision_label
-    return _FORBIDDEN.sub("-", f"{row.number} Rev.{label}" if label else row.number).rstrip(". ")
-
-
-def _free(name: str, named: set[str]) -> str:
-    """Return a name that is not in the ZIP yet."""
-    path, found, place = PurePath(name), name, 1
-    while found.casefold() in named:
-        place += 1
-        found = str(path.with_name(f"{path.stem} ({place}){path.suffix}"))
-    named.add(found.casefold())
-    return found
+    return f"{row.number} Rev.{label}" if label else row.number

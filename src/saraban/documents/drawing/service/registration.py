@@ -383,7 +383,10 @@ async def correct(
         raise required("/title")
     set_fields(revision, {TEXTS[name]: given[name] for name in told})
     added = await attach(
-        ctx, session, kind, revision.id, corrections.attachment_public_ids, pointer="", has_main=bool(files)
+        *(ctx, session, kind, revision.id, corrections.attachment_public_ids),
+        pointer="",
+        project_id=head.project_id,
+        has_main=bool(files),
     )
     if isinstance(head, ContractDrawing) and revision.is_current:
         head.title = revision.title

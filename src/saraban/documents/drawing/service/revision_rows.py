@@ -8,7 +8,8 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.attachments.domain import DWG, PDF, AttachmentRow
+from saraban.attachments.domain import AttachmentRow
+from saraban.attachments.domain.kinds import DWG, PDF
 from saraban.documents.drawing.domain import KINDS, CurrentPeriod, DrawingKind
 from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import writes
@@ -71,7 +72,7 @@ async def add_revision(
     )
     session.add(row)
     await session.flush()
-    await attach(ctx, session, kind, row.id, new.attachment_public_ids, pointer=pointer)
+    await attach(ctx, session, kind, row.id, new.attachment_public_ids, pointer=pointer, project_id=head.project_id)
     await _derive(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
     return row.public_id
 
@@ -84,6 +85,7 @@ async def attach(
     public_ids: Sequence[UUID],
     *,
     pointer: str,
+    project_id: int,
     has_main: bool = False,
 ) -> list[str]:
     """
@@ -93,7 +95,8 @@ async def attach(
     """
     if not public_ids:
         return []
-    claimed = await attachments.claim(ctx, session, public_ids=public_ids, pointer=f"{pointer}/attachmentPublicIds")
+    at = f"{pointer}/attachmentPublicIds"
+    claimed = await attachments.claim(ctx, session, public_ids=public_ids, pointer=at, project_id=project_id)
     linked = [(file.id, _file_type(file)) for file in claimed]
     await writes.link_files(session, kind, revision_id, linked, has_main=has_main)
     return [file.file_name for file in claimed]
@@ -105,7 +108,8 @@ def _file_type(file: AttachmentRow) -> str:
         return "PDF"
     if file.mime_type == DWG.mime_type:
         return "DWG"
-    return "OTHER" if file.mime_type.startswith("image/") else "SOURCE"
+    is_picture = file.mime_type.startswith(("image/", "video/")) and not file.mime_type.startswith("image/vnd.")
+    return "OTHER" if is_picture else "SOURCE"
 
 
 async def _derive(

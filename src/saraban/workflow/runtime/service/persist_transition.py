@@ -121,7 +121,7 @@ async def _write(pipeline: Pipeline, ready: Sequence[StepTaken]) -> None:
         if one.command.attachment_public_ids:
             at = replace(one.held.ctx, now=one.now)
             await attachments.attach_to_step(
-                at, session, public_ids=one.command.attachment_public_ids, history_id=one.key
+                at, session, one.command.attachment_public_ids, one.key, one.held.facts.scope.project
             )
 
 

@@ -188,7 +188,7 @@ async def _write(given: AcceptedAnswer, history: WorkflowHistory, session: Async
         await held.port.answer_items(session, held.facts, command.item_results)
     if command.attachment_public_ids:
         await attachments.attach_to_step(
-            held.ctx, session, public_ids=command.attachment_public_ids, history_id=history.id
+            held.ctx, session, command.attachment_public_ids, history.id, held.facts.scope.project
         )
     values = {
         "status": BranchStatus.ANSWERED,

@@ -16,6 +16,18 @@ from urllib.parse import quote
 from uuid import UUID
 from xml.etree import ElementTree as ET
 
+from saraban.attachments.domain.kinds import (
+    BY_MIME_TYPE,
+    DOCX,
+    MACROS,
+    PDF,
+    PPTX,
+    TXT,
+    XLSX,
+    ZIP,
+    FileKind,
+    kind_by_content,
+)
 from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 from saraban.kit.text import control_character, fold, fold_stored
 
@@ -75,60 +87,16 @@ def acceptable_file_name(sent: str) -> str:
     return name
 
 
-_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-
-
-@dataclass(frozen=True, slots=True)
-class FileKind:
-    """
-    :param inline: a browser may show it without running anything of the file's in our name
-    """
-
-    code: str
-    mime_type: str
-    extensions: tuple[str, ...]
-    inline: bool = False
-
-
-PDF = FileKind("PDF", "application/pdf", ("pdf",), inline=True)
-DOCX = FileKind("DOCX", _DOCX, ("docx",))
-XLSX = FileKind("XLSX", _XLSX, ("xlsx",))
-DWG = FileKind("DWG", "image/vnd.dwg", ("dwg",))
-ZIP = FileKind("ZIP", "application/zip", ("zip",))
-JPEG = FileKind("JPEG", "image/jpeg", ("jpg", "jpeg"), inline=True)
-MACROS = FileKind("MACROS", "", ())  # a Word or Excel file that runs code when it is opened
-PNG = FileKind("PNG", "image/png", ("png",), inline=True)
-
-KINDS = (PDF, DOCX, XLSX, DWG, ZIP, JPEG, PNG)
-READABLE = (PDF, DOCX, XLSX)  # whose text can be searched
-BY_EXTENSION = {extension: kind for kind in KINDS for extension in kind.extensions}
-BY_MIME_TYPE = {kind.mime_type: kind for kind in KINDS}
-
-_DWG_HEAD = re.compile(rb"AC10[0-9]{2}\x00")
-
-
-def by_name(name: str) -> FileKind | None:
-    """Return the kind that the extension of `name` claims, None for one that is not taken."""
-    stem, dot, extension = name.rpartition(".")
-    return BY_EXTENSION.get(extension.lower()) if stem and dot else None
-
-
 def detect_kind(file: BinaryIO) -> FileKind | None:
     """Return the kind that the content shows, None for one that is not taken."""
     file.seek(0)
     head = file.read(16)
     if head.startswith(b"%PDF-"):
         return PDF
-    if head.startswith(b"\xff\xd8\xff"):
-        return JPEG
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return PNG
-    if _DWG_HEAD.match(head):
-        return DWG
+    kind = kind_by_content(file)
     if head.startswith(b"PK\x03\x04"):
-        return _recognise_archive(file)
-    return PDF if _has_late_pdf_header(file) else None
+        return _recognise_archive(file, kind)
+    return PDF if kind in (None, TXT) and _has_late_pdf_header(file) else kind
 
 
 # What scanners, printers and mail programs write before a PDF begins with none of these, which others open: programs, scripts,
@@ -151,9 +119,11 @@ def _has_late_pdf_header(file: BinaryIO) -> bool:
     )
 
 
-def _recognise_archive(file: BinaryIO) -> FileKind | None:
-    """Word and Excel files are archives too; the content types of their parts tell them apart, whatever the parts are called."""
+def _recognise_archive(file: BinaryIO, open_document: FileKind | None) -> FileKind | None:
+    """Office files are archives too; the content types of their parts tell them apart, whatever the parts are called."""
     entries = _entries(file)
+    if entries is not None and open_document is not None:
+        return MACROS if _SCRIPTS in entries else open_document
     if entries is None or _CONTENT_TYPES not in entries:
         return ZIP if entries is not None and _MACROS not in entries else None
     content_types = _content_types(file, *entries[_CONTENT_TYPES])
@@ -178,10 +148,11 @@ def _content_types(file: BinaryIO, method: int, size: int, offset: int) -> bytes
         return None
 
 
-_CONTENT_TYPES, _MACROS = b"[content_types].xml", b"vba"
-_MAIN_PARTS = {f"{kind.mime_type}.main+xml".encode(): kind for kind in (DOCX, XLSX)}
+_CONTENT_TYPES, _MACROS, _SCRIPTS = b"[content_types].xml", b"vba", b"basic"
+_MAIN_PARTS = {f"{kind.mime_type}.main+xml".encode(): kind for kind in (DOCX, XLSX, PPTX)}
 _ACTIVE = re.compile(rb"vba|macro|activex", re.IGNORECASE)  # in content types, whatever a part is called
-_ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl)/activex/")
+_ACTIVE_PART = re.compile(rb"(?:^|/)vba(?:project|data)[^/]*$|^xl/macrosheets/|^(?:word|xl|ppt)/activex/")
+_SCRIPT_PART = re.compile(rb"^basic/[^/]+/(?!script-lb|dialog-lb)|^scripts/.")  # of an OpenDocument file
 _MOST_CONTENT_TYPES = 4 * 1024 * 1024
 _END = struct.Struct("<4s4H2LH")
 _ENTRY = struct.Struct("<4s6H3L5H2L")
@@ -222,6 +193,8 @@ def _telling_entries(directory: bytes, count: int) -> Entries | None:
             return None  # programs differ in which of the two they open
         if name == _CONTENT_TYPES or _ACTIVE_PART.search(name):
             found[name if name == _CONTENT_TYPES else _MACROS] = fields[4], fields[8], fields[16]
+        elif _SCRIPT_PART.search(name):
+            found[_SCRIPTS] = fields[4], fields[8], fields[16]
         place += _ENTRY.size + name_length + extra + comment
     return found
 
@@ -335,6 +308,13 @@ class TextProblem(StrEnum):
     CRASHED = "crashed"
     MISSING = "missing"
     CUT = "cut"
+    KIND = "kind"
+
+
+def text_problem(mime_type: str, stored: str | None) -> TextProblem | None:
+    """Return why the text of a file cannot be searched; a file of a kind without text is never read."""
+    kind = BY_MIME_TYPE.get(mime_type)
+    return TextProblem(stored) if stored else TextProblem.KIND if kind and not kind.has_text else None
 
 
 class UnreadableFile(Exception):

@@ -1,0 +1,78 @@
+"""Names of files and folders that Windows, macOS and Linux can make."""
+
+import re
+import unicodedata
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Final
+
+from saraban.kit.text import fold_stored
+
+MAX_PATH: Final = 240  # UTF-16 units, as Windows counts; it takes 259 with the folder that the archive is unpacked into
+MAX_NAME_BYTES: Final = 255  # of one file or folder on Linux
+_MAX_FOLDER: Final = 100
+_FORBIDDEN: Final = re.compile(
+    '[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+'
+)
+_RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
+_END: Final = re.compile(r"(?<=.)\.\w{1,15}$")
+# Beside marks, what belongs to the letter before it: sara am, skin tones, tags, the second half of a flag.
+_JOINED: Final = re.compile(
+    "[\u0e33\u0eb3\u1160-\u11ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
+)
+
+
+def archive_paths(files: Iterable[tuple[Hashable, str, str]]) -> Iterator[str]:
+    """
+    Return the path of each file in an archive. No two paths differ by case only, and each folder has one owner.
+
+    :param files: owner of the folder, name of the folder (empty: none) and name of the file
+    """
+    folders: dict[Hashable, str] = {}
+    taken: dict[str, int] = {}
+    for owner, folder, name in files:
+        if folder and owner not in folders:
+            folders[owner] = _unused_path("", _clean_name(folder), "", _MAX_FOLDER, taken) + "/"
+        inside, cleaned = folders[owner] if folder else "", _clean_name(name)
+        end = "".join(_END.findall(cleaned))
+        yield _unused_path(inside, cleaned.removesuffix(end), end, MAX_PATH - _units(inside), taken)
+
+
+def _clean_name(name: str) -> str:
+    return _FORBIDDEN.sub("-", fold_stored(name)).strip().rstrip(". ")
+
+
+def _unused_path(inside: str, stem: str, end: str, limit: int, taken: dict[str, int]) -> str:
+    """:param taken: by path without case, the last number that was put behind its name"""
+    path = inside + _fitting_name(stem, end, limit)
+    first = key = _key(path)
+    while key in taken:
+        taken[first] += 1
+        path = inside + _fitting_name(stem, f" ({taken[first]}){end}", limit)
+        key = _key(path)
+    taken[key] = 1
+    return path
+
+
+def _fitting_name(stem: str, end: str, limit: int) -> str:
+    kept = _cut(stem, limit - _units(end) - 1, MAX_NAME_BYTES - len(end.encode()) - 1) or "_"
+    return f"_{kept}{end}" if _RESERVED.match(kept + end) else kept + end
+
+
+def _cut(text: str, units: int, size: int) -> str:
+    """Return the start of a text that has room, without a part of a letter with its marks."""
+    whole = 0
+    for place, letter in enumerate(text):
+        if unicodedata.category(letter)[0] != "M" and not _JOINED.match(letter):
+            whole = place
+        units, size = units - _units(letter), size - len(letter.encode())
+        if units < 0 or size < 0:
+            return text[:whole].rstrip(". ")
+    return text
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def _key(path: str) -> str:
+    return unicodedata.normalize("NFC", path.casefold())
