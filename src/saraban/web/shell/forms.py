@@ -24,7 +24,6 @@ from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
-from saraban.kit.schema import TYPED
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest, id_of
 from saraban.workflow.administration.domain import definition_text
 
@@ -184,12 +183,12 @@ def uploaded(form: FormValues) -> list[tuple[str, str]]:
 
 def validated(request: Request, schema: type[Order], payload: Mapping[str, object]) -> Order:
     """
-    Give the order that a payload stands for; its dates may be typed in either era.
+    Give the order that a payload stands for.
 
     :raises Invalid: naming every field, in both languages
     """
     try:
-        return schema.model_validate(dict(payload), context=TYPED)
+        return schema.model_validate(dict(payload))
     except ValidationError as fault:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]
         problems: list[FieldProblem] = request.app.state.explain(errors)
