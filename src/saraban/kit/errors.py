@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
+from uuid import UUID
 
 
 class ErrorKind(StrEnum):
@@ -57,6 +58,17 @@ class FieldProblem:
     code: str
     text: Text
     values: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InputWarning(FieldProblem):
+    """
+    A doubt about one input field, which does not keep it from being saved.
+
+    :param public_id: of what the text names, which the caller may see
+    """
+
+    public_id: UUID | None = None
 
 
 RETRY = Text("ลองใหม่อีกครั้ง", "Try again.")

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final, Self
+from uuid import UUID
 
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
@@ -17,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 
 from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
 from saraban.kit.dates import read_date
-from saraban.kit.errors import Invalid, Text
+from saraban.kit.errors import InputWarning, Invalid, Text
 from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
 
 CODE_LIKE_FORMULA: Final = Text(
@@ -138,6 +139,23 @@ def _day(value: object) -> date:
 
 
 Day = Annotated[date, BeforeValidator(_day)]
+
+
+class WarningOut(Schema):
+    """A doubt about a field of a request that was carried out all the same."""
+
+    code: str = Field(examples=["DUE_DATE_FAR"])
+    field: str = Field(description="JSON pointer into the body of the request.", examples=["/dueDate"])
+    message: str = Field(
+        description="In the language of the request.",
+        examples=["The due date is more than 5 years away. Check the year."],
+    )
+    public_id: UUID | None = Field(None, description="Of the document or revision that the message names.")
+
+    @classmethod
+    def of(cls, warning: InputWarning, language: str) -> Self:
+        message = warning.text.say(language, warning.values)
+        return cls(code=warning.code, field=warning.pointer, message=message, public_id=warning.public_id)
 
 
 class PeriodQuery(Schema):

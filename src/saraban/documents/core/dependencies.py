@@ -1,6 +1,6 @@
 """What the endpoints of every kind share: query parameters, headers, and the answers with their ETag."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
@@ -10,6 +10,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.http import OrjsonResponse, async_dependency, read_after_commit, respond
 from saraban.kit.operation import Receipt
+from saraban.kit.schema import Schema, WarningOut
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 IfMatch = Annotated[
@@ -20,6 +21,13 @@ IfMatch = Annotated[
         "`versionNo`, which is what a transition takes.",
     ),
 ]
+
+
+class Stated(NamedTuple):
+    """What a request states of a document, and the language of its answer."""
+
+    body: Schema
+    language: str
 
 
 def document_services(request: Request) -> DocumentServices:
@@ -42,15 +50,20 @@ async def present(
     status: int = 200,
     located: bool = False,
     created: bool = False,
+    stated: Stated | None = None,
 ) -> Response:
     """
     Show the document of a receipt as it stands now, after the commit.
 
     :param located: with its address, as for what is new
     :param created: the document itself is new, and is shown to who wrote it without a right to read
+    :param stated: what the request states, whose warnings are shown
     """
     async with read_after_commit(db) as session:
         answer = await show(ctx, session, kind, receipt, created=created)
+        if stated is not None:
+            doubts = await kind.warnings(ctx, session, stated.body, receipt.public_id)
+            answer.warnings = [WarningOut.of(one, stated.language) for one in doubts]
     headers = {"Location": f"/api/v1/{kind.rules.path}/{receipt.public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})
 

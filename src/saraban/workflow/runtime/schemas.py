@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
-from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, small, storable
+from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, WarningOut, small, storable
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import Envelope, InstanceStatus
@@ -245,6 +245,9 @@ class WorkflowEnvelope(Schema, Generic[T]):
     data: T
     workflow: WorkflowOut | None
     step_attachments: list[StepAttachmentOut]
+    warnings: list[WarningOut] = Field(
+        default_factory=list, description="Doubts about what the request states; empty in the answer to a read."
+    )
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:

@@ -4,6 +4,7 @@ that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -28,9 +29,11 @@ from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch,
 from saraban.projects.models import (
     ContractOrganization,
     CorrespondenceStatus,
+    Project,
 )
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
+_MOST_REPEATED = 20
 _head = Document
 _revision = DocumentRevision
 
@@ -260,6 +263,85 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     for revision_id, *file in await _FILES.rows(session, revisions=list(found)):
         found[revision_id].append(LinkedFile._make(file))
     return found
+
+
+class SenderNumberQuery(NamedTuple):
+    """
+    A sender's number, as an organization registers it in a project.
+
+    :param key: `sender_number_key` of the number
+    :param but: the document that is being registered
+    """
+
+    project: UUID
+    originator: UUID | None
+    key: str | None
+    but: UUID | None
+
+
+async def documents_by_sender_number(
+    session: AsyncSession, wanted: SenderNumberQuery
+) -> list[tuple[UUID, date | None]]:
+    """Return the first documents with a sender's number that are not cancelled, each with its sender's date."""
+    if wanted.key is None:
+        return []
+    statement = (
+        sa.select(_head.public_id, _revision.sender_date)
+        .join(_revision, _revision.correspondence_id == _head.id)
+        .join(Project, Project.id == _head.project_id)
+        .join(Organization, Organization.id == _head.originator_id)
+        .where(
+            _revision.sender_number_key == wanted.key,
+            _revision.withdrawn_at.is_(None),
+            _head.cancelled_at.is_(None),
+            Project.public_id == wanted.project,
+            Organization.public_id == wanted.originator,
+        )
+        .order_by(_head.created_at, _head.id)
+        .limit(_MOST_REPEATED)
+    )
+    return [(one, day) for one, day in (await session.execute(statement)).tuples() if one != wanted.but]
+
+
+class RepeatedFile(NamedTuple):
+    """
+    An upload whose content an earlier revision has.
+
+    :param revision: public id
+    """
+
+    file: UUID
+    name: str
+    revision: UUID
+    label: str | None
+
+
+def revision_files(document: UUID) -> sa.Subquery:
+    """Return what `repeated_files` compares: the files of the revisions of a document, without withdrawn ones."""
+    return (
+        sa.select(_link.attachment_id, _revision.public_id, _revision.revision_label, _revision.revision_number)
+        .join(_revision, _revision.id == _link.correspondence_revision_id)
+        .join(_head, _head.id == _revision.correspondence_id)
+        .where(_head.public_id == document, _revision.withdrawn_at.is_(None))
+        .subquery()
+    )
+
+
+async def repeated_files(session: AsyncSession, public_ids: Sequence[UUID], linked: sa.Subquery) -> list[RepeatedFile]:
+    """
+    Return which uploads have the content of other files, by number of the revision.
+
+    :param linked: key of the file, public id, label and number of its revision
+    """
+    earlier, (file, revision, label, number) = aliased(Attachment), linked.c
+    statement = (
+        sa.select(Attachment.public_id, Attachment.original_filename, revision, label)
+        .join(earlier, earlier.checksum == Attachment.checksum)
+        .join(file.table, file == earlier.id)
+        .where(Attachment.public_id.in_(public_ids), earlier.public_id.not_in(public_ids))
+        .order_by(number)
+    )
+    return [RepeatedFile(*row) for row in await session.execute(statement)]
 
 
 async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: Collection[int]) -> set[int]:

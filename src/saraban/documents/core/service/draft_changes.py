@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit.domain.changes import field_changes
-from saraban.documents.core.domain import day_of, end_of_day, reach, start_of_day
+from saraban.documents.core.domain import day_of, end_of_day, reach, sender_number_key, start_of_day
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow
@@ -131,12 +131,25 @@ def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone
         values["due_date"] = end_of_day(changes.due_date, zone)
     if "received_date" in given:
         values["received_date"] = start_of_day(changes.received_date, zone)
+    if "sender_number" in given:
+        values["sender_number_key"] = sender_number_key(changes.sender_number)
     _check_dates(changes, values, row, today=local_date(now, zone), zone=zone)
-    if {"due_date", "document_date"} & given:
-        due = changes.due_date if "due_date" in given else day_of(row.revision.due_date, zone)
-        written = changes.document_date if "document_date" in given else row.revision.document_date
-        check_due(due, written, today=local_date(now, zone))
+    _check_due(changes, values, row, today=local_date(now, zone), zone=zone)
     return values
+
+
+def _check_due(
+    changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
+) -> None:
+    """Compare the due date with what it depends on, when that changes, or when the document is incoming no more."""
+    was = row.texts.sender_number, row.texts.received_date
+    number, received = values.get("sender_number", was[0]), values.get("received_date", was[1])
+    incoming = bool(number and received)
+    if {"due_date", "document_date"} & values.keys() or (all(was) and not incoming):
+        due = changes.due_date if "due_date" in values else day_of(row.revision.due_date, zone)
+        written = values.get("document_date", row.revision.document_date)
+        sent = values.get("sender_date", row.texts.sender_date)
+        check_due(due, written, today=today, incoming=incoming, sent=sent)
 
 
 def _check_dates(

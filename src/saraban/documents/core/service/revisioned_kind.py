@@ -21,6 +21,7 @@ from saraban.documents.core.domain import (
     Reach,
     counts_as_issued,
     reach,
+    sender_number_key,
 )
 from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.core.models import DocumentRevision
@@ -54,10 +55,11 @@ from saraban.documents.core.service.drafts import DocumentDraft
 from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
+from saraban.documents.core.service.warnings import file_pointers, file_warnings, sender_number_warnings
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import NotFound
+from saraban.kit.errors import InputWarning, NotFound
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.kit.statements import together
@@ -152,6 +154,27 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         draft = replace(draft, own=await self.check_own(ctx, session, new, draft.plan.project.id))
         self.check_originator(draft)
         return draft
+
+    async def warnings(
+        self, ctx: RequestContext, session: AsyncSession, asked: Any, public_id: UUID | None
+    ) -> list[InputWarning]:
+        found = await super().warnings(ctx, session, asked, public_id)
+        if public_id is not None:
+            found += await file_warnings(session, file_pointers(asked), repository.revision_files(public_id))
+        if isinstance(asked, NewDocument):
+            of = asked.project_public_id, asked.originator_organization_public_id or ctx.caller.organization_public_id
+            number, sent = asked.sender_number, asked.sender_date
+        elif public_id is not None and {"sender_number", "sender_date"} & asked.model_fields_set:
+            row = await self.find(ctx, session, public_id)
+            of = row.project.public_id, row.originator.public_id
+            stated = row.texts._asdict() | asked.model_dump(
+                include={"sender_number", "sender_date"}, exclude_unset=True
+            )
+            number, sent = stated["sender_number"], stated["sender_date"]
+        else:
+            return found
+        wanted = repository.SenderNumberQuery(*of, sender_number_key(number), but=public_id)
+        return found + await sender_number_warnings(ctx, session, wanted, sent)
 
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, issued: numbering.Issued

@@ -35,7 +35,17 @@ from saraban.documents.drawing.service.presentation import summary
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, required, unknown
+from saraban.kit.errors import (
+    DomainError,
+    ErrorKind,
+    FieldProblem,
+    InputWarning,
+    NotFound,
+    Text,
+    invalid,
+    required,
+    unknown,
+)
 from saraban.kit.etags import matches
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
@@ -272,6 +282,22 @@ async def revise(
     told = {"number": before.number, "revision": label, "before": current.revision_label}
     await _record(ctx, session, kind, "revise", public_id, told)
     return Receipt(kind.entity_type, public_id, {"revision": label})
+
+
+async def warnings(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: DrawingKind,
+    public_id: UUID,
+    new: NewDrawingRevision | RevisionCorrections,
+) -> list[InputWarning]:
+    """
+    Return what is doubtful in the files of a revision, before or after it is saved.
+
+    :raises NotFound: also when the caller may not know of the drawing
+    """
+    await registers.find(ctx, session, kind, public_id)
+    return await core.file_warnings(session, core.file_pointers(new), repository.revision_files(kind, public_id))
 
 
 async def _print_again(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, head: Drawing, label: str) -> str:
