@@ -150,7 +150,7 @@ class WarningOut(Schema):
         description="In the language of the request.",
         examples=["The due date is more than 5 years away. Check the year."],
     )
-    public_id: UUID | None = Field(None, description="Of the document or revision that the message names.")
+    public_id: UUID | None = Field(description="Of the document or revision that the message names.")
 
     @classmethod
     def of(cls, warning: InputWarning, language: str) -> Self:

@@ -5,7 +5,15 @@ from datetime import date
 import pytest
 
 from saraban.documents.circulation.domain import rights_to_answer, status_code, still_to_answer
-from saraban.documents.core.domain import KindRules, counts_as_issued, earliest_due, is_overdue
+from saraban.documents.core.domain import (
+    KindRules,
+    counts_as_issued,
+    earliest_due,
+    is_far_due,
+    is_overdue,
+    may_be_same_letter,
+    sender_number_key,
+)
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.service import TRANSMITTAL_RULES
@@ -55,7 +63,45 @@ class TestEarliestDue:
         [(None, TODAY), (date(2026, 1, 1), TODAY), (date(2026, 4, 1), date(2026, 4, 1))],
     )
     def test_is_today_or_the_documents_own_day(self, written: date | None, expected: date) -> None:
-        assert earliest_due(written, today=TODAY) == expected
+        assert earliest_due(written, today=TODAY, incoming=False, sent=date(2026, 1, 1)) == expected
+
+    @pytest.mark.parametrize("sent", [None, date(2026, 1, 1)])
+    def test_of_an_incoming_document_is_the_day_it_was_sent(self, sent: date | None) -> None:
+        assert earliest_due(TODAY, today=TODAY, incoming=True, sent=sent) == sent
+
+
+class TestIsFarDue:
+    @pytest.mark.parametrize(
+        ("today", "due", "expected"),
+        [
+            (TODAY, date(2031, 3, 10), False),
+            (TODAY, date(2031, 3, 11), True),
+            (date(2024, 2, 29), date(2029, 2, 28), False),
+            (date(2024, 2, 29), date(2029, 3, 1), True),
+        ],
+    )
+    def test_is_more_than_five_years_away(self, today: date, due: date, expected: bool) -> None:
+        assert is_far_due(due, today=today) is expected
+
+
+class TestSenderNumberKey:
+    @pytest.mark.parametrize(
+        "number", ["ที่ คค 0412/2569", "ที่ คค ๐๔๑๒/๒๕๖๙", "คค 0412/2569", "คค.0412 / 2569", "ที่  คค\u00a00412/２５６９"]
+    )
+    def test_is_the_same_for_one_number(self, number: str) -> None:
+        assert sender_number_key(number) == "คค0412/2569"
+
+    @pytest.mark.parametrize(
+        ("number", "key"),
+        [(None, None), (" ", None), ("AB-1", "ab-1"), ("ab–1", "ab-1"), ("กค 1.2/69", "กค1.2/69"), ("ที่ดิน 5", "ที่ดิน5")],
+    )
+    def test_keeps_what_tells_numbers_apart(self, number: str | None, key: str | None) -> None:
+        assert sender_number_key(number) == key
+
+    def test_may_return_in_another_year(self) -> None:
+        days = (None, date(2026, 1, 1), date(2025, 12, 31))
+
+        assert [may_be_same_letter(date(2026, 3, 1), day) for day in days] == [True, True, False]
 
 
 class TestStatusCode:

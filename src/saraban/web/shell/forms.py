@@ -3,7 +3,8 @@ Forms as people fill them in, turned into the orders that services take, and ref
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
@@ -19,7 +20,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.admission import slot_released
 from saraban.kit.child_processes import FileReadersBusy
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, InputWarning, Invalid, NotFound, Text
 from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
@@ -46,6 +47,14 @@ _FIELD_OF = {
     "currentPassword": "current",
     "newPassword": "password",
 }
+
+
+class WarningsUnconfirmed(DomainError):
+    """A page shows what is doubtful in its form, which can be saved anyway. The API saves, and answers with `warnings`."""
+
+    kind, code = ErrorKind.INVALID, "WARNINGS_UNCONFIRMED"
+    says = Text("โปรดตรวจสอบก่อนบันทึก", "Check this before you save.")
+    recovery = (Text("แก้ไข หรือกดบันทึกต่อไป", "Correct it, or save anyway."),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +156,19 @@ def has_own_page(error: DomainError) -> bool:
     return error.kind in _ELSEWHERE or isinstance(error, FileReadersBusy)
 
 
+def confirm(form: SentForm, warnings: Sequence[InputWarning]) -> None:
+    """
+    :raises WarningsUnconfirmed: unless these warnings were shown, and the form was sent again to be saved anyway
+    """
+    if warnings and form.text("accepts") != _digest(warnings):
+        raise WarningsUnconfirmed(fields=warnings)
+
+
+def _digest(warnings: Sequence[FieldProblem]) -> str:
+    shown = (f"{one.pointer} {one.text.say('en', one.values)}" for one in warnings)
+    return hashlib.sha256("\n".join(shown).encode()).hexdigest()[:32]
+
+
 async def submit(form: SentForm, work: Work, again: ShowAgain) -> Response:
     """
     Do what a form asks for, and go where that leads.
@@ -210,12 +232,16 @@ def form_errors(error: DomainError | None, language: str) -> FormErrors:
     if error is None:
         return NO_ERRORS
     found: dict[str, list[str]] = {}
+    problem = to_problem(error, language=language, trace_id=trace_id())
+    if isinstance(error, WarningsUnconfirmed):
+        said = [one.text.say(language, one.values) for one in error.fields]
+        return FormErrors(problem, warnings=said, accepts=_digest(error.fields))
     for one in error.fields:
         words = one.text.say(language, one.values)
         name = field_of(one.pointer)
         if words not in found.setdefault(name, []):
             found[name].append(words)
-    return FormErrors(to_problem(error, language=language, trace_id=trace_id()), found)
+    return FormErrors(problem, found)
 
 
 def field_of(pointer: str) -> str:

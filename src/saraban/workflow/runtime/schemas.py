@@ -242,11 +242,15 @@ class WorkflowEnvelope(Schema, Generic[T]):
     `workflow` is null only where there is no instance.
     """
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     data: T
     workflow: WorkflowOut | None
     step_attachments: list[StepAttachmentOut]
     warnings: list[WarningOut] = Field(
-        default_factory=list, description="Doubts about what the request states; empty in the answer to a read."
+        default_factory=list,
+        description="Doubts about what the request states; empty in the answer to a read.",
+        examples=[[]],
     )
 
     @classmethod

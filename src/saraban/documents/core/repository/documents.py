@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain import Reach
+from saraban.documents.core.domain import Reach, sender_number_key
 from saraban.documents.core.domain.registers import NarrowRow
 from saraban.documents.core.models import (
     Document,
@@ -269,13 +269,12 @@ class SenderNumberQuery(NamedTuple):
     """
     A sender's number, as an organization registers it in a project.
 
-    :param key: `sender_number_key` of the number
     :param but: the document that is being registered
     """
 
     project: UUID
     originator: UUID | None
-    key: str | None
+    number: str | None
     but: UUID | None
 
 
@@ -283,7 +282,8 @@ async def documents_by_sender_number(
     session: AsyncSession, wanted: SenderNumberQuery
 ) -> list[tuple[UUID, date | None]]:
     """Return the first documents with a sender's number that are not cancelled, each with its sender's date."""
-    if wanted.key is None:
+    key = sender_number_key(wanted.number)
+    if key is None:
         return []
     statement = (
         sa.select(_head.public_id, _revision.sender_date)
@@ -291,7 +291,7 @@ async def documents_by_sender_number(
         .join(Project, Project.id == _head.project_id)
         .join(Organization, Organization.id == _head.originator_id)
         .where(
-            _revision.sender_number_key == wanted.key,
+            _revision.sender_number_key == key,
             _revision.withdrawn_at.is_(None),
             _head.cancelled_at.is_(None),
             Project.public_id == wanted.project,
@@ -300,7 +300,7 @@ async def documents_by_sender_number(
         .order_by(_head.created_at, _head.id)
         .limit(_MOST_REPEATED)
     )
-    return [(one, day) for one, day in (await session.execute(statement)).tuples() if one != wanted.but]
+    return [(one, day) for one, day in await session.execute(statement) if one != wanted.but]
 
 
 class RepeatedFile(NamedTuple):

@@ -21,7 +21,6 @@ from saraban.documents.core.domain import (
     Reach,
     counts_as_issued,
     reach,
-    sender_number_key,
 )
 from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.core.models import DocumentRevision
@@ -173,7 +172,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             number, sent = stated["sender_number"], stated["sender_date"]
         else:
             return found
-        wanted = repository.SenderNumberQuery(*of, sender_number_key(number), but=public_id)
+        wanted = repository.SenderNumberQuery(*of, number, but=public_id)
         return found + await sender_number_warnings(ctx, session, wanted, sent)
 
     async def insert(

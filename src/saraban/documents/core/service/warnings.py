@@ -42,8 +42,8 @@ async def sender_number_warnings(
     first = next((seen[one] for one in same if one in seen), None)
     if first is None:
         return []
-    values = {
-        "number": first.texts.sender_number,
+    values: dict[str, object] = {
+        "number": wanted.number,
         "document": first.revision.correspondence_number,
         "subject": first.revision.subject,
     }
