@@ -45,22 +45,15 @@ def date_in_words(day: date, language: str) -> str:
 EARLIEST_BUDDHIST: Final = 2400
 _YEARS: Final = range(1900, 2201)
 _MOST: Final = 60
-_MALFORMED: Final = Text(
-    "ต้องเป็นวันที่ เช่น 31/12/2569 หรือ 31 ธ.ค. 2569", "This must be a date such as 31/12/2026 or 2026-12-31."
-)
 _FAULTS: Final = {
-    "malformed": _MALFORMED,
+    "malformed": Text("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026 or 2026-12-31."),
     "two_digit_year": Text("เขียนปีเป็นเลขสี่หลัก เช่น 2569", "Write the year in four digits, such as 2026 or 2569."),
-    "no_such_day": Text(
-        "ไม่มีวันนี้ในปฏิทิน ให้เขียนวันก่อนเดือน เช่น 31/12/2569",
-        "The calendar has no such day. Write the day before the month, such as 31/12/2026.",
-    ),
+    "no_such_day": Text("ไม่มีวันนี้ในปฏิทิน ให้เขียนวันก่อนเดือน", "There is no such day. Write the day before the month."),
     "has_time": Text("ระบุเฉพาะวันที่ ไม่ต้องระบุเวลา", "Write the day alone, without a time."),
     "out_of_range": Text("ปีต้องอยู่ระหว่าง พ.ศ. 2443 ถึง 2743", "The year must be 1900 to 2200 (B.E. 2443 to 2743)."),
 }
 _SIGNS: Final = str.maketrans("‐‑‒–—―−", "-------")
-_THAI_ERA: Final = r"พ\.? ?ศ\.?|พุทธศักราช|b\.?e\.?"
-_YEAR: Final = rf"(?:(?P<be>{_THAI_ERA})|(?P<ad>ค\.? ?ศ\.?|คริสต์ศักราช|a\.?d\.?))? ?(?P<year>\d{{4}}|\d\d)"
+_YEAR: Final = r"(?:(?P<be>พ\.? ?ศ\.?|พุทธศักราช|b\.?e\.?)|(?P<ad>ค\.? ?ศ\.?|คริสต์ศักราช|a\.?d\.?))? ?(?P<year>\d{4}|\d\d)"
 _TIME: Final = r"(?:[t ] ?(?:เวลา ?)?(?P<time>\d{1,2}[:.]\d\d.*))?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _NAME: Final = r"(?P<month>[^\W\d_]\D*?)"
@@ -78,9 +71,9 @@ _MIDNIGHT: Final = re.compile(r"0?0[:.]00(?:[:.]00(?:\.0+)?)?")
 
 def read_date(typed: str, pointer: str = "") -> date:
     """
-    Read a date as people type it: the day first, or the year, in figures of any script; months by name in Thai and English.
+    Read a date as people type it, the day or the year first, with months in figures or by name in Thai and English.
 
-    A year from 2400 on is of the Buddhist era. Midnight behind the day is ignored, as spreadsheets and programs write it.
+    A year from 2400 on is of the Buddhist era. Midnight behind the day, as spreadsheets write it, is ignored.
 
     :raises Invalid: naming `pointer`
     """
@@ -102,7 +95,8 @@ def _read(typed: str) -> date | str:
     plain = _plain(typed)
     spellings = _SPELLINGS if len(plain) <= _MOST else ()
     found = next((match for spelling in spellings if (match := spelling.fullmatch(plain))), None)
-    month = _month(found["month"]) if found else None
+    named = found["month"] if found else ""
+    month = int(named) if named.isdecimal() else _month_names().get(_letters(named))
     if found is None or month is None:
         return "malformed"
     if len(found["year"]) == 2:
@@ -128,10 +122,6 @@ def _plain(typed: str) -> str:
     return " ".join("".join(figures).casefold().split())
 
 
-def _month(typed: str) -> int | None:
-    return int(typed) if typed.isdecimal() else _month_names().get(_letters(typed))
-
-
 @cache
 def _month_names() -> dict[str, int]:
     names = {
@@ -140,7 +130,12 @@ def _month_names() -> dict[str, int]:
         for width in ("abbreviated", "wide")
         for number, name in get_month_names(width, locale=language).items()
     }
-    return names | {"sept": 9}
+    return (
+        names
+        | {"sept": 9}
+        | {str(number): number for number in range(100)}
+        | {f"0{number}": number for number in range(10)}
+    )
 
 
 def _letters(name: str) -> str:

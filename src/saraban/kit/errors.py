@@ -49,25 +49,16 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """
-    One fault of one input field.
+    One fault of one input field, or one doubt about it that does not keep it from being saved.
 
     :param pointer: JSON pointer into the request body (`/recipients/0`), or `query:name`, `header:name`, `path:name`
+    :param public_id: of what the text of a doubt names, which the caller may see
     """
 
     pointer: str
     code: str
     text: Text
     values: Mapping[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class InputWarning(FieldProblem):
-    """
-    A doubt about one input field, which does not keep it from being saved.
-
-    :param public_id: of what the text names, which the caller may see
-    """
-
     public_id: UUID | None = None
 
 

@@ -18,7 +18,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, c
 
 from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
 from saraban.kit.dates import read_date
-from saraban.kit.errors import InputWarning, Invalid, Text
+from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
 
 CODE_LIKE_FORMULA: Final = Text(
@@ -153,7 +153,7 @@ class WarningOut(Schema):
     public_id: UUID | None = Field(description="Of the document or revision that the message names.")
 
     @classmethod
-    def of(cls, warning: InputWarning, language: str) -> Self:
+    def of(cls, warning: FieldProblem, language: str) -> Self:
         message = warning.text.say(language, warning.values)
         return cls(code=warning.code, field=warning.pointer, message=message, public_id=warning.public_id)
 

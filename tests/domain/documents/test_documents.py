@@ -9,11 +9,10 @@ from saraban.documents.core.domain import (
     KindRules,
     counts_as_issued,
     earliest_due,
-    is_far_due,
     is_overdue,
-    may_be_same_letter,
     sender_number_key,
 )
+from saraban.documents.core.service.warnings import due_date_warnings
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.service import TRANSMITTAL_RULES
@@ -70,18 +69,19 @@ class TestEarliestDue:
         assert earliest_due(TODAY, today=TODAY, incoming=True, sent=sent) == sent
 
 
-class TestIsFarDue:
+class TestDueDateWarnings:
     @pytest.mark.parametrize(
         ("today", "due", "expected"),
         [
-            (TODAY, date(2031, 3, 10), False),
-            (TODAY, date(2031, 3, 11), True),
-            (date(2024, 2, 29), date(2029, 2, 28), False),
-            (date(2024, 2, 29), date(2029, 3, 1), True),
+            (TODAY, None, []),
+            (TODAY, date(2031, 3, 10), []),
+            (TODAY, date(2031, 3, 11), ["/dueDate"]),
+            (date(2024, 2, 29), date(2029, 2, 28), []),
+            (date(2024, 2, 29), date(2029, 3, 1), ["/dueDate"]),
         ],
     )
-    def test_is_more_than_five_years_away(self, today: date, due: date, expected: bool) -> None:
-        assert is_far_due(due, today=today) is expected
+    def test_name_what_is_more_than_five_years_away(self, today: date, due: date | None, expected: list[str]) -> None:
+        assert [one.pointer for one in due_date_warnings({"/dueDate": due}, today=today)] == expected
 
 
 class TestSenderNumberKey:
@@ -97,11 +97,6 @@ class TestSenderNumberKey:
     )
     def test_keeps_what_tells_numbers_apart(self, number: str | None, key: str | None) -> None:
         assert sender_number_key(number) == key
-
-    def test_may_return_in_another_year(self) -> None:
-        days = (None, date(2026, 1, 1), date(2025, 12, 31))
-
-        assert [may_be_same_letter(date(2026, 3, 1), day) for day in days] == [True, True, False]
 
 
 class TestStatusCode:

@@ -59,7 +59,7 @@ class TestDates:
     @pytest.mark.parametrize(
         ("field", "typed", "words"),
         [
-            ("documentDate", "31/02/2569", ("ไม่มีวันนี้ในปฏิทิน", "The calendar has no such day.")),
+            ("documentDate", "31/02/2569", ("ไม่มีวันนี้ในปฏิทิน", "There is no such day.")),
             ("documentDate", "1/1/2670", ("กรุณาตรวจสอบปี", "Check the year")),
             ("dueDate", "tomorrow", ("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026")),
             ("dueDate", "1/1/2567", ("กำหนดตอบต้องไม่ก่อนวันที่", "The due date must not be before")),

@@ -1,6 +1,6 @@
 """What the endpoints of every kind share: query parameters, headers, and the answers with their ETag."""
 
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
 from starlette.responses import Response
@@ -23,13 +23,6 @@ IfMatch = Annotated[
 ]
 
 
-class Stated(NamedTuple):
-    """What a request states of a document, and the language of its answer."""
-
-    body: Schema
-    language: str
-
-
 def document_services(request: Request) -> DocumentServices:
     return request.app.state.documents  # type: ignore[no-any-return]
 
@@ -50,7 +43,7 @@ async def present(
     status: int = 200,
     located: bool = False,
     created: bool = False,
-    stated: Stated | None = None,
+    stated: Schema | None = None,
 ) -> Response:
     """
     Show the document of a receipt as it stands now, after the commit.
@@ -62,8 +55,8 @@ async def present(
     async with read_after_commit(db) as session:
         answer = await show(ctx, session, kind, receipt, created=created)
         if stated is not None:
-            doubts = await kind.warnings(ctx, session, stated.body, receipt.public_id)
-            answer.warnings = [WarningOut.of(one, stated.language) for one in doubts]
+            doubts = await kind.warnings(ctx, session, stated, receipt.public_id)
+            answer.warnings = [WarningOut.of(one, ctx.language) for one in doubts]
     headers = {"Location": f"/api/v1/{kind.rules.path}/{receipt.public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})
 

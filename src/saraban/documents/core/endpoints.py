@@ -10,12 +10,12 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.documents.core import service as core
-from saraban.documents.core.dependencies import Documents, IfMatch, Stated, document, page_of, present
+from saraban.documents.core.dependencies import Documents, IfMatch, document, page_of, present
 from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRevision, RevisionList
 from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import Language, PathId, ReadSession
+from saraban.kit.http import PathId, ReadSession
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
@@ -86,25 +86,22 @@ def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: Ro
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
     async def create(
-        body: Any, services: Documents, language: Language, ctx: RequestContext = guarded_keyed(kind.rules.create)
+        body: Any, services: Documents, ctx: RequestContext = guarded_keyed(kind.rules.create)
     ) -> Response:
         receipt = await core.create(ctx, services, kind, body)
-        return await present(
-            ctx, services.db, kind, receipt, status=201, located=True, created=True, stated=Stated(body, language)
-        )
+        return await present(ctx, services.db, kind, receipt, status=201, located=True, created=True, stated=body)
 
     async def edit(
         public_id: PathId,
         body: Any,
         services: Documents,
-        language: Language,
         if_match: IfMatch = None,
         ctx: RequestContext = guarded(kind.rules.edit),
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
         await core.edit(ctx, services, kind, public_id, body, if_match)
         receipt = Receipt(kind.rules.name, public_id)
-        return await present(ctx, services.db, kind, receipt, stated=Stated(body, language))
+        return await present(ctx, services.db, kind, receipt, stated=body)
 
     create.__annotations__["body"] = kind.new
     edit.__annotations__["body"] = kind.changes
@@ -131,12 +128,11 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
         public_id: PathId,
         body: NewRevision,
         services: Documents,
-        language: Language,
         ctx: RequestContext = guarded_keyed(kind.rules.create),
     ) -> Response:
         """Once the current revision has its final answer: the number is printed again with the next label."""
         receipt = await core.revise(ctx, services, kind, public_id, body)
-        return await present(ctx, services.db, kind, receipt, status=201, located=True, stated=Stated(body, language))
+        return await present(ctx, services.db, kind, receipt, status=201, located=True, stated=body)
 
     @router.post(
         "/{publicId}/withdraw-revision",

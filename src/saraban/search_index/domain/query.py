@@ -169,18 +169,12 @@ def _due(word: str, today: date) -> DueRange:
     if days := _DAYS.fullmatch(word):
         sign, day = days[1], today + timedelta(days=int(days[2]))
     else:
-        sign, day = _dated(word)
+        sign = word[:1] if word.startswith(("<", ">")) else ""
+        try:
+            day = read_date(word.removeprefix(sign), "query:q")
+        except Invalid as fault:
+            raise _not_due() if fault.fields[0].code == "malformed" else fault from None
     return {"<": DueRange(None, day), ">": DueRange(day, None)}.get(sign, DueRange(day, day))
-
-
-def _dated(word: str) -> tuple[str, date]:
-    sign = word[:1] if word.startswith(("<", ">")) else ""
-    try:
-        return sign, read_date(word.removeprefix(sign), "query:q")
-    except Invalid as fault:
-        if fault.fields[0].code == "malformed":
-            raise _not_due() from None
-        raise
 
 
 def _year(word: str) -> int:

@@ -16,14 +16,13 @@ from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
 from saraban.documents.core.schemas import Cancellation, NewRevision
 from saraban.kit.errors import CHECK_INPUT, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
-from saraban.kit.schema import Schema
 from saraban.notifications import service as notifications
 from saraban.web.documents.document_page import needs_files, show_document
 from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.documents.rfa_items import answers_of
 from saraban.web.documents.step_form import step_order, version_in
 from saraban.web.shell import labels
-from saraban.web.shell.forms import CurrentForm, FormState, SentForm, confirm, has_own_page, texts
+from saraban.web.shell.forms import CurrentForm, FormState, SentForm, has_own_page, texts
 from saraban.web.shell.page import CurrentPage
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
@@ -76,11 +75,6 @@ class DocumentForm(SentForm):
         """
         async with self.db.reading() as session:
             return await core.read(self.context, session, self.register.kind, public_id=self.public_id)
-
-    async def confirm(self, order: Schema) -> None:
-        """:raises WarningsUnconfirmed: as `confirm` does"""
-        async with self.db.reading() as session:
-            confirm(self, await self.register.kind.warnings(self.context, session, order, self.public_id))
 
     async def instance(self) -> UUID:
         """:raises NotFound: also for a document without a workflow"""
@@ -242,7 +236,7 @@ async def _revise(form: DocumentForm) -> None:
         raise NotFound("A circulation sheet has no revisions.")
     asked = form.filled("subject", "body", "dueDate")
     order = form.order(NewRevision, {**asked, "attachmentPublicIds": texts(form.values, "attachment")})
-    await form.confirm(order)
+    await form.confirm(partial(kind.warnings, asked=order, public_id=form.public_id))
     await form.once(lambda ctx: core.revise(ctx, form.services, kind, form.public_id, order))
 
 
@@ -251,7 +245,7 @@ async def _add_files(form: DocumentForm) -> None:
     changes = form.order(
         form.register.kind.changes, {"addAttachmentPublicIds": added, "removeAttachmentPublicIds": removed}
     )
-    await form.confirm(changes)
+    await form.confirm(partial(form.register.kind.warnings, asked=changes, public_id=form.public_id))
     await core.edit(form.context, form.services, form.register.kind, form.public_id, changes)
 
 

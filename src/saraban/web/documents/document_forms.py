@@ -40,7 +40,6 @@ from saraban.web.shell.forms import (
     FormValues,
     SentForm,
     WarningsUnconfirmed,
-    confirm,
     form_errors,
     number_or_text,
     show_again,
@@ -271,8 +270,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
         payload = payload_of(register, form.values)
         payload |= await _drawings(register.web, form, id_of(form.text("projectPublicId")))
         order = form.order(register.kind.new, payload)
-        async with form.db.reading() as session:
-            confirm(form, await register.kind.warnings(form.context, session, order, None))
+        await form.confirm(partial(register.kind.warnings, asked=order, public_id=None))
         await limit_issuing(form.page.request)
         receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
     except DomainError as error:
@@ -373,8 +371,7 @@ async def edit(path: str, public_id: UUID, form: CurrentForm, services: Document
         asked = changes_of(register, form.values)
         asked |= await _drawings(register.web, form, id_of(form.text("project")))
         changes = form.order(register.kind.changes, asked)
-        async with form.db.reading() as session:
-            confirm(form, await register.kind.warnings(form.context, session, changes, public_id))
+        await form.confirm(partial(register.kind.warnings, asked=changes, public_id=public_id))
         await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
     except DomainError as error:
         return await show_again(form, error, partial(_show_draft, public_id, register))

@@ -45,7 +45,6 @@ from saraban.web.shell.forms import (
     FormState,
     FormValues,
     SentForm,
-    confirm,
     form_errors,
     form_with,
     show_again,
@@ -260,7 +259,7 @@ async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm)
 async def _correct(kind: DrawingKind, public_id: UUID, revision: UUID, form: SentForm, session: AsyncSession) -> str:
     given = {name: form.text(name) for name in _TEXTS if name in form.values}
     order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
-    confirm(form, await drawings.warnings(form.context, session, kind, public_id, order))
+    await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
     receipt = await drawings.correct(form.context, session, kind, revision, order, form.text("version"))
     return f"/drawings/{kind.path}/{receipt.resource_id}"
 
@@ -306,6 +305,6 @@ async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: A
         "derivedFromPublicIds": await derived_from(kind, form, session),
     }
     order = form.order(NewDrawingRevision, {**given, **lists})
-    confirm(form, await drawings.warnings(form.context, session, kind, public_id, order))
+    await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
     await drawings.revise(form.context, session, kind, public_id, order)
     return f"/drawings/{kind.path}/{public_id}"

@@ -20,7 +20,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.admission import slot_released
 from saraban.kit.child_processes import FileReadersBusy
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, InputWarning, Invalid, NotFound, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
@@ -50,7 +50,7 @@ _FIELD_OF = {
 
 
 class WarningsUnconfirmed(DomainError):
-    """A page shows what is doubtful in its form, which can be saved anyway. The API saves, and answers with `warnings`."""
+    """A page shows what is doubtful in its form, and saves it anyway when the form is sent with `detail` as `accepts`."""
 
     kind, code = ErrorKind.INVALID, "WARNINGS_UNCONFIRMED"
     says = Text("โปรดตรวจสอบก่อนบันทึก", "Check this before you save.")
@@ -78,6 +78,18 @@ class SentForm:
     async def once(self, work: Callable[[RequestContext], Awaitable[T]]) -> T:
         """Do what is claimed under the form's key; a second click waits for the first one's answer."""
         return await await_first_answer(lambda: work(self.keyed_context))
+
+    async def confirm(
+        self, warnings: Callable[[RequestContext, AsyncSession], Awaitable[Sequence[FieldProblem]]]
+    ) -> None:
+        """
+        :raises WarningsUnconfirmed: unless these warnings were shown, and the form was sent again to be saved anyway
+        """
+        async with self.db.reading() as session:
+            found = await warnings(self.context, session)
+        digest = hashlib.sha256(repr(found).encode()).hexdigest()
+        if found and self.text("accepts") != digest:
+            raise WarningsUnconfirmed(digest, fields=found)
 
     @property
     def project(self) -> UUID:
@@ -156,19 +168,6 @@ def has_own_page(error: DomainError) -> bool:
     return error.kind in _ELSEWHERE or isinstance(error, FileReadersBusy)
 
 
-def confirm(form: SentForm, warnings: Sequence[InputWarning]) -> None:
-    """
-    :raises WarningsUnconfirmed: unless these warnings were shown, and the form was sent again to be saved anyway
-    """
-    if warnings and form.text("accepts") != _digest(warnings):
-        raise WarningsUnconfirmed(fields=warnings)
-
-
-def _digest(warnings: Sequence[FieldProblem]) -> str:
-    shown = (f"{one.pointer} {one.text.say('en', one.values)}" for one in warnings)
-    return hashlib.sha256("\n".join(shown).encode()).hexdigest()[:32]
-
-
 async def submit(form: SentForm, work: Work, again: ShowAgain) -> Response:
     """
     Do what a form asks for, and go where that leads.
@@ -232,16 +231,12 @@ def form_errors(error: DomainError | None, language: str) -> FormErrors:
     if error is None:
         return NO_ERRORS
     found: dict[str, list[str]] = {}
-    problem = to_problem(error, language=language, trace_id=trace_id())
-    if isinstance(error, WarningsUnconfirmed):
-        said = [one.text.say(language, one.values) for one in error.fields]
-        return FormErrors(problem, warnings=said, accepts=_digest(error.fields))
     for one in error.fields:
         words = one.text.say(language, one.values)
         name = field_of(one.pointer)
         if words not in found.setdefault(name, []):
             found[name].append(words)
-    return FormErrors(problem, found)
+    return FormErrors(to_problem(error, language=language, trace_id=trace_id()), found)
 
 
 def field_of(pointer: str) -> str:

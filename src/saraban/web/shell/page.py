@@ -228,14 +228,8 @@ def _named(language: str, one: object, field: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FormErrors:
-    """
-    :param warnings: doubts that the form can be saved with; `accepts` is what its button then sends
-    """
-
     problem: Mapping[str, object] | None = None
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
-    accepts: str = ""
 
     def at(self, name: str) -> Sequence[str]:
         return self.fields.get(name, ())

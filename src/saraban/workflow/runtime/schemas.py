@@ -247,11 +247,7 @@ class WorkflowEnvelope(Schema, Generic[T]):
     data: T
     workflow: WorkflowOut | None
     step_attachments: list[StepAttachmentOut]
-    warnings: list[WarningOut] = Field(
-        default_factory=list,
-        description="Doubts about what the request states; empty in the answer to a read.",
-        examples=[[]],
-    )
+    warnings: list[WarningOut] = Field(default_factory=list, description="Of what a write states; empty in reads.")
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:

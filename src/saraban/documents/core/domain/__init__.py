@@ -157,35 +157,15 @@ def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
 
 
 def earliest_due(document_date: date | None, *, today: date, incoming: bool, sent: date | None) -> date | None:
-    """
-    Return the first acceptable due date: the document's own date, or today when that is later.
-
-    :param incoming: it has a sender's number and a day of receipt: it may have been due before it was registered, not before it was sent
-    """
+    """Return the first acceptable due date: of an incoming document the day it was sent, else its own date or today, the later one."""
     return sent if incoming else max(document_date or today, today)
 
 
-_FAR_YEARS: Final = 5
-
-
-def is_far_due(due: date, *, today: date) -> bool:
-    """Return whether a due date is so far away that its year is in doubt."""
-    return (due.year - _FAR_YEARS, due.month, due.day) > (today.year, today.month, today.day)
-
-
 def sender_number_key(number: str | None) -> str | None:
-    """
-    Return the form of a sender's number by which two are the same: without blanks, dots behind letters, ที่ before it, and differences of
-    digits, hyphens and letter case.
-    """
+    """Return a number without blanks, dots behind letters, ที่ before it, and differences of digits, hyphens and letter case."""
     plain = unicodedata.normalize("NFKC", number or "").translate(_HYPHENS).casefold()
     figures = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in plain)
     return _UNSPOKEN.sub("", figures)[:255] or None
-
-
-def may_be_same_letter(sent: date | None, other: date | None) -> bool:
-    """Return whether two letters with one number may be the same: many senders begin to count anew each year."""
-    return sent is None or other is None or sent.year == other.year
 
 
 AHEAD = timedelta(days=366)  # a document may be dated ahead, but no typing error of a year is a date

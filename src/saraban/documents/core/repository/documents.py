@@ -265,83 +265,29 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     return found
 
 
-class SenderNumberQuery(NamedTuple):
-    """
-    A sender's number, as an organization registers it in a project.
-
-    :param but: the document that is being registered
-    """
-
-    project: UUID
-    originator: UUID | None
-    number: str | None
-    but: UUID | None
+async def uploads(
+    session: AsyncSession, public_ids: Collection[UUID], checksums: Collection[str | None]
+) -> Sequence[Attachment]:
+    """Return which uploads have one of the checksums."""
+    condition = sa.and_(Attachment.public_id.in_(public_ids), Attachment.checksum.in_(checksums))
+    return (await session.scalars(sa.select(Attachment).where(condition).order_by(Attachment.id))).all()
 
 
 async def documents_by_sender_number(
-    session: AsyncSession, wanted: SenderNumberQuery
-) -> list[tuple[UUID, date | None]]:
-    """Return the first documents with a sender's number that are not cancelled, each with its sender's date."""
-    key = sender_number_key(wanted.number)
-    if key is None:
-        return []
+    session: AsyncSession, number: str | None, *, project: UUID, originator: UUID | None
+) -> dict[UUID, date | None]:
+    """Return the first documents that an organization registered with a sender's number, each with its sender's date."""
     statement = (
         sa.select(_head.public_id, _revision.sender_date)
         .join(_revision, _revision.correspondence_id == _head.id)
         .join(Project, Project.id == _head.project_id)
         .join(Organization, Organization.id == _head.originator_id)
-        .where(
-            _revision.sender_number_key == key,
-            _revision.withdrawn_at.is_(None),
-            _head.cancelled_at.is_(None),
-            Project.public_id == wanted.project,
-            Organization.public_id == wanted.originator,
-        )
+        .where(_revision.sender_number_key == sender_number_key(number), _revision.withdrawn_at.is_(None))
+        .where(_head.cancelled_at.is_(None), Project.public_id == project, Organization.public_id == originator)
         .order_by(_head.created_at, _head.id)
         .limit(_MOST_REPEATED)
     )
-    return [(one, day) for one, day in await session.execute(statement) if one != wanted.but]
-
-
-class RepeatedFile(NamedTuple):
-    """
-    An upload whose content an earlier revision has.
-
-    :param revision: public id
-    """
-
-    file: UUID
-    name: str
-    revision: UUID
-    label: str | None
-
-
-def revision_files(document: UUID) -> sa.Subquery:
-    """Return what `repeated_files` compares: the files of the revisions of a document, without withdrawn ones."""
-    return (
-        sa.select(_link.attachment_id, _revision.public_id, _revision.revision_label, _revision.revision_number)
-        .join(_revision, _revision.id == _link.correspondence_revision_id)
-        .join(_head, _head.id == _revision.correspondence_id)
-        .where(_head.public_id == document, _revision.withdrawn_at.is_(None))
-        .subquery()
-    )
-
-
-async def repeated_files(session: AsyncSession, public_ids: Sequence[UUID], linked: sa.Subquery) -> list[RepeatedFile]:
-    """
-    Return which uploads have the content of other files, by number of the revision.
-
-    :param linked: key of the file, public id, label and number of its revision
-    """
-    earlier, (file, revision, label, number) = aliased(Attachment), linked.c
-    statement = (
-        sa.select(Attachment.public_id, Attachment.original_filename, revision, label)
-        .join(earlier, earlier.checksum == Attachment.checksum)
-        .join(file.table, file == earlier.id)
-        .where(Attachment.public_id.in_(public_ids), earlier.public_id.not_in(public_ids))
-        .order_by(number)
-    )
-    return [RepeatedFile(*row) for row in await session.execute(statement)]
+    return dict((await session.execute(statement)).all()) if sender_number_key(number) else {}
 
 
 async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: Collection[int]) -> set[int]:

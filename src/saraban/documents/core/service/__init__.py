@@ -75,7 +75,7 @@ from saraban.documents.core.service.revisions import (
     revise,
     withdraw_revision,
 )
-from saraban.documents.core.service.warnings import file_pointers, file_warnings
+from saraban.documents.core.service.warnings import file_warnings
 from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
 from saraban.numbering.service import NumberedDocuments
 
@@ -118,7 +118,6 @@ __all__ = [
     "edit",
     "etag",
     "file_answer",
-    "file_pointers",
     "file_warnings",
     "history",
     "hold_current",

@@ -134,36 +134,23 @@ def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone
     if "sender_number" in given:
         values["sender_number_key"] = sender_number_key(changes.sender_number)
     _check_dates(changes, values, row, today=local_date(now, zone), zone=zone)
-    _check_due(changes, values, row, today=local_date(now, zone), zone=zone)
     return values
-
-
-def _check_due(
-    changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
-) -> None:
-    """Compare the due date with what it depends on, when that changes, or when the document is incoming no more."""
-    was = row.texts.sender_number, row.texts.received_date
-    number, received = values.get("sender_number", was[0]), values.get("received_date", was[1])
-    incoming = bool(number and received)
-    if {"due_date", "document_date"} & values.keys() or (all(was) and not incoming):
-        due = changes.due_date if "due_date" in values else day_of(row.revision.due_date, zone)
-        written = values.get("document_date", row.revision.document_date)
-        sent = values.get("sender_date", row.texts.sender_date)
-        check_due(due, written, today=today, incoming=incoming, sent=sent)
 
 
 def _check_dates(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
 ) -> None:
-    """Look at the dates together as soon as one of them changes."""
+    """Look at the dates together as soon as one of them changes, and at the due date when the document is incoming no more."""
+    known = row.texts._asdict() | row.revision._asdict() | values
     if {"document_date", "sender_date", "received_date"} & values.keys():
-        received = changes.received_date if "received_date" in values else day_of(row.texts.received_date, zone)
-        check_dates(
-            document=changes.document_date,
-            sent=values.get("sender_date", row.texts.sender_date),
-            received=received,
-            today=today,
-        )
+        received = day_of(known["received_date"], zone)
+        check_dates(document=changes.document_date, sent=known["sender_date"], received=received, today=today)
+    was_incoming, incoming = (
+        bool(one["sender_number"] and one["received_date"]) for one in (row.texts._asdict(), known)
+    )
+    if {"due_date", "document_date"} & values.keys() or (was_incoming and not incoming):
+        due, sent = day_of(known["due_date"], zone), known["sender_date"]
+        check_due(due, known["document_date"], today=today, incoming=incoming, sent=sent)
 
 
 def noted_changes(

@@ -25,7 +25,7 @@ from saraban.documents.core.service.warnings import due_date_warnings
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, InputWarning
+from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
@@ -193,7 +193,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     async def warnings(
         self, ctx: RequestContext, session: AsyncSession, asked: Any, public_id: UUID | None
-    ) -> list[InputWarning]:
+    ) -> list[FieldProblem]:
         """
         Return what is doubtful in a request to create or change a document, before or after it is carried out.
 

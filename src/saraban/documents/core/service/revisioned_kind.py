@@ -54,11 +54,11 @@ from saraban.documents.core.service.drafts import DocumentDraft
 from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
-from saraban.documents.core.service.warnings import file_pointers, file_warnings, sender_number_warnings
+from saraban.documents.core.service.warnings import file_warnings, sender_number_warnings
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import InputWarning, NotFound
+from saraban.kit.errors import FieldProblem, NotFound
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.kit.statements import together
@@ -156,24 +156,27 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def warnings(
         self, ctx: RequestContext, session: AsyncSession, asked: Any, public_id: UUID | None
-    ) -> list[InputWarning]:
+    ) -> list[FieldProblem]:
         found = await super().warnings(ctx, session, asked, public_id)
-        if public_id is not None:
-            found += await file_warnings(session, file_pointers(asked), repository.revision_files(public_id))
-        if isinstance(asked, NewDocument):
-            of = asked.project_public_id, asked.originator_organization_public_id or ctx.caller.organization_public_id
-            number, sent = asked.sender_number, asked.sender_date
-        elif public_id is not None and {"sender_number", "sender_date"} & asked.model_fields_set:
-            row = await self.find(ctx, session, public_id)
-            of = row.project.public_id, row.originator.public_id
-            stated = row.texts._asdict() | asked.model_dump(
-                include={"sender_number", "sender_date"}, exclude_unset=True
+        if public_id is not None and not isinstance(asked, NewDocument):
+            seen = reversed(await self.seen(ctx, session, public_id))
+            rows = [row.revision for row in seen if row.revision.withdrawn_at is None]
+            files = await repository.files(session, revision_ids=[row.id for row in rows])
+            earlier = [(row.public_id, row.revision_label, file) for row in rows for file in files[row.id]]
+            found += await file_warnings(session, asked, earlier)
+        if number := getattr(asked, "sender_number", None):
+            if public_id is None or isinstance(asked, NewDocument):
+                project, own = asked.project_public_id, asked.originator_organization_public_id
+            else:
+                row = await self.find(ctx, session, public_id)
+                project, own = row.project.public_id, row.originator.public_id
+            originator = own or ctx.caller.organization_public_id
+            entries = await repository.documents_by_sender_number(
+                session, number, project=project, originator=originator
             )
-            number, sent = stated["sender_number"], stated["sender_date"]
-        else:
-            return found
-        wanted = repository.SenderNumberQuery(*of, number, but=public_id)
-        return found + await sender_number_warnings(ctx, session, wanted, sent)
+            entries.pop(public_id, None)
+            found += await sender_number_warnings(ctx, session, asked, entries)
+        return found
 
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, issued: numbering.Issued

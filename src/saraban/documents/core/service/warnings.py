@@ -1,20 +1,19 @@
-"""What is doubtful in a request about a document; it can be saved all the same."""
+"""What is doubtful in a request about a document, which can be saved all the same."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import is_far_due, may_be_same_letter, reach
+from saraban.attachments.models import Attachment
+from saraban.documents.core.domain import reach
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.documents import SenderNumberQuery
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import InputWarning, Text
+from saraban.kit.errors import FieldProblem, Text
 
-_FAR_DUE: Final = Text("กำหนดนี้อยู่หลังวันนี้เกิน 5 ปี กรุณาตรวจสอบปี", "The due date is more than 5 years away. Check the year.")
+_FAR_DUE: Final = Text("กำหนดนี้ไกลเกิน 5 ปี กรุณาตรวจสอบปี", "The due date is more than 5 years away. Check the year.")
 _SAME_FILE: Final = Text(
     "ไฟล์ “{file}” เป็นไฟล์เดียวกับไฟล์ของฉบับที่ (Rev.) {revision}", "“{file}” is the same file as in revision {revision}."
 )
@@ -24,59 +23,51 @@ _SAME_NUMBER: Final = Text(
 )
 
 
-def due_date_warnings(due_dates: Mapping[str, date | None], *, today: date) -> list[InputWarning]:
-    """
-    :param due_dates: by the pointers of their fields
-    """
-    far = (pointer for pointer, due in due_dates.items() if due is not None and is_far_due(due, today=today))
-    return [InputWarning(pointer, "DUE_DATE_FAR", _FAR_DUE) for pointer in far]
+def due_date_warnings(due_dates: Mapping[str, date | None], *, today: date) -> list[FieldProblem]:
+    """Return a warning for each due date, by the pointer of its field, that is more than five years away."""
+    latest = (today.year + 5, today.month, today.day)
+    far = [pointer for pointer, due in due_dates.items() if due and (due.year, due.month, due.day) > latest]
+    return [FieldProblem(pointer, "DUE_DATE_FAR", _FAR_DUE) for pointer in far]
 
 
 async def sender_number_warnings(
-    ctx: RequestContext, session: AsyncSession, wanted: SenderNumberQuery, sent: date | None
-) -> list[InputWarning]:
-    """Name the first document with the same sender's number that the caller may see."""
-    entries = await repository.documents_by_sender_number(session, wanted)
-    same = [public_id for public_id, day in entries if may_be_same_letter(sent, day)]
+    ctx: RequestContext, session: AsyncSession, asked: Any, entries: Mapping[UUID, date | None]
+) -> list[FieldProblem]:
+    """Name the first of the documents with the same sender's number that the caller may see, unless they are of another year."""
+    sent = asked.sender_date
+    same = [one for one, day in entries.items() if sent is None or day is None or sent.year == day.year]
     seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=same)
-    first = next((seen[one] for one in same if one in seen), None)
-    if first is None:
-        return []
-    values: dict[str, object] = {
-        "number": wanted.number,
-        "document": first.revision.correspondence_number,
-        "subject": first.revision.subject,
-    }
-    return [InputWarning("/senderNumber", "SENDER_NUMBER_REPEATED", _SAME_NUMBER, values, first.public_id)]
-
-
-async def file_warnings(session: AsyncSession, files: Mapping[UUID, str], linked: sa.Subquery) -> list[InputWarning]:
-    """
-    Name the newest revision that has the same content as a file.
-
-    :param files: pointers of the fields, by the public ids of uploads
-    :param linked: the files of the earlier revisions, as `repository.repeated_files` takes them
-    """
-    found = {row.file: row for row in await repository.repeated_files(session, list(files), linked)} if files else {}
+    found = [seen[one] for one in same if one in seen][:1]
     return [
-        InputWarning(
-            pointer, "FILE_REPEATED", _SAME_FILE, {"file": row.name, "revision": row.label or "–"}, row.revision
+        FieldProblem(
+            "/senderNumber",
+            "SENDER_NUMBER_REPEATED",
+            _SAME_NUMBER,
+            {"number": asked.sender_number, "document": one.number, "subject": one.revision.subject},
+            one.public_id,
         )
-        for file, pointer in files.items()
-        if (row := found.get(file))
+        for one in found
     ]
 
 
-def file_pointers(asked: Any) -> dict[UUID, str]:
-    """Return the uploads that a request names, with the pointers of their places."""
-    return {
-        public_id: f"/{pointer}/{place}"
-        for name, pointer in _FILES.items()
-        for place, public_id in enumerate(getattr(asked, name, ()))
+async def file_warnings(
+    session: AsyncSession, asked: Any, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
+) -> list[FieldProblem]:
+    """
+    Return a warning for each upload of a request that has the content of an earlier file.
+
+    :param earlier: the files of the revisions, each with public id and label of its revision; of equal files the last counts
+    """
+    fields = {"attachment_public_ids": "attachmentPublicIds", "add_attachment_public_ids": "addAttachmentPublicIds"}
+    uploads = {
+        upload: f"/{field}/{place}"
+        for name, field in fields.items()
+        for place, upload in enumerate(getattr(asked, name, ()))
     }
-
-
-_FILES: Final = {
-    "attachment_public_ids": "attachmentPublicIds",
-    "add_attachment_public_ids": "addAttachmentPublicIds",
-}
+    known = {file.checksum: (revision, label) for revision, label, file in earlier if file.public_id not in uploads}
+    found = []
+    for file in await repository.uploads(session, uploads, known):
+        revision, label = known[file.checksum]
+        values = {"file": file.original_filename, "revision": label}
+        found.append(FieldProblem(uploads[file.public_id], "FILE_REPEATED", _SAME_FILE, values, revision))
+    return found

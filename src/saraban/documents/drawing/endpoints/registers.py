@@ -34,7 +34,6 @@ from saraban.kit.http import (
     Db,
     Idempotent,
     IfMatch,
-    Language,
     PathId,
     ReadSession,
     read_after_commit,
@@ -42,7 +41,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.schema import WarningOut
+from saraban.kit.schema import Schema, WarningOut
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import RegisterSettings
@@ -165,7 +164,6 @@ async def correct(
     db: Db,
     idempotency: Idempotent,
     ctx: Reviser,
-    language: Language,
     if_match: IfMatch = None,
 ) -> Response:
     """
@@ -178,7 +176,7 @@ async def correct(
 
     asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
     receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", asked), work)
-    return await _shown(ctx, db, kind, receipt, said=body, language=language)
+    return await _shown(ctx, db, kind, receipt, stated=body)
 
 
 @router.patch("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="Classify a drawing otherwise")
@@ -217,13 +215,7 @@ async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Re
     "/{kind}/{publicId}/revisions", status_code=201, response_model=DrawingEnvelope, summary="Issue the next revision"
 )
 async def revise(
-    kind: Kind,
-    public_id: PathId,
-    body: NewDrawingRevision,
-    db: Db,
-    idempotency: Idempotent,
-    ctx: Reviser,
-    language: Language,
+    kind: Kind, public_id: PathId, body: NewDrawingRevision, db: Db, idempotency: Idempotent, ctx: Reviser
 ) -> Response:
     """It is the current one from then on. Its label comes after that of the newest in the register's revision scheme."""
 
@@ -232,7 +224,7 @@ async def revise(
 
     asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json")}
     receipt = await idempotency.run(Operation.of(ctx, "POST /drawings/{publicId}/revisions", asked), work)
-    return await _shown(ctx, db, kind, receipt, status=201, located=True, said=body, language=language)
+    return await _shown(ctx, db, kind, receipt, status=201, located=True, stated=body)
 
 
 @router.post(
@@ -263,13 +255,12 @@ async def _shown(
     *,
     status: int = 200,
     located: bool = False,
-    said: NewDrawingRevision | RevisionCorrections | None = None,
-    language: str = "th",
+    stated: Schema | None = None,
 ) -> Response:
     public_id: UUID = receipt.resource_id
     async with read_after_commit(db) as session:
         answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
-        doubts = await service.warnings(ctx, session, KINDS[kind], public_id, said) if said is not None else ()
-        answer.warnings = [WarningOut.of(one, language) for one in doubts]
+        doubts = await service.warnings(ctx, session, KINDS[kind], public_id, stated) if stated is not None else ()
+        answer.warnings = [WarningOut.of(one, ctx.language) for one in doubts]
     headers = {"Location": f"/api/v1/drawings/{kind}/{public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": tag})

@@ -406,19 +406,6 @@ async def files(
     return found
 
 
-def revision_files(kind: DrawingKind, drawing: UUID) -> sa.Subquery:
-    """Return the files of the revisions of a drawing, as `documents.core` compares them with uploads."""
-    tables = tables_of(kind)
-    revision = tables.revision
-    return (
-        sa.select(tables.file.attachment_id, revision.public_id, revision.revision_label, revision.revision_number)
-        .join(revision, tables.of_file == revision.id)
-        .join(tables.head, tables.drawing == tables.head.id)
-        .where(tables.head.public_id == drawing)
-        .subquery()
-    )
-
-
 async def holders_of_file(
     session: AsyncSession, kind: DrawingKind, attachment_id: int
 ) -> Sequence[tuple[int, int, int]]:

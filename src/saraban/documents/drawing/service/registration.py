@@ -35,20 +35,11 @@ from saraban.documents.drawing.service.presentation import summary
 from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace, add_revision, attach
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
-from saraban.kit.errors import (
-    DomainError,
-    ErrorKind,
-    FieldProblem,
-    InputWarning,
-    NotFound,
-    Text,
-    invalid,
-    required,
-    unknown,
-)
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, required, unknown
 from saraban.kit.etags import matches
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -285,19 +276,17 @@ async def revise(
 
 
 async def warnings(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: DrawingKind,
-    public_id: UUID,
-    new: NewDrawingRevision | RevisionCorrections,
-) -> list[InputWarning]:
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, new: Schema
+) -> list[FieldProblem]:
     """
     Return what is doubtful in the files of a revision, before or after it is saved.
 
     :raises NotFound: also when the caller may not know of the drawing
     """
-    await registers.find(ctx, session, kind, public_id)
-    return await core.file_warnings(session, core.file_pointers(new), repository.revision_files(kind, public_id))
+    rows = [row.revision for row in reversed(await registers.find(ctx, session, kind, public_id))]
+    files = await repository.files(session, kind, [row.id for row in rows])
+    earlier = [(row.public_id, row.revision_label or "–", one.attachment) for row in rows for one in files[row.id]]
+    return await core.file_warnings(session, new, earlier)
 
 
 async def _print_again(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, head: Drawing, label: str) -> str:
