@@ -141,7 +141,7 @@ def _check_dates(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
 ) -> None:
     """Look at the dates together as soon as one of them changes, and at the due date when the document is incoming no more."""
-    known = row.texts._asdict() | row.revision._asdict() | values
+    known = row.texts._asdict() | row.revision._asdict() | dict(values)
     if {"document_date", "sender_date", "received_date"} & values.keys():
         received = day_of(known["received_date"], zone)
         check_dates(document=changes.document_date, sent=known["sender_date"], received=received, today=today)

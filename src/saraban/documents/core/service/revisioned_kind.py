@@ -174,8 +174,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             entries = await repository.documents_by_sender_number(
                 session, number, project=project, originator=originator
             )
-            entries.pop(public_id, None)
-            found += await sender_number_warnings(ctx, session, asked, entries)
+            others = {one: day for one, day in entries.items() if one != public_id}
+            found += await sender_number_warnings(ctx, session, asked, others)
         return found
 
     async def insert(
