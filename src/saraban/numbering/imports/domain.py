@@ -44,8 +44,8 @@ COLUMNS = (
         "issued",
         "วันที่ออก",
         "Issued on",
-        "ค.ศ. แบบ 2024-05-31 ใช้หาปีและเดือนในเลขที่",
-        "A.D., as 2024-05-31; decides the year and month that the number prints.",
+        "เช่น 31/05/2567 ใช้หาปีและเดือนในเลขที่",
+        "Such as 2024-05-31; decides the year and month that the number prints.",
     ),
     _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date."),
     _column(

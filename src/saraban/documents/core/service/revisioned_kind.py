@@ -54,7 +54,7 @@ from saraban.documents.core.service.drafts import DocumentDraft
 from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
-from saraban.documents.core.service.warnings import file_warnings, sender_number_warnings
+from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
@@ -158,7 +158,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         self, ctx: RequestContext, session: AsyncSession, asked: Any, public_id: UUID | None
     ) -> list[FieldProblem]:
         found = await super().warnings(ctx, session, asked, public_id)
-        if public_id is not None and not isinstance(asked, NewDocument):
+        if public_id is not None and not isinstance(asked, NewDocument) and UPLOADS.keys() & asked.model_fields_set:
             seen = reversed(await self.seen(ctx, session, public_id))
             rows = [row.revision for row in seen if row.revision.withdrawn_at is None]
             files = await repository.files(session, revision_ids=[row.id for row in rows])

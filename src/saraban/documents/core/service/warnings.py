@@ -13,6 +13,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Text
 
+UPLOADS: Final = {"attachment_public_ids": "attachmentPublicIds", "add_attachment_public_ids": "addAttachmentPublicIds"}
 _FAR_DUE: Final = Text("กำหนดนี้ไกลเกิน 5 ปี กรุณาตรวจสอบปี", "The due date is more than 5 years away. Check the year.")
 _SAME_FILE: Final = Text(
     "ไฟล์ “{file}” เป็นไฟล์เดียวกับไฟล์ของฉบับที่ (Rev.) {revision}", "“{file}” is the same file as in revision {revision}."
@@ -58,10 +59,9 @@ async def file_warnings(
 
     :param earlier: the files of the revisions, each with public id and label of its revision; of equal files the last counts
     """
-    fields = {"attachment_public_ids": "attachmentPublicIds", "add_attachment_public_ids": "addAttachmentPublicIds"}
     uploads = {
         upload: f"/{field}/{place}"
-        for name, field in fields.items()
+        for name, field in UPLOADS.items()
         for place, upload in enumerate(getattr(asked, name, ()))
     }
     known = {file.checksum: (revision, label) for revision, label, file in earlier if file.public_id not in uploads}
