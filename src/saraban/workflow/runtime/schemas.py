@@ -236,11 +236,7 @@ def _name_of(shape: Any) -> str:
 
 
 class WorkflowEnvelope(Schema, Generic[T]):
-    """
-    Something, where it stands in its workflow, and the files of its present or previous step (REQ-WFL-14).
-
-    `workflow` is null only where there is no instance.
-    """
+    """Something, where it stands in its workflow, if it has one, and the files of its present or previous step (REQ-WFL-14)."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 

@@ -192,7 +192,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         return {"/dueDate": asked.due_date}
 
     async def warnings(
-        self, ctx: RequestContext, session: AsyncSession, asked: Any, public_id: UUID | None
+        self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
     ) -> list[FieldProblem]:
         """
         Return what is doubtful in a request to create or change a document, before or after it is carried out.

@@ -155,7 +155,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return draft
 
     async def warnings(
-        self, ctx: RequestContext, session: AsyncSession, asked: Any, public_id: UUID | None
+        self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
     ) -> list[FieldProblem]:
         found = await super().warnings(ctx, session, asked, public_id)
         if public_id is not None and not isinstance(asked, NewDocument) and UPLOADS.keys() & asked.model_fields_set:
@@ -164,10 +164,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             files = await repository.files(session, revision_ids=[row.id for row in rows])
             earlier = [(row.public_id, row.revision_label, file) for row in rows for file in files[row.id]]
             found += await file_warnings(session, asked, earlier)
-        if number := getattr(asked, "sender_number", None):
-            if public_id is None or isinstance(asked, NewDocument):
+        if isinstance(asked, NewDocument | DocumentChanges) and (number := asked.sender_number):
+            if isinstance(asked, NewDocument):
                 project, own = asked.project_public_id, asked.originator_organization_public_id
             else:
+                assert public_id is not None  # a change is of a document
                 row = await self.find(ctx, session, public_id)
                 project, own = row.project.public_id, row.originator.public_id
             originator = own or ctx.caller.organization_public_id
@@ -175,7 +176,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
                 session, number, project=project, originator=originator
             )
             others = {one: day for one, day in entries.items() if one != public_id}
-            found += await sender_number_warnings(ctx, session, asked, others)
+            found += await sender_number_warnings(ctx, session, number, asked.sender_date, others)
         return found
 
     async def insert(

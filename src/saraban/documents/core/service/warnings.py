@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,6 +12,7 @@ from saraban.documents.core.domain import reach
 from saraban.documents.core.repository import documents as repository
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.schema import Schema
 
 UPLOADS: Final = {"attachment_public_ids": "attachmentPublicIds", "add_attachment_public_ids": "addAttachmentPublicIds"}
 _FAR_DUE: Final = Text("กำหนดนี้ไกลเกิน 5 ปี กรุณาตรวจสอบปี", "The due date is more than 5 years away. Check the year.")
@@ -32,10 +33,9 @@ def due_date_warnings(due_dates: Mapping[str, date | None], *, today: date) -> l
 
 
 async def sender_number_warnings(
-    ctx: RequestContext, session: AsyncSession, asked: Any, entries: Mapping[UUID, date | None]
+    ctx: RequestContext, session: AsyncSession, number: str, sent: date | None, entries: Mapping[UUID, date | None]
 ) -> list[FieldProblem]:
     """Name the first of the documents with the same sender's number that the caller may see, unless they are of another year."""
-    sent = asked.sender_date
     same = [one for one, day in entries.items() if sent is None or day is None or sent.year == day.year]
     seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=same)
     found = [seen[one] for one in same if one in seen][:1]
@@ -44,7 +44,7 @@ async def sender_number_warnings(
             "/senderNumber",
             "SENDER_NUMBER_REPEATED",
             _SAME_NUMBER,
-            {"number": asked.sender_number, "document": one.number, "subject": one.revision.subject},
+            {"number": number, "document": one.number, "subject": one.revision.subject},
             one.public_id,
         )
         for one in found
@@ -52,7 +52,7 @@ async def sender_number_warnings(
 
 
 async def file_warnings(
-    session: AsyncSession, asked: Any, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
+    session: AsyncSession, asked: Schema, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
 ) -> list[FieldProblem]:
     """
     Return a warning for each upload of a request that has the content of an earlier file.
