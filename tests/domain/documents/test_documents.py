@@ -1,6 +1,8 @@
 """Labels, due dates, statuses and parts, as tables."""
 
+import runpy
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +99,14 @@ class TestSenderNumberKey:
     )
     def test_keeps_what_tells_numbers_apart(self, number: str | None, key: str | None) -> None:
         assert sender_number_key(number) == key
+
+    @pytest.mark.parametrize("number", ["ที่ คค ๐๔๑๒.๑/๒๕๖๙", " AB–1 ", "คค.0412 / 2569", " "])
+    def test_is_what_the_migration_gave_to_earlier_rows(self, monkeypatch: pytest.MonkeyPatch, number: str) -> None:
+        folder = Path(__file__).parents[3] / "migrations"
+        monkeypatch.syspath_prepend(str(folder))
+        migration = runpy.run_path(str(folder / "versions" / "0082_sender_number_keys.py"))
+
+        assert migration["_key"](number) == sender_number_key(number)
 
 
 class TestStatusCode:
