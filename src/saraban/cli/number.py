@@ -5,7 +5,7 @@ The last four are an administrator's. The register, its imports and its ranges a
 """
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import date, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
@@ -29,6 +29,7 @@ from saraban.cli.options import (
     RfaType,
     SubType,
     Type,
+    read_day,
     request_codes,
 )
 from saraban.cli.output import print_list, say, stop, tell, with_system
@@ -191,9 +192,9 @@ def override(
     category: Category = None,
     register: Register = None,
     issued_on: Annotated[
-        datetime | None,
+        date | None,
         typer.Option(
-            formats=["%Y-%m-%d"], help="Day of issue, A.D., of a number that prints an earlier year or month."
+            metavar="DAY", parser=read_day, help="Day of issue of a number that prints an earlier year or month."
         ),
     ] = None,
     year: Annotated[
@@ -224,11 +225,10 @@ def override(
     codes |= {"year": year, "year_reason": reason if year is not None else None}
 
     statement = numbering.ManualNumber(number, sequence)
-    day = issued_on.date() if issued_on else None
 
     async def planned(ctx: "RequestContext", session: "AsyncSession") -> "Plan":
         request = await request_in_codes(ctx, session, (project, originator, recipient, contract), kind, codes)
-        return await numbering.plan_on(ctx, session, request=request, issued_on=day)
+        return await numbering.plan_on(ctx, session, request=request, issued_on=issued_on)
 
     async def look(ctx: "RequestContext", session: "AsyncSession") -> "ManualNumberEffect":
         plan = await planned(ctx, session)

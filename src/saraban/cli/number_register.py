@@ -5,15 +5,16 @@
 """
 
 import sys
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal
 from zoneinfo import ZoneInfo
 
 import typer
 
-from saraban.cli.options import Project
+from saraban.cli.options import Project, read_day
 from saraban.cli.output import print_list, progress_bar, say, tell, verification_failure, with_system
 from saraban.cli.run import PAGE, project_named, read_pages, reading
+from saraban.kit.dates import moments_of_days
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -189,7 +190,7 @@ def errors(
     kind: Annotated[ErrorType | None, typer.Option("--type", help="Only this type.", case_sensitive=False)] = None,
     username: Annotated[str | None, typer.Option("--user", help="Only calls of this account.")] = None,
     trace: Annotated[str | None, typer.Option(help="Only the call that answered with this trace id.")] = None,
-    since: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Only from this day on, A.D.")] = None,
+    since: Annotated[date | None, typer.Option(metavar="DAY", parser=read_day, help="Only from this day on.")] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Newest rows to show.")] = 20,
 ) -> None:
     """Show the newest calls about numbers that were refused or that failed.
@@ -206,7 +207,7 @@ def errors(
     from saraban.numbering.issue.domain import NumberErrorFilters
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[NumberErrorRow]":
-        begin = since.replace(tzinfo=ctx.zone) if since else None
+        begin = moments_of_days(since, None, ctx.zone)[0]
         filters = NumberErrorFilters(kind, username, trace, begin)
         return await read_pages(
             lambda cursor: numbering.list_errors(ctx, session, filters, cursor=cursor, limit=min(PAGE, limit)),

@@ -1,11 +1,13 @@
 """What several verbs of `saraban number` ask for, each with the words of its help."""
 
 from collections.abc import Callable
+from datetime import date
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 import typer
 
 from saraban.cli.output import language
+from saraban.kit.dates import read_date
 from saraban.kit.errors import Invalid
 from saraban.numbering.issue.domain import SHORTEST_REASON, SHORTEST_RESET_REASON, checked_reason
 
@@ -26,6 +28,14 @@ def _checked(least: int) -> Callable[[str], str]:
             raise typer.BadParameter(first.text.say(language(), first.values)) from None
 
     return check
+
+
+def read_day(typed: str) -> date:
+    """Read an option or argument that is a day, as the API reads it."""
+    try:
+        return read_date(typed)
+    except Invalid as fault:
+        raise typer.BadParameter(fault.fields[0].text.say(language())) from None
 
 
 def checked(schema: "type[Order]", **said: object) -> "Order":

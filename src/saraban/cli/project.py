@@ -14,7 +14,7 @@ import typer
 from saraban import config
 from saraban.cli import master
 from saraban.cli.migrate import refuse_empty
-from saraban.cli.options import As, Project, checked
+from saraban.cli.options import As, Project, checked, read_day
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, tell
 from saraban.cli.run import HERE, as_account, project_named, reading
 from saraban.kit.errors import ErrorKind, invalid
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from saraban.projects.schemas import CalendarYear
     from saraban.setup.service import AppliedFile, Difference
 
-DayOf = Annotated[str, typer.Argument(metavar="DAY", help="A day such as 2026-12-07.")]
+DayOf = Annotated[date, typer.Argument(metavar="DAY", parser=read_day, help="A day such as 2026-12-07.")]
 _WORDS = {
     "add": ("เพิ่ม", "add"),
     "change": ("แก้ไข", "change"),
@@ -175,7 +175,7 @@ def add_day(
 
     kind = DayKind.WORKING if working else DayKind.HOLIDAY
     order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
-    _change(account, project, partial(projects.add_day, day=_day(day), order=order))
+    _change(account, project, partial(projects.add_day, day=day, order=order))
     tell(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}.")
 
 
@@ -191,17 +191,8 @@ def remove_day(
     """
     from saraban.projects import service as projects
 
-    _change(account, project, partial(projects.remove_day, day=_day(day)))
+    _change(account, project, partial(projects.remove_day, day=day))
     tell(f"ลบวันที่ {day} ออกแล้ว", f"Nothing special is kept of {day} any more.")
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise invalid(
-            "/DAY", "malformed", "ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31."
-        ) from None
 
 
 def _change(account: str, project: str, verb: Callable[..., Awaitable[object]]) -> None:

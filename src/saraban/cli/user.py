@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from saraban.cli.options import read_day
 from saraban.cli.output import EXIT_CODES, language, print_invitations, print_table, say, stop, tell
 from saraban.cli.run import as_system, reading
-from saraban.kit.dates import parse_date
 from saraban.kit.errors import ErrorKind, Invalid
 
 if TYPE_CHECKING:
@@ -221,9 +221,11 @@ def grant(
     project: Project = None,
     contract: Contract = None,
     first: Annotated[
-        str | None, typer.Option("--from", metavar="DAY", help="The first day on which it counts.")
+        date | None, typer.Option("--from", metavar="DAY", parser=read_day, help="The first day on which it counts.")
     ] = None,
-    last: Annotated[str | None, typer.Option("--until", metavar="DAY", help="The last day on which it counts.")] = None,
+    last: Annotated[
+        date | None, typer.Option("--until", metavar="DAY", parser=read_day, help="The last day on which it counts.")
+    ] = None,
 ) -> None:
     """Give a role in one place; each role is made for one level, and the message says which.
 
@@ -236,8 +238,7 @@ def grant(
     """
     from saraban.identity import service as identity
 
-    days = _day("--from", first), _day("--until", last)
-    grant = identity.RoleGrant(role, organization, project, contract, first=days[0], last=days[1])
+    grant = identity.RoleGrant(role, organization, project, contract, first=first, last=last)
     as_system(lambda ctx, session: identity.grant_role(ctx, session, username, grant))
     tell(f"มอบบทบาท {role} ให้ {username} แล้ว", f"{username} has the role {role}.")
 
@@ -288,13 +289,6 @@ def limit(
         )
     as_system(lambda ctx, session: identity.limit_draws(ctx, session, username=username, per_minute=wanted))
     tell(f"เพดานการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
-
-
-def _day(option: str, typed: str | None) -> date | None:
-    day = parse_date(typed) if typed else None
-    if typed and (day is None or not 1900 <= day.year <= 2200):
-        raise stop(f"{option}: ต้องเป็นวันที่ เช่น 31/12/2569", f"{option} must be a date such as 2026-12-31.", code=2)
-    return day
 
 
 def _switch(username: str, *, active: bool) -> None:

@@ -15,7 +15,7 @@ from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, T
 from saraban.kit.addresses import split_url
 from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import async_dependency, client_address, idempotency_key
+from saraban.kit.http import async_dependency, client_address, idempotency_key, language
 from saraban.kit.rate_limits import DAY, HOUR, RateLimiter, RateLimitRule
 
 ACCESS_COOKIE = "saraban_access"
@@ -199,7 +199,7 @@ async def request_context(request: Request) -> RequestContext:
     """Return the context of a request of somebody who is signed in."""
     caller = await current_caller(request)
     clock: Clock = request.app.state.clock
-    return RequestContext(caller, clock.now(), clock.zone, client_address(request))
+    return RequestContext(caller, clock.now(), clock.zone, client_address(request), language=language(request))
 
 
 Context = Annotated[RequestContext, Depends(request_context)]

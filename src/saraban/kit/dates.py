@@ -1,14 +1,15 @@
 """Days and eras, computed and never asked for: whoever needs the present moment is given it (`kit.clock`)."""
 
 import re
+import unicodedata
 from datetime import date, datetime, time, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from babel.dates import get_month_names
 
-from saraban.kit.errors import invalid
+from saraban.kit.errors import Text, invalid
 
 BUDDHIST_OFFSET = 543
 
@@ -41,35 +42,100 @@ def date_in_words(day: date, language: str) -> str:
     return f"{day.day} {_months(language)[day.month - 1]} {year}"
 
 
-_EARLIEST_BUDDHIST: Final = 2400
-_FIGURES_FIRST = re.compile(
-    r"(?P<day>\d{1,2})\s*[-/.\s]\s*(?P<month>\d{1,2}|[^\W\d_][^\d]*?)\s*[-/.\s]\s*(?P<year>\d{4})"
+EARLIEST_BUDDHIST: Final = 2400
+_YEARS: Final = range(1900, 2201)
+_MOST: Final = 60
+_FAULTS: Final = {
+    "malformed": Text("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026 or 2026-12-31."),
+    "two_digit_year": Text("เขียนปีเป็นเลขสี่หลัก เช่น 2569", "Write the year in four digits, such as 2026 or 2569."),
+    "no_such_day": Text("ไม่มีวันนี้ในปฏิทิน ให้เขียนวันก่อนเดือน", "There is no such day. Write the day before the month."),
+    "has_time": Text("ระบุเฉพาะวันที่ ไม่ต้องระบุเวลา", "Write the day alone, without a time."),
+    "out_of_range": Text("ปีต้องอยู่ระหว่าง พ.ศ. 2443 ถึง 2743", "The year must be 1900 to 2200 (B.E. 2443 to 2743)."),
+}
+_SIGNS: Final = str.maketrans("‐‑‒–—―−", "-------")
+_YEAR: Final = r"(?:(?P<be>พ\.? ?ศ\.?|พุทธศักราช|b\.?e\.?)|(?P<ad>ค\.? ?ศ\.?|คริสต์ศักราช|a\.?d\.?))? ?(?P<year>\d{4}|\d\d)"
+_TIME: Final = r"(?:[t ] ?(?:เวลา ?)?(?P<time>\d{1,2}[:.]\d\d.*))?"
+_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_NAME: Final = r"(?P<month>[^\W\d_]\D*?)"
+_SPELLINGS: Final = tuple(
+    re.compile(spelling + _TIME)
+    for spelling in (
+        rf"{_YEAR} ?[-/.] ?(?P<month>\d{{1,2}}) ?[-/.] ?(?P<day>\d{{1,2}})",
+        rf"(?P<day>\d{{1,2}}) ?[-/. ] ?(?P<month>\d{{1,2}}) ?[-/. ] ?{_YEAR}",
+        rf"{_DAY}[-/., ]*{_NAME}[-/., ]*{_YEAR}",
+        rf"{_NAME}[-/., ]*{_DAY}[-/., ]+{_YEAR}",
+    )
 )
-_YEAR_FIRST = re.compile(r"(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})")
+_MIDNIGHT: Final = re.compile(r"0?0[:.]00(?:[:.]00(?:\.0+)?)?")
+
+
+def read_date(typed: str, pointer: str = "") -> date:
+    """
+    Read a date as people type it, the day or the year first, with months in figures or by name in Thai and English.
+
+    A year from 2400 on is of the Buddhist era. Midnight behind the day, as spreadsheets write it, is ignored.
+
+    :raises Invalid: naming `pointer`
+    """
+    read = _read(typed) if len(typed) <= _MOST else "malformed"
+    if isinstance(read, date):
+        return read
+    raise invalid(pointer, read, _FAULTS[read].th, _FAULTS[read].en)
 
 
 def parse_date(typed: str) -> date | None:
-    """
-    Read a date as people type it: 31/12/2569, 31 ธ.ค. 2569, 31 Dec 2026, 2569-12-31; None for what is no date.
+    """Return what `read_date` reads, or None for what is no date."""
+    read = _read(typed) if len(typed) <= _MOST else None
+    return read if isinstance(read, date) else None
 
-    A year from 2400 on is of the Buddhist era. Months by their names are those of `day_in_words`.
-    """
-    found = _YEAR_FIRST.fullmatch(typed.strip()) or _FIGURES_FIRST.fullmatch(typed.strip())
-    if found is None:
-        return None
-    year, month = int(found["year"]), _month(found["month"])
+
+@lru_cache(maxsize=4096)
+def _read(typed: str) -> date | str:
+    """Return the date, or the code of the fault."""
+    plain = _plain(typed)
+    spellings = _SPELLINGS if len(plain) <= _MOST else ()
+    found = next((match for spelling in spellings if (match := spelling.fullmatch(plain))), None)
+    named = found["month"] if found else ""
+    month = int(named) if named.isdecimal() else _month_names().get(_letters(named))
+    if found is None or month is None:
+        return "malformed"
+    if len(found["year"]) == 2:
+        return "two_digit_year"
+    if found["time"] and not _MIDNIGHT.fullmatch(found["time"]):
+        return "has_time"
+    year = int(found["year"])
+    if found["be"] or (year >= EARLIEST_BUDDHIST and not found["ad"]):
+        year -= BUDDHIST_OFFSET
+    if year not in _YEARS:
+        return "out_of_range"
     try:
-        return date(year - BUDDHIST_OFFSET if year >= _EARLIEST_BUDDHIST else year, month, int(found["day"]))
+        return date(year, month, int(found["day"]))
     except ValueError:
-        return None
+        return "no_such_day"
 
 
-def _month(typed: str) -> int:
-    """Return the month of a name or a figure, 0 for what is none."""
-    if typed.isdecimal():
-        return int(typed)
-    names = [[_letters(name) for name in row] for row in map(_months, ("th", "en"))]
-    return next((row.index(_letters(typed)) + 1 for row in names if _letters(typed) in row), 0)
+def _plain(typed: str) -> str:
+    """Return the text in small letters, with ASCII figures and hyphens, single blanks and nothing that is invisible."""
+    text = unicodedata.normalize("NFKC", typed).translate(_SIGNS)
+    seen = (sign for sign in text if unicodedata.category(sign) != "Cf")
+    figures = (str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in seen)
+    return " ".join("".join(figures).casefold().split())
+
+
+@cache
+def _month_names() -> dict[str, int]:
+    names = {
+        _letters(name): number
+        for language in ("th", "en")
+        for width in ("abbreviated", "wide")
+        for number, name in get_month_names(width, locale=language).items()
+    }
+    return (
+        names
+        | {"sept": 9}
+        | {str(number): number for number in range(100)}
+        | {f"0{number}": number for number in range(10)}
+    )
 
 
 def _letters(name: str) -> str:

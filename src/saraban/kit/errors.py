@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
+from uuid import UUID
 
 
 class ErrorKind(StrEnum):
@@ -48,15 +49,17 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """
-    One fault of one input field.
+    One fault of one input field, or one doubt about it that does not keep it from being saved.
 
     :param pointer: JSON pointer into the request body (`/recipients/0`), or `query:name`, `header:name`, `path:name`
+    :param public_id: of what the text of a doubt names, which the caller may see
     """
 
     pointer: str
     code: str
     text: Text
     values: Mapping[str, object] = field(default_factory=dict)
+    public_id: UUID | None = None
 
 
 RETRY = Text("ลองใหม่อีกครั้ง", "Try again.")

@@ -7,8 +7,9 @@ It knows pydantic and no HTTP, so that services may speak in the same shapes as 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Annotated, Any, ClassVar, Final
+from datetime import date
+from typing import Annotated, Any, ClassVar, Final, Self
+from uuid import UUID
 
 import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, ValidationInfo
@@ -16,8 +17,8 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
-from saraban.kit.dates import parse_date
-from saraban.kit.errors import Text
+from saraban.kit.dates import read_date
+from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
 
 CODE_LIKE_FORMULA: Final = Text(
@@ -126,42 +127,35 @@ def _single_mailbox(value: str) -> str:
 
 
 Mailbox = Annotated[str, SingleLine(100), AfterValidator(_single_mailbox)]
-_DAYS = (date(1900, 1, 1), date(2200, 12, 31))
 
 
-# What a form says to its schema: its dates are as people type them.
-TYPED: Final = {"typed": True}
-
-
-def _day(value: object, info: ValidationInfo) -> object:
+def _day(value: object) -> date:
     # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
-    typed = bool(info.context and info.context.get("typed"))
-    day = None
-    if isinstance(value, str):
-        day = parse_date(value) if typed else _iso_day(value)
-    elif isinstance(value, date) and not isinstance(value, datetime):
-        day = value
-    if day is None and typed:
-        raise _refuse("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026.", "malformed")
-    if day is None:
-        raise _refuse("ต้องเป็นวันที่ เช่น 2026-01-31", "This must be a date such as 2026-01-31.", "malformed")
-    if not _DAYS[0] <= day <= _DAYS[1] and typed:
-        raise _refuse(
-            "ปีต้องอยู่ระหว่าง พ.ศ. 2443 ถึง 2743", "The year must be 1900 to 2200 (B.E. 2443 to 2743).", "out_of_range"
-        )
-    if not _DAYS[0] <= day <= _DAYS[1]:
-        raise _refuse("ปีต้องเป็นคริสต์ศักราช ระหว่าง 1900 ถึง 2200", "The year must be A.D., 1900 to 2200.", "out_of_range")
-    return day
-
-
-def _iso_day(value: str) -> date | None:
     try:
-        return date.fromisoformat(value) if len(value) == len("2026-01-31") else None
-    except ValueError:
-        return None
+        return read_date(value.isoformat() if isinstance(value, date) else value if isinstance(value, str) else "")
+    except Invalid as fault:
+        (problem,) = fault.fields
+        raise _refuse(problem.text.th, problem.text.en, problem.code) from None
 
 
 Day = Annotated[date, BeforeValidator(_day)]
+
+
+class WarningOut(Schema):
+    """A doubt about a field of a request that was carried out all the same."""
+
+    code: str = Field(examples=["DUE_DATE_FAR"])
+    field: str = Field(description="JSON pointer into the body of the request.", examples=["/dueDate"])
+    message: str = Field(
+        description="In the language of the request.",
+        examples=["The due date is more than 5 years away. Check the year."],
+    )
+    public_id: UUID | None = Field(description="Of the document or revision that the message names.")
+
+    @classmethod
+    def of(cls, warning: FieldProblem, language: str) -> Self:
+        message = warning.text.say(language, warning.values)
+        return cls(code=warning.code, field=warning.pointer, message=message, public_id=warning.public_id)
 
 
 class PeriodQuery(Schema):

@@ -130,6 +130,7 @@ NOT_FROM_THE_API: Final = {
     "SETTING_MISSPELT": "the server's start, and every command",
     "SETUP_TOKEN_EXPIRED": "the set-up page",
     "SETUP_TOKEN_WRONG": "the set-up page",
+    "WARNINGS_UNCONFIRMED": "the page of a form, which asks first",
 }
 
 ALWAYS: Final = ("UNEXPECTED_ERROR", "DATABASE_ERROR", "DATABASE_BUSY", "SERVER_OVERLOADED")

@@ -37,7 +37,7 @@ TeamCode = Annotated[
 ]
 MemberId = Annotated[UUID, Path(alias="userPublicId", description="Public id of the person.")]
 
-DayOf = Annotated[Day, Path(description="The day, A.D.", examples=["2026-12-07"])]
+DayOf = Annotated[Day, Path(description="The day.", examples=["2026-12-07"])]
 
 
 @router.get("/projects", tags=["Projects"], summary="List projects")

@@ -1,11 +1,20 @@
 """Labels, due dates, statuses and parts, as tables."""
 
+import runpy
 from datetime import date
+from pathlib import Path
 
 import pytest
 
 from saraban.documents.circulation.domain import rights_to_answer, status_code, still_to_answer
-from saraban.documents.core.domain import KindRules, counts_as_issued, earliest_due, is_overdue
+from saraban.documents.core.domain import (
+    KindRules,
+    counts_as_issued,
+    earliest_due,
+    is_overdue,
+    sender_number_key,
+)
+from saraban.documents.core.service.warnings import due_date_warnings
 from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.service import TRANSMITTAL_RULES
@@ -55,7 +64,49 @@ class TestEarliestDue:
         [(None, TODAY), (date(2026, 1, 1), TODAY), (date(2026, 4, 1), date(2026, 4, 1))],
     )
     def test_is_today_or_the_documents_own_day(self, written: date | None, expected: date) -> None:
-        assert earliest_due(written, today=TODAY) == expected
+        assert earliest_due(written, today=TODAY, incoming=False, sent=date(2026, 1, 1)) == expected
+
+    @pytest.mark.parametrize("sent", [None, date(2026, 1, 1)])
+    def test_of_an_incoming_document_is_the_day_it_was_sent(self, sent: date | None) -> None:
+        assert earliest_due(TODAY, today=TODAY, incoming=True, sent=sent) == sent
+
+
+class TestDueDateWarnings:
+    @pytest.mark.parametrize(
+        ("today", "due", "expected"),
+        [
+            (TODAY, None, []),
+            (TODAY, date(2031, 3, 10), []),
+            (TODAY, date(2031, 3, 11), ["/dueDate"]),
+            (date(2024, 2, 29), date(2029, 2, 28), []),
+            (date(2024, 2, 29), date(2029, 3, 1), ["/dueDate"]),
+        ],
+    )
+    def test_name_what_is_more_than_five_years_away(self, today: date, due: date | None, expected: list[str]) -> None:
+        assert [one.pointer for one in due_date_warnings({"/dueDate": due}, today=today)] == expected
+
+
+class TestSenderNumberKey:
+    @pytest.mark.parametrize(
+        "number", ["ที่ คค 0412/2569", "ที่ คค ๐๔๑๒/๒๕๖๙", "คค 0412/2569", "คค.0412 / 2569", "ที่  คค\u00a00412/２５６９"]
+    )
+    def test_is_the_same_for_one_number(self, number: str) -> None:
+        assert sender_number_key(number) == "คค0412/2569"
+
+    @pytest.mark.parametrize(
+        ("number", "key"),
+        [(None, None), (" ", None), ("AB-1", "ab-1"), ("ab–1", "ab-1"), ("กค 1.2/69", "กค1.2/69"), ("ที่ดิน 5", "ที่ดิน5")],
+    )
+    def test_keeps_what_tells_numbers_apart(self, number: str | None, key: str | None) -> None:
+        assert sender_number_key(number) == key
+
+    @pytest.mark.parametrize("number", ["ที่ คค ๐๔๑๒.๑/๒๕๖๙", " AB–1 ", "คค.0412 / 2569", " "])
+    def test_is_what_the_migration_gave_to_earlier_rows(self, monkeypatch: pytest.MonkeyPatch, number: str) -> None:
+        folder = Path(__file__).parents[3] / "migrations"
+        monkeypatch.syspath_prepend(str(folder))
+        migration = runpy.run_path(str(folder / "versions" / "0082_sender_number_keys.py"))
+
+        assert migration["_key"](number) == sender_number_key(number)
 
 
 class TestStatusCode:

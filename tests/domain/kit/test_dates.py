@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from saraban.kit.dates import date_in_figures, date_in_words, parse_date
+from saraban.kit.dates import date_in_figures, date_in_words, parse_date, read_date
+from saraban.kit.errors import Invalid
 
 DAY = date(2026, 12, 31)
 
@@ -14,18 +15,49 @@ class TestReadDay:
         "typed",
         [
             *("31/12/2569", "31/12/2026", "31-12-2569", "31.12.2569", "31 12 2569", " 31/12/2569 ", "๓๑/๑๒/๒๕๖๙"),
-            *("2569-12-31", "2026-12-31", "2569/12/31"),
-            *("31 ธ.ค. 2569", "31 ธค 2569", "31 Dec 2026", "31 dec 2569"),
+            *("2569-12-31", "2026-12-31", "2569/12/31", "2026-12-31 00:00:00", "2569-12-31T00:00", "31/12/2569 0:00"),
+            *("31 ธ.ค. 2569", "31 ธค 2569", "31 ธันวาคม 2569", "31 ธันวาคม พ.ศ. 2569", "๓๑ ธันวาคม พ.ศ.๒๕๖๙"),
+            *("31ธันวาคม2569", "31 ธันวาคม ค.ศ. 2026", "31 ธ.ค. พ ศ 2569"),
+            *("31 Dec 2026", "31 dec 2569", "31-DEC-2026", "31 december 2026", "31st December, 2026"),
+            *(
+                "December 31, 2026",
+                "Dec 31 2026",
+                "３１／１２／２５６９",
+                "31\u00a0ธ.ค.\u20032569",
+                "31–12–2026",
+                "31/\u200b12/2026",
+            ),
         ],
     )
-    def test_takes_either_era_and_order(self, typed: str) -> None:
-        assert parse_date(typed) == DAY
+    def test_takes_every_usual_spelling(self, typed: str) -> None:
+        assert read_date(typed) == parse_date(typed) == DAY
 
     @pytest.mark.parametrize(
-        "typed", ["", "tomorrow", "31/12/69", "31/02/2569", "2569-13-01", "31 Foo 2026", "0/1/2569", "2026-12-31T00:00"]
+        ("typed", "code"),
+        [
+            *(
+                (typed, "malformed")
+                for typed in ("", "tomorrow", "31 Foo 2026", "20261231", "31/12", "31/12/256", "1" * 61)
+            ),
+            *((typed, "malformed") for typed in ("31 ธันวาคม " + " " * 60 + "2569", "\ufdfa" * 60)),
+            *((typed, "two_digit_year") for typed in ("31/12/69", "31 ธ.ค. 69", "31-Dec-26", "Dec 31, 26", "26-12-31")),
+            *((typed, "no_such_day") for typed in ("31/02/2569", "2569-13-01", "0/1/2569", "12/31/2026", "2569-02-29")),
+            *(
+                (typed, "has_time")
+                for typed in ("2026-12-31 14:30", "2026-12-31T00:00:00Z", "31/12/2569 เวลา 14.30 น.")
+            ),
+            *((typed, "out_of_range") for typed in ("31/12/2399", "31/12/1899", "31 ธ.ค. ค.ศ. 2569", "1/1/0000")),
+        ],
     )
-    def test_gives_nothing_for_what_is_no_date(self, typed: str) -> None:
+    def test_names_what_is_wrong(self, typed: str, code: str) -> None:
+        with pytest.raises(Invalid) as refused:
+            read_date(typed, "/dueDate")
+
+        assert [(one.pointer, one.code) for one in refused.value.fields] == [("/dueDate", code)]
         assert parse_date(typed) is None
+
+    def test_counts_years_from_2400_in_the_buddhist_era(self) -> None:
+        assert read_date("1/1/2443") == date(1900, 1, 1)
 
     def test_knows_the_leap_years_of_the_common_era(self) -> None:
         assert (parse_date("29/02/2567"), parse_date("29/02/2569")) == (date(2024, 2, 29), None)

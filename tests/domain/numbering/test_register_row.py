@@ -42,8 +42,8 @@ class TestRead:
         ("column", "value", "code"),
         [
             ("number", "1\u200b2", "character"),
-            ("issued", "31/05/2567", "malformed"),
-            ("issued", "2567-05-31", "malformed"),
+            ("issued", "31/05/67", "two_digit_year"),
+            ("issued", "soon", "malformed"),
             ("year", "12", "out_of_range"),
             ("year", "next", "out_of_range"),
             ("sequence", "0", "malformed"),

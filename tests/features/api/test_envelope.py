@@ -58,7 +58,7 @@ def test_of_everything_that_a_workflow_moves_is_described(app: FastAPI) -> None:
             assert set(item) == {"data", "workflow"}, name
         else:
             done = {"transition"} if name.rpartition("/")[2] in TRANSITIONS else set()
-            assert set(fields) == {"data", "workflow", "stepAttachments"} | done, name
+            assert set(fields) == {"data", "workflow", "stepAttachments", "warnings"} | done, name
             assert set(schema["required"]) == set(fields), name
     registers = [name for name in aware if name.startswith(("get /api/v1/rfas", "get /api/v1/circulations"))]
     assert {name.rpartition("/")[2] for name in aware} >= INSTANCES | {

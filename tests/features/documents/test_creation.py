@@ -25,7 +25,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"priority": "SOON"}, "/priority"),
     ({"dueDate": "2020-01-01"}, "/dueDate"),
     ({"dueDate": 0}, "/dueDate"),
-    ({"documentDate": "2569-01-01"}, "/documentDate"),
+    ({"documentDate": "01/01/69"}, "/documentDate"),
     ({"recipients": []}, "/recipients"),
     ({"correspondenceTypeCode": "RFA"}, "/correspondenceTypeCode"),
     ({"disciplineCode": "ZZZ", "contractPublicId": None}, "/disciplineCode"),

@@ -68,7 +68,7 @@ class TestCheck:
         assert faults(found) == [
             (2, "drawing_number", "required"),
             (3, "title", "too_long"),
-            (4, "revision_date", "malformed"),
+            (4, "revision_date", "no_such_day"),
             (10, "drawing_number", "formula"),
             (5, "revision", "not_in_scheme"),
             (7, "revision", "twice"),

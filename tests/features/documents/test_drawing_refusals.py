@@ -173,7 +173,7 @@ async def test_a_line_is_refused_by_its_column_and_harms_no_other(
         ("title_en", "=HYPERLINK(1)", "formula"),
         ("scale", "=1/100", "formula"),
         ("revision", "A", "not_in_scheme"),
-        ("revision_date", "2026-02-30", "malformed"),
+        ("revision_date", "2026-02-30", "no_such_day"),
     ]
     if kind == "contract":
         cases.append(("page", "twelve", "wrong_type"))

@@ -299,7 +299,7 @@ class TestOverride:
         ("more", "pointer"),
         [
             ({"issuedOn": (present() + timedelta(days=2)).date().isoformat()}, "/issuedOn"),
-            ({"issuedOn": "2567-10-01"}, "/issuedOn"),
+            ({"issuedOn": "01/10/67"}, "/issuedOn"),
             ({"issuedOn": "2024-02-30"}, "/issuedOn"),
             ({"issuedOn": 0}, "/issuedOn"),
             ({"issuedOn": "2024-10-01", "year": 2024, "yearReason": REASON}, "/year"),

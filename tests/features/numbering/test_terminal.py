@@ -177,8 +177,8 @@ class TestOverride:
     def test_states_a_number_of_an_earlier_year(self, command: Command, rows: sqlite3.Connection) -> None:
         words = ("override", *LETTER, "--sequence", 7, *ADMIN)
 
-        past = command(*words, "--issued-on", "2024-08-14")
-        future = command(*words, "--issued-on", "2567-08-14")
+        past = command(*words, "--issued-on", "14/8/2567")
+        future = command(*words, "--issued-on", "2670-08-14")
 
         assert past == (0, "คคง.-ผรม.1-0007-2567\n", "")
         assert (future[0], "issuedOn: This must not be after today" in future[2]) == (3, True)

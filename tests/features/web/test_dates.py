@@ -59,9 +59,9 @@ class TestDates:
     @pytest.mark.parametrize(
         ("field", "typed", "words"),
         [
-            ("documentDate", "31/02/2569", ("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026.")),
+            ("documentDate", "31/02/2569", ("ไม่มีวันนี้ในปฏิทิน", "There is no such day.")),
             ("documentDate", "1/1/2670", ("กรุณาตรวจสอบปี", "Check the year")),
-            ("dueDate", "tomorrow", ("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026.")),
+            ("dueDate", "tomorrow", ("ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026")),
             ("dueDate", "1/1/2567", ("กำหนดตอบต้องไม่ก่อนวันที่", "The due date must not be before")),
             ("receivedDate", "1/11/2568", ("วันที่รับต้องไม่ก่อนวันที่ของผู้ส่ง", "before the sender")),
         ],
@@ -98,3 +98,39 @@ class TestDates:
 
         assert (refused.status_code, changed.status_code) == (422, 303)
         assert [read[name] for name in ("senderNumber", "senderDate", "receivedDate")] == ["ก 1", None, "2025-11-04"]
+
+
+class TestWarnings:
+    async def test_are_shown_before_a_letter_is_saved(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor")
+        outside = {"senderNumber": "วก 9/2569", "receivedDate": "1/11/2569"}
+        first = await browser.post("/correspondences/new", data=await letter_form(browser, **outside))
+        form = await letter_form(browser, **outside, dueDate="31/12/2699")
+        asked = await browser.post("/correspondences/new", data=form)
+        page = html_of(asked)
+        accepted = form | {"accepts": typed_in(page, "accepts"), "key": typed_in(page, "key")}
+        doubted = await browser.post("/correspondences/new", data=accepted | {"senderNumber": ""})
+        saved = await browser.post("/correspondences/new", data=accepted)
+
+        assert (first.status_code, asked.status_code, saved.status_code) == (303, 422, 303)
+        assert "เกิน 5 ปี" in page
+        assert "ลงทะเบียนไว้แล้วเป็น" in page
+        assert "บันทึกต่อไป" in page
+        assert 'form="create"' in page
+        assert doubted.status_code == 422  # what was accepted was something else
+
+    async def test_are_shown_before_a_draft_is_changed(self, sit: Sit) -> None:
+        browser = await sit("dc.contractor", "en")
+        written = await browser.post("/correspondences/new", data=await letter_form(browser))
+        address = written.headers["location"].partition("?")[0]
+        page = html_of(await browser.get(f"{address}/edit"))
+        form = {
+            "version": typed_in(page, "version").replace("&#34;", '"'),
+            "subject": "แก้",
+            "dueDate": "31 December 2156",
+        }
+        asked = await browser.post(f"{address}/edit", data=form)
+        saved = await browser.post(f"{address}/edit", data=form | {"accepts": typed_in(html_of(asked), "accepts")})
+
+        assert (asked.status_code, saved.status_code) == (422, 303)
+        assert "Save anyway" in html_of(asked)

@@ -150,7 +150,7 @@ class TestRegister:
     @pytest.mark.parametrize(
         ("name", "typed", "said"),
         [
-            ("from", "1/1/0000", "This must be a date such as"),
+            ("from", "1/1/0000", "The year must be 1900 to 2200"),
             ("until", "31/12/9999", "The year must be 1900 to 2200"),
             ("dueFrom", "nonsense", "This must be a date such as"),
             ("q", "\x00", "There is a character that cannot be used."),

@@ -60,8 +60,8 @@ JUDGED["states"][0]["on"]["drop"] = {"to": STARTER["states"][2]["name"], "label"
 UNFIT = (
     ({"document": '{"openRoutings": 7,\n}'}, "Not valid JSON: line 2, character 1."),
     ({"document": "[1]"}, "This must be an object, such as {&#34;discipline&#34;: &#34;STR&#34;}."),
-    ({"document": '{"dueDate": "soon"}'}, "This must be a date such as 2026-11-21."),
-    ({"dueDate": "soon"}, "This must be a date such as 31/12/2026."),
+    ({"document": '{"dueDate": "soon"}'}, "This must be a date such as 31/12/2026 or 2026-12-31."),
+    ({"dueDate": "soon"}, "This must be a date such as 31/12/2026 or 2026-12-31."),
     ({"context": '{"payload":\n  {"amount": -1}}'}, "Line 2 (payload/amount): This must be at least 1."),
     ({"context": '{"payload": {}}'}, "Line 1 (payload/amount): Required"),
     ({"payload-0": "[]"}, "Step 1: this must be an object, such as {&#34;amount&#34;: 5}."),

@@ -10,6 +10,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.http import OrjsonResponse, async_dependency, read_after_commit, respond
 from saraban.kit.operation import Receipt
+from saraban.kit.schema import Schema, WarningOut
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 IfMatch = Annotated[
@@ -42,15 +43,20 @@ async def present(
     status: int = 200,
     located: bool = False,
     created: bool = False,
+    stated: Schema | None = None,
 ) -> Response:
     """
     Show the document of a receipt as it stands now, after the commit.
 
     :param located: with its address, as for what is new
     :param created: the document itself is new, and is shown to who wrote it without a right to read
+    :param stated: what the request states, whose warnings are shown
     """
     async with read_after_commit(db) as session:
         answer = await show(ctx, session, kind, receipt, created=created)
+        if stated is not None:
+            doubts = await kind.warnings(ctx, session, stated, receipt.public_id)
+            answer.warnings = [WarningOut.of(one, ctx.language) for one in doubts]
     headers = {"Location": f"/api/v1/{kind.rules.path}/{receipt.public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": etag(answer)})
 

@@ -15,7 +15,8 @@ from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRev
 from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PathId, ReadSession, read_after_commit
+from saraban.kit.http import PathId, ReadSession
+from saraban.kit.operation import Receipt
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
 
@@ -88,7 +89,7 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         body: Any, services: Documents, ctx: RequestContext = guarded_keyed(kind.rules.create)
     ) -> Response:
         receipt = await core.create(ctx, services, kind, body)
-        return await present(ctx, services.db, kind, receipt, status=201, located=True, created=True)
+        return await present(ctx, services.db, kind, receipt, status=201, located=True, created=True, stated=body)
 
     async def edit(
         public_id: PathId,
@@ -99,8 +100,8 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
     ) -> Response:
         """Only a draft, and nothing that its number prints. With `If-Match`, only the version that was read."""
         await core.edit(ctx, services, kind, public_id, body, if_match)
-        async with read_after_commit(services.db) as session:
-            return document(await core.read(ctx, session, kind, public_id))
+        receipt = Receipt(kind.rules.name, public_id)
+        return await present(ctx, services.db, kind, receipt, stated=body)
 
     create.__annotations__["body"] = kind.new
     edit.__annotations__["body"] = kind.changes
@@ -131,7 +132,7 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     ) -> Response:
         """Once the current revision has its final answer: the number is printed again with the next label."""
         receipt = await core.revise(ctx, services, kind, public_id, body)
-        return await present(ctx, services.db, kind, receipt, status=201, located=True)
+        return await present(ctx, services.db, kind, receipt, status=201, located=True, stated=body)
 
     @router.post(
         "/{publicId}/withdraw-revision",

@@ -91,6 +91,7 @@ class DocumentRevision(HasPublicId, Base):
     withdrawn_at: Mapped[datetime | None]
     received_date: Mapped[datetime | None]
     sender_number: Mapped[str | None] = mapped_column(Code(255))
+    sender_number_key: Mapped[str | None] = mapped_column(Code(255))
     sender_date: Mapped[date | None]
     due_date: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(server_default=NOW)
@@ -107,6 +108,7 @@ class DocumentRevision(HasPublicId, Base):
         sa.Index("idx_corr_rev_current", "correspondence_id", "is_current"),
         sa.Index("idx_corr_revisions_status_current", "correspondence_status_id", "is_current"),
         sa.Index("idx_corr_revisions_number", "correspondence_number"),
+        sa.Index("idx_corr_revisions_sender", "sender_number_key"),
     )
 
 

@@ -142,6 +142,7 @@ class RequestContext:
 
     :param now: read once, aware; it serves every attempt of the request
     :param address: of the client; empty at the terminal and in the worker
+    :param language: of the messages in an answer of the API
     :param key: the `Idempotency-Key`, or the hidden field of a form
     """
 
@@ -150,6 +151,7 @@ class RequestContext:
     zone: ZoneInfo
     address: str = ""
     key: str | None = None
+    language: str = "th"
 
     def with_key(self, key: str | None) -> Self:
         return replace(self, key=key)

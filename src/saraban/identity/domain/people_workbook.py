@@ -4,7 +4,6 @@ A spreadsheet of people: its columns, and how rows become people. Text in, peopl
 A person with several roles has several rows; what is said of the person stands in the first, and is empty or the same below.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -13,8 +12,8 @@ from typing import Final, NamedTuple
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.period import BEFORE_FROM
-from saraban.kit.dates import parse_date
-from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Text, invalid
+from saraban.kit.dates import read_date
+from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Invalid, Text, invalid
 from saraban.kit.text import FORMULA, fold
 
 
@@ -44,10 +43,8 @@ COLUMNS: Final = (
 )
 _ABOUT_PERSON: Final = tuple(column.key for column in COLUMNS[:5])
 _ABOUT_ROLE: Final = tuple(column.key for column in COLUMNS[5:])
-_AT_MIDNIGHT: Final = re.compile(r"[T ]00:00:00$")  # a day is a moment to a spreadsheet
 _NO_ROLE: Final = Text("แถวนี้ไม่ได้ระบุบทบาท", "There is no role for this.")
 _EVERYWHERE: Final = Text("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.")
-_NO_DAY: Final = Text("กรอกวันที่ เช่น 31/12/2569", "Enter a date, for example 31/12/2026.")
 _ROLES: Final = {fold(name).casefold(): offer for offer in catalogue.ROLES for name in (offer.name, offer.called.th)}
 
 
@@ -166,10 +163,14 @@ def _role(line: int, cells: Mapping[str, str]) -> tuple[tuple[RequestedRole, ...
 
 
 def _days(line: int, cells: Mapping[str, str]) -> tuple[date | None, date | None, list[FieldProblem]]:
-    typed = {key: _AT_MIDNIGHT.sub("", cells.get(key, "")) for key in ("from", "until")}
-    days = {key: parse_date(text) for key, text in typed.items()}
-    faults = [_fault(line, key, "malformed", _NO_DAY) for key, text in typed.items() if text and days[key] is None]
-    first, last = days["from"], days["until"]
+    days: dict[str, date] = {}
+    faults: list[FieldProblem] = []
+    for key in ("from", "until"):
+        try:
+            days |= {key: read_date(cells[key], f"/{line}/{key}")} if cells.get(key) else {}
+        except Invalid as fault:
+            faults += fault.fields
+    first, last = days.get("from"), days.get("until")
     if first and last and last < first:
         faults.append(_fault(line, "until", "before_from", BEFORE_FROM))
     return first, last, faults

@@ -199,7 +199,8 @@ def _warning(other: FormatRow, language: str) -> FormatWarning:
         if language == "th"
         else f"This format could print a number that the format of {name} ({other.format.format_template}) prints too."
     )
-    return FormatWarning(code="FORMATS_CAN_MEET", message=message, config_public_id=other.format.public_id)
+    at = other.format.public_id
+    return FormatWarning(code="FORMATS_CAN_MEET", field="/template", message=message, public_id=at, config_public_id=at)
 
 
 _NO_VERSION = 0  # they are counted from 1

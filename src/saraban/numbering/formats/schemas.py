@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Schema, SingleLine
+from saraban.kit.schema import Schema, SingleLine, WarningOut
 from saraban.numbering.formats.domain import FormatChanges, FormatDraft, FormatTarget
 from saraban.numbering.issue.schemas import Code, Reason
 from saraban.numbering.series.domain.states import OverflowRule
@@ -75,11 +75,9 @@ class FormatChange(Schema):
         return changes
 
 
-class FormatWarning(Schema):
+class FormatWarning(WarningOut):
     """Another format of the project that could print the same number."""
 
-    code: Literal["FORMATS_CAN_MEET"]
-    message: str
     config_public_id: UUID
 
 

@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from saraban.imports.domain import SheetColumn, cell_faults, cell_text, row_problem
-from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.dates import read_date
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text
 from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
 
@@ -43,8 +44,8 @@ COLUMNS = (
         "issued",
         "วันที่ออก",
         "Issued on",
-        "ค.ศ. แบบ 2024-05-31 ใช้หาปีและเดือนในเลขที่",
-        "A.D., as 2024-05-31; decides the year and month that the number prints.",
+        "เช่น 31/05/2567 ใช้หาปีและเดือนในเลขที่",
+        "Such as 2024-05-31; decides the year and month that the number prints.",
     ),
     _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date."),
     _column(
@@ -120,15 +121,11 @@ def _date(text: str, faults: list[FieldProblem]) -> date | None:
     if not text:
         return None
     try:
-        day = date.fromisoformat(text)
-        if ad_year(day.year) == day.year:
-            return day
-    except (ValueError, DomainError):
-        pass
-    faults.append(
-        row_problem("issued", "malformed", "วันที่ต้องเป็น ค.ศ. แบบ 2024-05-31", "Write the day as 2024-05-31, A.D.")
-    )
-    return None
+        return read_date(text)
+    except Invalid as fault:
+        (problem,) = fault.fields
+        faults.append(row_problem("issued", problem.code, problem.text.th, problem.text.en))
+        return None
 
 
 def _year(text: str, faults: list[FieldProblem]) -> int | None:

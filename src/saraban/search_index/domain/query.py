@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final, NamedTuple
 
-from saraban.kit.dates import BUDDHIST_OFFSET, parse_date
+from saraban.kit.dates import BUDDHIST_OFFSET, EARLIEST_BUDDHIST, read_date
 from saraban.kit.errors import Invalid, invalid
 from saraban.kit.text import control_character
 from saraban.search_index.domain.folding import fold, has_letters
@@ -30,7 +30,6 @@ _PASTED: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # unsee
 _GAP: Final = re.compile(rf"(?<!\S)(-?(?:{'|'.join(CONDITIONS)})):\s+", re.IGNORECASE)
 _PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
 _DAYS: Final = re.compile(r"([<>]?)(\d{1,4})(?:d|วัน)")
-_DATE: Final = re.compile(r"([<>]?)(.+)")
 _YEAR: Final = re.compile(r"[12]\d{3}")
 
 
@@ -170,10 +169,12 @@ def _due(word: str, today: date) -> DueRange:
     """
     if days := _DAYS.fullmatch(word):
         sign, day = days[1], today + timedelta(days=int(days[2]))
-    elif (given := _DATE.fullmatch(word)) and (day_given := parse_date(given[2])):
-        sign, day = given[1], day_given
     else:
-        raise _not_due()
+        sign = word[:1] if word.startswith(("<", ">")) else ""
+        try:
+            day = read_date(word.removeprefix(sign), "query:q")
+        except Invalid as fault:
+            raise _not_due() if fault.fields[0].code == "malformed" else fault from None
     return {"<": DueRange(None, day), ">": DueRange(day, None)}.get(sign, DueRange(day, day))
 
 
@@ -187,7 +188,7 @@ def _year(word: str) -> int:
 
 
 def _common(year: int) -> int:
-    return year - (BUDDHIST_OFFSET if year > 2400 else 0)
+    return year - (BUDDHIST_OFFSET if year >= EARLIEST_BUDDHIST else 0)
 
 
 def _not_due() -> Invalid:

@@ -236,6 +236,7 @@ async def _revise(form: DocumentForm) -> None:
         raise NotFound("A circulation sheet has no revisions.")
     asked = form.filled("subject", "body", "dueDate")
     order = form.order(NewRevision, {**asked, "attachmentPublicIds": texts(form.values, "attachment")})
+    await form.confirm(partial(kind.warnings, asked=order, public_id=form.public_id))
     await form.once(lambda ctx: core.revise(ctx, form.services, kind, form.public_id, order))
 
 
@@ -244,6 +245,7 @@ async def _add_files(form: DocumentForm) -> None:
     changes = form.order(
         form.register.kind.changes, {"addAttachmentPublicIds": added, "removeAttachmentPublicIds": removed}
     )
+    await form.confirm(partial(form.register.kind.warnings, asked=changes, public_id=form.public_id))
     await core.edit(form.context, form.services, form.register.kind, form.public_id, changes)
 
 

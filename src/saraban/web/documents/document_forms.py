@@ -39,6 +39,7 @@ from saraban.web.shell.forms import (
     FormState,
     FormValues,
     SentForm,
+    WarningsUnconfirmed,
     form_errors,
     number_or_text,
     show_again,
@@ -269,6 +270,7 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
         payload = payload_of(register, form.values)
         payload |= await _drawings(register.web, form, id_of(form.text("projectPublicId")))
         order = form.order(register.kind.new, payload)
+        await form.confirm(partial(register.kind.warnings, asked=order, public_id=None))
         await limit_issuing(form.page.request)
         receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
     except DomainError as error:
@@ -299,7 +301,8 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
             form=form,
             files=uploaded(form),
             faults=form_errors(state.error, page.language),
-            key=str(new_id()),
+            # With the same key a second click is the first one again, whose document would be what is warned of.
+            key=(text(form, "key") if isinstance(state.error, WarningsUnconfirmed) else None) or str(new_id()),
             today=local_date(page.context.now, page.context.zone),
         )
     )
@@ -368,6 +371,7 @@ async def edit(path: str, public_id: UUID, form: CurrentForm, services: Document
         asked = changes_of(register, form.values)
         asked |= await _drawings(register.web, form, id_of(form.text("project")))
         changes = form.order(register.kind.changes, asked)
+        await form.confirm(partial(register.kind.warnings, asked=changes, public_id=public_id))
         await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
     except DomainError as error:
         return await show_again(form, error, partial(_show_draft, public_id, register))

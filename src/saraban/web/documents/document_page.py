@@ -27,7 +27,7 @@ from saraban.web.documents.registers import DocumentRegister, register_at, state
 from saraban.web.documents.step_form import StepForm, step_form, version_in
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import FormState, FormValues, form_errors, text
+from saraban.web.shell.forms import FormState, FormValues, form_errors, text, uploaded
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
@@ -239,6 +239,7 @@ class DocumentPage(PageModel):
     extra: KindFields
     number: UUID | None
     form: FormValues
+    files: Sequence[tuple[str, str]]
     dialog: str
     created: bool
     may_reply: bool
@@ -287,6 +288,7 @@ async def show_document(
             number=number,
             faults=form_errors(error, page.language),
             form=form,
+            files=uploaded(form),
             dialog=dialog if error and _is_for_the_form(error, form) else "",
             created=created,
             may_reply=seen.replies,

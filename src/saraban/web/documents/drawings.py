@@ -253,13 +253,14 @@ async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
 async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm) -> Response:
     """A revision put right, and files that it lacks."""
     kind = register_named(name)
-    return await submit(form, partial(_correct, kind, revision), partial(_show, kind, public_id))
+    return await submit(form, partial(_correct, kind, public_id, revision), partial(_show, kind, public_id))
 
 
-async def _correct(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+async def _correct(kind: DrawingKind, public_id: UUID, revision: UUID, form: SentForm, session: AsyncSession) -> str:
     given = {name: form.text(name) for name in _TEXTS if name in form.values}
     order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
-    receipt = await drawings.correct(form.context, session, kind, public_id, order, form.text("version"))
+    await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
+    receipt = await drawings.correct(form.context, session, kind, revision, order, form.text("version"))
     return f"/drawings/{kind.path}/{receipt.resource_id}"
 
 
@@ -304,5 +305,6 @@ async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: A
         "derivedFromPublicIds": await derived_from(kind, form, session),
     }
     order = form.order(NewDrawingRevision, {**given, **lists})
+    await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
     await drawings.revise(form.context, session, kind, public_id, order)
     return f"/drawings/{kind.path}/{public_id}"

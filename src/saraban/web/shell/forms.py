@@ -3,7 +3,8 @@ Forms as people fill them in, turned into the orders that services take, and ref
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Final, TypeVar
@@ -24,7 +25,6 @@ from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
-from saraban.kit.schema import TYPED
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest, id_of
 from saraban.workflow.administration.domain import definition_text
 
@@ -49,6 +49,14 @@ _FIELD_OF = {
 }
 
 
+class WarningsUnconfirmed(DomainError):
+    """A page shows what is doubtful in its form, and saves it anyway when the form is sent with `detail` as `accepts`."""
+
+    kind, code = ErrorKind.INVALID, "WARNINGS_UNCONFIRMED"
+    says = Text("โปรดตรวจสอบก่อนบันทึก", "Check this before you save.")
+    recovery = (Text("แก้ไข หรือกดบันทึกต่อไป", "Correct it, or save anyway."),)
+
+
 @dataclass(frozen=True, slots=True)
 class SentForm:
     """A form as it was sent, and by whom."""
@@ -70,6 +78,18 @@ class SentForm:
     async def once(self, work: Callable[[RequestContext], Awaitable[T]]) -> T:
         """Do what is claimed under the form's key; a second click waits for the first one's answer."""
         return await await_first_answer(lambda: work(self.keyed_context))
+
+    async def confirm(
+        self, warnings: Callable[[RequestContext, AsyncSession], Awaitable[Sequence[FieldProblem]]]
+    ) -> None:
+        """
+        :raises WarningsUnconfirmed: unless these warnings were shown, and the form was sent again to be saved anyway
+        """
+        async with self.db.reading() as session:
+            found = await warnings(self.context, session)
+        digest = hashlib.sha256(repr(found).encode()).hexdigest()
+        if found and self.text("accepts") != digest:
+            raise WarningsUnconfirmed(digest, fields=found)
 
     @property
     def project(self) -> UUID:
@@ -184,12 +204,12 @@ def uploaded(form: FormValues) -> list[tuple[str, str]]:
 
 def validated(request: Request, schema: type[Order], payload: Mapping[str, object]) -> Order:
     """
-    Give the order that a payload stands for; its dates may be typed in either era.
+    Give the order that a payload stands for.
 
     :raises Invalid: naming every field, in both languages
     """
     try:
-        return schema.model_validate(dict(payload), context=TYPED)
+        return schema.model_validate(dict(payload))
     except ValidationError as fault:
         errors = [{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]
         problems: list[FieldProblem] = request.app.state.explain(errors)

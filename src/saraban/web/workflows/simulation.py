@@ -12,7 +12,7 @@ from starlette.responses import Response
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import Scope
 from saraban.identity.service.roles import role_texts
-from saraban.kit.dates import parse_date
+from saraban.kit.dates import read_date
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid
 from saraban.kit.http import ReadSession
 from saraban.kit.schema import Payload, Schema
@@ -400,10 +400,7 @@ def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[s
     for name in facts_read(definition):
         value = typed.get(name, "")
         if name == "dueDate" and value:
-            day = parse_date(value)
-            if day is None:
-                raise invalid("/dueDate", "date", "ต้องเป็นวันที่ เช่น 31/12/2569", "This must be a date such as 31/12/2026.")
-            yield name, day.isoformat()
+            yield name, read_date(value, "/dueDate").isoformat()
         elif value:
             yield name, number_or_text(value) if name == "openRoutings" else value
 

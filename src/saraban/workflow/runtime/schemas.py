@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
-from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, small, storable
+from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, WarningOut, small, storable
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import Envelope, InstanceStatus
@@ -236,15 +236,14 @@ def _name_of(shape: Any) -> str:
 
 
 class WorkflowEnvelope(Schema, Generic[T]):
-    """
-    Something, where it stands in its workflow, and the files of its present or previous step (REQ-WFL-14).
+    """Something, where it stands in its workflow, if it has one, and the files of its present or previous step (REQ-WFL-14)."""
 
-    `workflow` is null only where there is no instance.
-    """
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     data: T
     workflow: WorkflowOut | None
     step_attachments: list[StepAttachmentOut]
+    warnings: list[WarningOut] = Field(default_factory=list, description="Of what a write states; empty in reads.")
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:

@@ -160,6 +160,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         starting = await workflow.starting(session, code=code, matter=matter)
         return CirculationDraft(new, plan, correspondence, assignees, carried, starting)
 
+    def due_dates(self, asked: Any) -> Mapping[str, date | None]:
+        each = {f"/assignees/{place}/dueDate": one.due_date for place, one in enumerate(asked.assignees or ())}
+        return {"/deadlineDate": asked.deadline_date, **each}
+
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: CirculationDraft, issued: numbering.Issued
     ) -> core.WrittenDocument:

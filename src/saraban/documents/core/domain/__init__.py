@@ -5,12 +5,14 @@ edit changed.
 One `KindRules` per subtype, as data: `core` works from it and never asks which subtype it has in hand.
 """
 
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Literal
+from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
@@ -19,6 +21,8 @@ from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
 
 DRAFT = "draft"
+_HYPHENS: Final = str.maketrans("‐‒–—−", "-----")
+_UNSPOKEN: Final = re.compile(r"^\s*ที่(?=[\s\d.])|\s+|(?<=[^\W\d_])\.")
 CANCELLED = "cancelled"
 TERMINATED = "terminated"  # its workflow was ended without an outcome
 
@@ -152,9 +156,16 @@ def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
     return due is not None and not closed and today > due
 
 
-def earliest_due(document_date: date | None, *, today: date) -> date:
-    """Return the first acceptable due date: the document's own date, or today when that is later."""
-    return max(document_date or today, today)
+def earliest_due(document_date: date | None, *, today: date, incoming: bool, sent: date | None) -> date | None:
+    """Return the first acceptable due date: of an incoming document the day it was sent, else its own date or today, the later one."""
+    return sent if incoming else max(document_date or today, today)
+
+
+def sender_number_key(number: str | None) -> str | None:
+    """Return a number without blanks, dots behind letters, ที่ before it, and differences of digits, hyphens and letter case."""
+    plain = unicodedata.normalize("NFKC", number or "").translate(_HYPHENS).casefold()
+    figures = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in plain)
+    return _UNSPOKEN.sub("", figures)[:255] or None
 
 
 AHEAD = timedelta(days=366)  # a document may be dated ahead, but no typing error of a year is a date

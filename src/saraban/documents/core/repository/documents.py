@@ -4,6 +4,7 @@ that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
 from collections.abc import Callable, Collection, Sequence
+from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.core.domain import Reach
+from saraban.documents.core.domain import Reach, sender_number_key
 from saraban.documents.core.domain.registers import NarrowRow
 from saraban.documents.core.models import (
     Document,
@@ -28,9 +29,11 @@ from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch,
 from saraban.projects.models import (
     ContractOrganization,
     CorrespondenceStatus,
+    Project,
 )
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
+_MOST_REPEATED = 20
 _head = Document
 _revision = DocumentRevision
 
@@ -260,6 +263,31 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
     for revision_id, *file in await _FILES.rows(session, revisions=list(found)):
         found[revision_id].append(LinkedFile._make(file))
     return found
+
+
+async def uploads(
+    session: AsyncSession, public_ids: Collection[UUID], checksums: Collection[str | None]
+) -> Sequence[Attachment]:
+    """Return which uploads have one of the checksums."""
+    condition = sa.and_(Attachment.public_id.in_(public_ids), Attachment.checksum.in_(checksums))
+    return (await session.scalars(sa.select(Attachment).where(condition).order_by(Attachment.id))).all()
+
+
+async def documents_by_sender_number(
+    session: AsyncSession, number: str | None, *, project: UUID, originator: UUID | None
+) -> dict[UUID, date | None]:
+    """Return the first documents that an organization registered with a sender's number, each with its sender's date."""
+    statement = (
+        sa.select(_head.public_id, _revision.sender_date)
+        .join(_revision, _revision.correspondence_id == _head.id)
+        .join(Project, Project.id == _head.project_id)
+        .join(Organization, Organization.id == _head.originator_id)
+        .where(_revision.sender_number_key == sender_number_key(number), _revision.withdrawn_at.is_(None))
+        .where(_head.cancelled_at.is_(None), Project.public_id == project, Organization.public_id == originator)
+        .order_by(_head.created_at, _head.id)
+        .limit(_MOST_REPEATED)
+    )
+    return dict((await session.execute(statement)).all()) if sender_number_key(number) else {}
 
 
 async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: Collection[int]) -> set[int]:

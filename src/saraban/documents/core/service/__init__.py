@@ -75,6 +75,7 @@ from saraban.documents.core.service.revisions import (
     revise,
     withdraw_revision,
 )
+from saraban.documents.core.service.warnings import file_warnings
 from saraban.documents.core.service.workflow_subject import DocumentSubject, ids_of
 from saraban.numbering.service import NumberedDocuments
 
@@ -117,6 +118,7 @@ __all__ = [
     "edit",
     "etag",
     "file_answer",
+    "file_warnings",
     "history",
     "hold_current",
     "home_of",

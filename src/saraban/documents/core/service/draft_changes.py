@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit.domain.changes import field_changes
-from saraban.documents.core.domain import day_of, end_of_day, reach, start_of_day
+from saraban.documents.core.domain import day_of, end_of_day, reach, sender_number_key, start_of_day
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow
@@ -131,26 +131,26 @@ def draft_values(changes: DocumentChanges, row: DocumentRow, now: datetime, zone
         values["due_date"] = end_of_day(changes.due_date, zone)
     if "received_date" in given:
         values["received_date"] = start_of_day(changes.received_date, zone)
+    if "sender_number" in given:
+        values["sender_number_key"] = sender_number_key(changes.sender_number)
     _check_dates(changes, values, row, today=local_date(now, zone), zone=zone)
-    if {"due_date", "document_date"} & given:
-        due = changes.due_date if "due_date" in given else day_of(row.revision.due_date, zone)
-        written = changes.document_date if "document_date" in given else row.revision.document_date
-        check_due(due, written, today=local_date(now, zone))
     return values
 
 
 def _check_dates(
     changes: DocumentChanges, values: Mapping[str, Any], row: DocumentRow, *, today: date, zone: ZoneInfo
 ) -> None:
-    """Look at the dates together as soon as one of them changes."""
+    """Look at the dates together as soon as one of them changes, and at the due date when the document is incoming no more."""
+    known = row.texts._asdict() | row.revision._asdict() | dict(values)
     if {"document_date", "sender_date", "received_date"} & values.keys():
-        received = changes.received_date if "received_date" in values else day_of(row.texts.received_date, zone)
-        check_dates(
-            document=changes.document_date,
-            sent=values.get("sender_date", row.texts.sender_date),
-            received=received,
-            today=today,
-        )
+        received = day_of(known["received_date"], zone)
+        check_dates(document=changes.document_date, sent=known["sender_date"], received=received, today=today)
+    was_incoming, incoming = (
+        bool(one["sender_number"] and one["received_date"]) for one in (row.texts._asdict(), known)
+    )
+    if {"due_date", "document_date"} & values.keys() or (was_incoming and not incoming):
+        due, sent = day_of(known["due_date"], zone), known["sender_date"]
+        check_due(due, known["document_date"], today=today, incoming=incoming, sent=sent)
 
 
 def noted_changes(

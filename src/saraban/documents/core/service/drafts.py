@@ -18,6 +18,7 @@ from saraban.documents.core.domain import (
     end_of_day,
     may_write_in,
     reach,
+    sender_number_key,
     start_of_day,
 )
 from saraban.documents.core.models import Document
@@ -168,12 +169,14 @@ def recipients_among(
     return [(known[one.organization_public_id], one.recipient_type) for one in asked]
 
 
-def check_due(due: date | None, document_date: date | None, *, today: date) -> None:
+def check_due(
+    due: date | None, document_date: date | None, *, today: date, incoming: bool = False, sent: date | None = None
+) -> None:
     """
-    :raises Invalid: when the due date lies before today or before the document's own date
+    :raises Invalid: when the due date lies before today or the document's own date; of an incoming document, before it was sent
     """
-    earliest = earliest_due(document_date, today=today)
-    if due is not None and due < earliest:
+    earliest = earliest_due(document_date, today=today, incoming=incoming, sent=sent)
+    if due is not None and earliest is not None and due < earliest:
         raise invalid(
             "/dueDate",
             "too_early",
@@ -228,7 +231,8 @@ async def check(
     main = main_recipient(originator, order.recipients)
     today = local_date(ctx.now, ctx.zone)
     check_dates(document=order.document_date, sent=order.sender_date, received=order.received_date, today=today)
-    check_due(order.due_date, order.document_date, today=today)
+    incoming = bool(order.sender_number and order.received_date)
+    check_due(order.due_date, order.document_date, today=today, incoming=incoming, sent=order.sender_date)
     plan = await plan_of(
         ctx,
         session,
@@ -376,6 +380,7 @@ def _revision_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.I
         "priority": order.priority,
         "document_date": order.document_date or local_date(ctx.now, ctx.zone),
         "sender_number": order.sender_number,
+        "sender_number_key": sender_number_key(order.sender_number),
         "sender_date": order.sender_date,
         "received_date": start_of_day(order.received_date, ctx.zone),
         "due_date": end_of_day(order.due_date, ctx.zone),

@@ -21,9 +21,11 @@ from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.registers import CountedPage
+from saraban.documents.core.service.warnings import due_date_warnings
 from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import local_date
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError
+from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
@@ -184,6 +186,20 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
         :raises Invalid: naming the field
         """
+
+    def due_dates(self, asked: Any) -> Mapping[str, date | None]:
+        """Return the due dates of a request, by the pointers of their fields."""
+        return {"/dueDate": asked.due_date}
+
+    async def warnings(
+        self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
+    ) -> list[FieldProblem]:
+        """
+        Return what is doubtful in a request to create or change a document, before or after it is carried out.
+
+        :param public_id: of the document that it changes, or has created
+        """
+        return due_date_warnings(self.due_dates(asked), today=local_date(ctx.now, ctx.zone))
 
     @abstractmethod
     async def insert(

@@ -54,10 +54,11 @@ from saraban.documents.core.service.drafts import DocumentDraft
 from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
+from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
 from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
-from saraban.kit.errors import NotFound
+from saraban.kit.errors import FieldProblem, NotFound
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.kit.statements import together
@@ -152,6 +153,31 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         draft = replace(draft, own=await self.check_own(ctx, session, new, draft.plan.project.id))
         self.check_originator(draft)
         return draft
+
+    async def warnings(
+        self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
+    ) -> list[FieldProblem]:
+        found = await super().warnings(ctx, session, asked, public_id)
+        if public_id is not None and not isinstance(asked, NewDocument) and UPLOADS.keys() & asked.model_fields_set:
+            seen = reversed(await self.seen(ctx, session, public_id))
+            rows = [row.revision for row in seen if row.revision.withdrawn_at is None]
+            files = await repository.files(session, revision_ids=[row.id for row in rows])
+            earlier = [(row.public_id, row.revision_label, file) for row in rows for file in files[row.id]]
+            found += await file_warnings(session, asked, earlier)
+        if isinstance(asked, NewDocument | DocumentChanges) and (number := asked.sender_number):
+            if isinstance(asked, NewDocument):
+                project, own = asked.project_public_id, asked.originator_organization_public_id
+            else:
+                assert public_id is not None  # a change is of a document
+                row = await self.find(ctx, session, public_id)
+                project, own = row.project.public_id, row.originator.public_id
+            originator = own or ctx.caller.organization_public_id
+            entries = await repository.documents_by_sender_number(
+                session, number, project=project, originator=originator
+            )
+            others = {one: day for one, day in entries.items() if one != public_id}
+            found += await sender_number_warnings(ctx, session, number, asked.sender_date, others)
+        return found
 
     async def insert(
         self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, issued: numbering.Issued

@@ -41,6 +41,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import Schema, WarningOut
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import RegisterSettings
@@ -175,7 +176,7 @@ async def correct(
 
     asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
     receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", asked), work)
-    return await _shown(ctx, db, kind, receipt)
+    return await _shown(ctx, db, kind, receipt, stated=body)
 
 
 @router.patch("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="Classify a drawing otherwise")
@@ -223,7 +224,7 @@ async def revise(
 
     asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json")}
     receipt = await idempotency.run(Operation.of(ctx, "POST /drawings/{publicId}/revisions", asked), work)
-    return await _shown(ctx, db, kind, receipt, status=201, located=True)
+    return await _shown(ctx, db, kind, receipt, status=201, located=True, stated=body)
 
 
 @router.post(
@@ -247,10 +248,19 @@ async def start_approval(kind: Kind, public_id: PathId, db: Db, idempotency: Ide
 
 
 async def _shown(
-    ctx: RequestContext, db: Db, kind: KindName, receipt: Receipt, *, status: int = 200, located: bool = False
+    ctx: RequestContext,
+    db: Db,
+    kind: KindName,
+    receipt: Receipt,
+    *,
+    status: int = 200,
+    located: bool = False,
+    stated: Schema | None = None,
 ) -> Response:
     public_id: UUID = receipt.resource_id
     async with read_after_commit(db) as session:
         answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
+        doubts = await service.warnings(ctx, session, KINDS[kind], public_id, stated) if stated is not None else ()
+        answer.warnings = [WarningOut.of(one, ctx.language) for one in doubts]
     headers = {"Location": f"/api/v1/drawings/{kind}/{public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": tag})

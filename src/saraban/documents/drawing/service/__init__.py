@@ -56,6 +56,7 @@ from saraban.documents.drawing.service.registration import (
     register,
     revise,
     start_approval,
+    warnings,
 )
 from saraban.documents.drawing.service.revisions import (
     DrawingOfFile,
@@ -134,6 +135,7 @@ __all__ = [
     "unfinished_approvals",
     "upload_import",
     "visible_revisions",
+    "warnings",
     "write_sheet",
     "write_zip",
 ]

@@ -42,7 +42,6 @@ from saraban.kit.db import table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
-from saraban.kit.schema import TYPED
 from saraban.kit.text import FORMULA
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -95,7 +94,7 @@ def read_line(kind: DrawingKind, line: int, cells: Sequence[object]) -> ReadLine
         return ReadLine(line, cells, None, tuple(FieldProblem(f"/{key}", "formula", NO_FORMULA) for key in formulas))
     values = {"category" if key == "main_category" else key: text for key, text in texts.items()}
     try:
-        return ReadLine(line, cells, DrawingSheetLine.model_validate(values, context=TYPED, by_name=True))
+        return ReadLine(line, cells, DrawingSheetLine.model_validate(values, by_name=True))
     except ValidationError as error:
         problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
         return ReadLine(line, cells, None, tuple(at_column(kind, one) for one in problems))

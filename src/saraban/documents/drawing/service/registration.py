@@ -39,6 +39,7 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, T
 from saraban.kit.etags import matches
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -272,6 +273,20 @@ async def revise(
     told = {"number": before.number, "revision": label, "before": current.revision_label}
     await _record(ctx, session, kind, "revise", public_id, told)
     return Receipt(kind.entity_type, public_id, {"revision": label})
+
+
+async def warnings(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, new: Schema
+) -> list[FieldProblem]:
+    """
+    Return what is doubtful in the files of a revision, before or after it is saved.
+
+    :raises NotFound: also when the caller may not know of the drawing
+    """
+    rows = [row.revision for row in reversed(await registers.find(ctx, session, kind, public_id))]
+    files = await repository.files(session, kind, [row.id for row in rows])
+    earlier = [(row.public_id, row.revision_label or "–", one.attachment) for row in rows for one in files[row.id]]
+    return await core.file_warnings(session, new, earlier)
 
 
 async def _print_again(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, head: Drawing, label: str) -> str:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, Self
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from saraban.kit.dates import BUDDHIST_OFFSET
+from saraban.kit.dates import BUDDHIST_OFFSET, EARLIEST_BUDDHIST
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.states import RangeKind
@@ -80,7 +80,6 @@ def sequence_ranges(sequences: Collection[int]) -> list[SequenceRange]:
 FISCAL_YEAR_BEGINS = 10  # on 1 October; named after the calendar year in which it ends
 NO_RECIPIENT = -1
 NONE = 0
-FIRST_BUDDHIST_YEAR = 2400
 NO_DISCIPLINE = "GEN"
 
 
@@ -180,7 +179,7 @@ def ad_year(year: int) -> int:
 
     :raises Invalid: for a year outside 1950 to 2150 A.D.
     """
-    christian = year - BUDDHIST_OFFSET if year >= FIRST_BUDDHIST_YEAR else year
+    christian = year - BUDDHIST_OFFSET if year >= EARLIEST_BUDDHIST else year
     if not 1950 <= christian <= 2150:  # no construction project is outside
         raise invalid("/year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not valid.")
     return christian

@@ -10,7 +10,8 @@ from datetime import date
 from uuid import UUID
 
 from saraban.identity.domain.context import Caller, Grant, Scope
-from saraban.kit.errors import DomainError, Text, invalid
+from saraban.kit.dates import read_date
+from saraban.kit.errors import DomainError, Text
 from saraban.kit.json import JsonObject, as_text
 from saraban.workflow.engine import decisions, pending_assignees, step_data
 from saraban.workflow.engine.decisions import Facts, Step
@@ -173,13 +174,7 @@ def _user(actor: SimulatedActor) -> int:
 
 def _due_date(document: JsonObject) -> date | None:
     given = document.get("dueDate")
-    if given is None:
-        return None
-    try:
-        return date.fromisoformat(str(given))
-    except ValueError:
-        th, en = "ต้องเป็นวันที่ เช่น 2026-11-21", "This must be a date such as 2026-11-21."
-        raise invalid("/document/dueDate", "date", th, en) from None
+    return None if given is None else read_date(str(given), "/document/dueDate")
 
 
 def _step(definition: Definition, state: str, one: SimulationStep, facts: Facts, given: dict[str, str]) -> Step | None:

@@ -1,0 +1,73 @@
+"""What is doubtful in a request about a document, which can be saved all the same."""
+
+from collections.abc import Iterable, Mapping
+from datetime import date
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.attachments.models import Attachment
+from saraban.documents.core.domain import reach
+from saraban.documents.core.repository import documents as repository
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.schema import Schema
+
+UPLOADS: Final = {"attachment_public_ids": "attachmentPublicIds", "add_attachment_public_ids": "addAttachmentPublicIds"}
+_FAR_DUE: Final = Text("กำหนดนี้ไกลเกิน 5 ปี กรุณาตรวจสอบปี", "The due date is more than 5 years away. Check the year.")
+_SAME_FILE: Final = Text(
+    "ไฟล์ “{file}” เป็นไฟล์เดียวกับไฟล์ของฉบับที่ (Rev.) {revision}", "“{file}” is the same file as in revision {revision}."
+)
+_SAME_NUMBER: Final = Text(
+    "เลขที่ของผู้ส่ง “{number}” ลงทะเบียนไว้แล้วเป็น {document} “{subject}”",
+    "The sender's number “{number}” is already registered as {document}, “{subject}”.",
+)
+
+
+def due_date_warnings(due_dates: Mapping[str, date | None], *, today: date) -> list[FieldProblem]:
+    """Return a warning for each due date, by the pointer of its field, that is more than five years away."""
+    latest = (today.year + 5, today.month, today.day)
+    far = [pointer for pointer, due in due_dates.items() if due and (due.year, due.month, due.day) > latest]
+    return [FieldProblem(pointer, "DUE_DATE_FAR", _FAR_DUE) for pointer in far]
+
+
+async def sender_number_warnings(
+    ctx: RequestContext, session: AsyncSession, number: str, sent: date | None, entries: Mapping[UUID, date | None]
+) -> list[FieldProblem]:
+    """Name the first of the documents with the same sender's number that the caller may see, unless they are of another year."""
+    same = [one for one, day in entries.items() if sent is None or day is None or sent.year == day.year]
+    seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=same)
+    found = [seen[one] for one in same if one in seen][:1]
+    return [
+        FieldProblem(
+            "/senderNumber",
+            "SENDER_NUMBER_REPEATED",
+            _SAME_NUMBER,
+            {"number": number, "document": one.number, "subject": one.revision.subject},
+            one.public_id,
+        )
+        for one in found
+    ]
+
+
+async def file_warnings(
+    session: AsyncSession, asked: Schema, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
+) -> list[FieldProblem]:
+    """
+    Return a warning for each upload of a request that has the content of an earlier file.
+
+    :param earlier: the files of the revisions, each with public id and label of its revision; of equal files the last counts
+    """
+    uploads = {
+        upload: f"/{field}/{place}"
+        for name, field in UPLOADS.items()
+        for place, upload in enumerate(getattr(asked, name, ()))
+    }
+    known = {file.checksum: (revision, label) for revision, label, file in earlier if file.public_id not in uploads}
+    found = []
+    for file in await repository.uploads(session, uploads, known):
+        revision, label = known[file.checksum]
+        values = {"file": file.original_filename, "revision": label}
+        found.append(FieldProblem(uploads[file.public_id], "FILE_REPEATED", _SAME_FILE, values, revision))
+    return found
