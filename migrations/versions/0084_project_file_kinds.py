@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0084"
-down_revision = "0080"
+down_revision = "0082"
 
 
 def upgrade() -> None:
