@@ -46,7 +46,7 @@ _LITERALS: Final = (
     r"|\[(?:black|blue|cyan|green|magenta|red|white|yellow)\]|[-+$%(): ]|[^\x00-\x7f])*)"
 )
 _SECTION: Final = re.compile(rf"{_LITERALS}(?:([#0,]*[#0])(?:\.([0#]{{1,9}}))?)?{_LITERALS}", re.DOTALL | re.IGNORECASE)
-_SECTIONS: Final = re.compile(r'((?:"[^"]*"|\\.|[^;"\\])*)(?:;|$)', re.DOTALL)
+_SECTIONS: Final = re.compile(r'((?:"[^"]*"|\\.|[^;"\\])*);', re.DOTALL)
 _LITERAL: Final = re.compile(r'"([^"]*)"|\\(.)|_(?:.)|\* |\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(.)', re.DOTALL)
 _NO_LETTERS: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|general', re.DOTALL)
 
@@ -100,9 +100,9 @@ def _time(value: float, code: str) -> str | None:
 def _formatted(number: Decimal, code: str) -> str | None:
     if abs(number) >= _MOST:
         return None
-    sections = _SECTIONS.findall(code)
+    sections = _SECTIONS.findall(f"{code};")
     at = 2 if not number and len(sections) > 2 else 1 if number < 0 and len(sections) > 1 else 0
-    match = _SECTION.fullmatch(sections[at])
+    match = _SECTION.fullmatch(sections[at]) if sections else None
     if match is None:
         return None
     before, places, decimals, after = match.groups(default="")

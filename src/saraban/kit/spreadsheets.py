@@ -21,7 +21,8 @@ import orjson
 
 from saraban.kit import sheet_files
 from saraban.kit.errors import Invalid, Text, invalid
-from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, match_headings, read_cell
+from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, column_letters, match_headings, read_cell
+from saraban.kit.text import FORMULA, check_marks
 
 _TEXTS: Final = (".csv", ".txt", ".tsv")
 SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *_TEXTS)
@@ -125,17 +126,19 @@ def _table(
     return SheetTable(sheet, row, there, kept)
 
 
-def read_rows(path: Path, *, columns: int, rows: int, formulas: bool = False) -> Iterator[list[object]]:  # noqa: ARG001
+def read_rows(path: Path, *, columns: int, rows: int, formulas: bool = False) -> Iterator[list[object]]:
     """Yield the rows of the first visible sheet as texts, empty ones too; importers move to `read_table`."""
-    count = 0
+    count, mark = 0, FORMULA if formulas else ""
     lines = _child_lines(path, columns, rows, {}, ())
     next(lines)
     for number, cells in lines:
-        while count < number - 1:
-            count += 1
-            yield []
+        yield from ([] for _ in range(count + 1, number))
         count = number
-        yield [cell if isinstance(cell, str) else cell[2] or cell[1] for cell in cells]
+        texts = [cell if isinstance(cell, str) else cell[2] or cell[1] for cell in cells]
+        for place, text in enumerate(texts):
+            check_marks(text, f"/{number}/{column_letters(place)}")
+        bad = [not isinstance(cell, str) and cell[0] in {"error", "formula"} for cell in cells]
+        yield [f"{mark}{text}" if is_bad else text for text, is_bad in zip(texts, bad, strict=True)]
 
 
 def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:

@@ -67,7 +67,8 @@ class SheetWriter:
         """Keep texts as they are typed, and offer the choices of a column, which a hidden sheet lists."""
         if self._book is None:
             return
-        as_text, lists = self._book.add_format({"num_format": "@"}), {}
+        as_text = self._book.add_format({"num_format": "@"})
+        lists: dict[int, list[str]] = {}
         for place, column in enumerate(columns):
             self._sheet.set_column(place, place, 22, as_text if column.kind == CellKind.TEXT else None)
             if column.options:
