@@ -37,6 +37,7 @@ _MERGE = re.compile(rb"""<(?:\w+:)?mergeCell\s+ref=["']([A-Z]{1,3})([0-9]{1,7}):
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _ODD_THAI = re.compile("(?<![ก-๎])[ัิ-ฺ็-๎]|[A-Za-z][ก-๛][A-Za-z]")
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+TEXTS = (".csv", ".txt", ".tsv")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = b"opendocument.spreadsheet"
 _FIRST_SERIAL, _AFTER_LAST_SERIAL = 61, 2_958_466
@@ -169,7 +170,7 @@ def _filled(sheet: _Sheet, columns: int) -> Rows:
 
 def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_Sheet]:
     """
-    Return the visible sheets. The content decides, whatever the file is called.
+    Return the visible sheets. The content decides what is read; the name tells only a text from a broken workbook.
 
     :raises Problem: for what is no spreadsheet
     """
@@ -184,8 +185,10 @@ def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_Sheet]:
         found = _other_sheets(path) if is_open_document else _Workbook(packed).sheets()
     elif head == OLE:
         found = _other_sheets(path)
-    else:
+    elif path.suffix.lower() in TEXTS:
         found = [_Sheet("", _text_rows(path, names))]
+    else:
+        raise Problem("unreadable")
     if not found:
         raise Problem("unreadable")
     return found

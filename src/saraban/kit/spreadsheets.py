@@ -24,8 +24,7 @@ from saraban.kit.errors import Invalid, Text, invalid
 from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, column_letters, match_headings, read_cell
 from saraban.kit.text import FORMULA, check_marks
 
-_TEXTS: Final = (".csv", ".txt", ".tsv")
-SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *_TEXTS)
+SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
 MOST_ROWS: Final = 200_000
 MOST_COLUMNS: Final = 64  # a register may have columns of its own beside ours
 _SNIFFED = 4096
@@ -149,7 +148,7 @@ def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:
         with zipfile.ZipFile(file) as packed:
             return any(name.startswith("xl/") or name == "content.xml" for name in packed.namelist())
     is_text = head.startswith(sheet_files.UTF_16) or not sheet_files.is_binary(head)
-    return head.startswith(sheet_files.OLE) or (is_text and suffix in _TEXTS)
+    return head.startswith(sheet_files.OLE) or (is_text and suffix in sheet_files.TEXTS)
 
 
 def unreadable() -> Invalid:
