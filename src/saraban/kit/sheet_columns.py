@@ -83,7 +83,7 @@ class SheetRow:
 _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใช่", "No")}
 _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
-_BREAKS: Final = re.compile(r"[ \u00a0]*[\t\n\v\f\r\u0085\u2028\u2029]+[ \u00a0]*")
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
 _ERRORS: Final = {
     "#N/A",
     "#REF!",
@@ -199,7 +199,8 @@ def clean_text(text: str) -> tuple[str, Fault | None]:
         return text.strip(), None
     if has_mark_run(text):
         return text[:MOST_MARKS], ("combining_marks", TOO_MANY_MARKS, "")
-    text = fold_bounded(_BREAKS.sub(" ", _INVISIBLE.sub("", text)).replace("\u00a0", " ")).strip()
+    lines = _BREAKS.split(_INVISIBLE.sub("", text).replace("\u00a0", " "))
+    text = fold_bounded(" ".join(line.strip() for line in lines)).strip()
     position = control_character(text)
     if position is None:
         return text, None

@@ -63,14 +63,14 @@ class _Merge(NamedTuple):
     bottom: int
 
 
-class _Sheet(NamedTuple):
+class _SourceSheet(NamedTuple):
     name: str
     rows: Callable[[], Rows]
     merges: Sequence[_Merge] = ()
 
 
 class _Table(NamedTuple):
-    sheet: _Sheet
+    sheet: _SourceSheet
     row: int
     places: list[int | None]
 
@@ -113,7 +113,7 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
                 yield number, row
 
 
-def _find_table(sheets: Sequence[_Sheet], columns: int, options: dict[str, Any]) -> _Table:
+def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
     """
     Return the only table whose headings have every required column.
 
@@ -149,7 +149,7 @@ def _find_table(sheets: Sequence[_Sheet], columns: int, options: dict[str, Any])
     return table._replace(row=max([table.row, *ends]))
 
 
-def _filled(sheet: _Sheet, columns: int) -> Rows:
+def _filled(sheet: _SourceSheet, columns: int) -> Rows:
     """Give each merged cell the value of its range; a row that has nothing else stays empty."""
     merges = sorted(sheet.merges, key=lambda merge: merge.top, reverse=True)
     active: list[tuple[_Merge, RawCell]] = []
@@ -168,7 +168,7 @@ def _filled(sheet: _Sheet, columns: int) -> Rows:
         yield number, cells
 
 
-def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_Sheet]:
+def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSheet]:
     """
     Return the visible sheets. The content decides what is read; the name tells only a text from a broken workbook.
 
@@ -186,7 +186,7 @@ def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_Sheet]:
     elif head == OLE:
         found = _other_sheets(path)
     elif path.suffix.lower() in TEXTS:
-        found = [_Sheet("", _text_rows(path, names))]
+        found = [_SourceSheet("", _text_rows(path, names))]
     else:
         raise Problem("unreadable")
     if not found:
@@ -259,7 +259,7 @@ def _decoded(content: bytes) -> str:
 # XLS and ODS
 
 
-def _other_sheets(path: Path) -> list[_Sheet]:
+def _other_sheets(path: Path) -> list[_SourceSheet]:
     """Number formats of these are not known: numbers and dates come without the text shown."""
     import python_calamine as calamine
 
@@ -270,7 +270,7 @@ def _other_sheets(path: Path) -> list[_Sheet]:
     except calamine.CalamineError:
         raise Problem("unreadable") from None
 
-    def sheet(name: str) -> _Sheet:
+    def sheet(name: str) -> _SourceSheet:
         table = book.get_sheet_by_name(name)
         merges = [
             _Merge(left, top + 1, right, bottom + 1) for (top, left), (bottom, right) in table.merged_cell_ranges or ()
@@ -280,7 +280,7 @@ def _other_sheets(path: Path) -> list[_Sheet]:
             for number, row in enumerate(table.iter_rows(), 1):
                 yield number, {at: _other_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
 
-        return _Sheet(name, rows, merges)
+        return _SourceSheet(name, rows, merges)
 
     visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
     return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
@@ -313,7 +313,7 @@ class _Workbook:
         is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
 
-    def sheets(self) -> list[_Sheet]:
+    def sheets(self) -> list[_SourceSheet]:
         parts = {key: target for key, kind, target in self._links if kind == "worksheet"}
         found = []
         for sheet in self._book.iterfind("{*}sheets/{*}sheet"):
@@ -321,7 +321,7 @@ class _Workbook:
                 (parts[value] for name, value in sheet.items() if name.endswith("}id") and value in parts), None
             )
             if part is not None and sheet.get("state", "visible") == "visible":
-                found.append(_Sheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part))))
+                found.append(_SourceSheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part))))
         return found
 
     def _read(self, part: str) -> ET.Element:
