@@ -20,7 +20,6 @@ from benchmarks.number_import import NUMBER_TABLES, insert_bare, last_rows
 from benchmarks.registers import percentile
 from benchmarks.results import Row
 from saraban.documents.drawing.domain import SHOP, Audience, AudienceKind
-from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.registers import DrawingSearch
@@ -28,9 +27,9 @@ from saraban.documents.drawing.service.import_lines import by_drawing
 from saraban.documents.drawing.service.register_import import BATCH, import_drawings
 from saraban.identity import service as identity
 from saraban.imports.domain import READY
-from saraban.imports.service import Cells
 from saraban.kit.db import Database, table_of
 from saraban.kit.ids import new_id
+from saraban.kit.sheet_columns import SheetRow
 from saraban.projects.models import Contract, Discipline, Project
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
@@ -220,27 +219,19 @@ async def imports(b: Bench, *, revisions: int = IMPORTED) -> list[Row]:
     ]
 
 
-def lines_of(revisions: int, number: int) -> list[Cells]:
+def lines_of(revisions: int, number: int) -> list[SheetRow]:
     """The revisions of each drawing follow each other in any order, as in a register that was kept by hand."""
-    empty = [None] * (len(columns_of(SHOP)) - 6)
+    same = {"revision_date": "2026-02-28", "title": "แปลนฐานราก"}
     return [
-        (
+        SheetRow(
             line,
-            [
-                f"B{number}-{line // REVISIONS:06}",
-                None,
-                None,
-                str(line % REVISIONS),
-                "2026-02-28",
-                "แปลนฐานราก",
-                *empty,
-            ],
+            {"drawing_number": f"B{number}-{line // REVISIONS:06}", "revision": str(line % REVISIONS), **same},
         )
         for line in range(revisions, 0, -1)
     ]
 
 
-async def imported(db: Database, project: Project, lines: list[Cells]) -> float:
+async def imported(db: Database, project: Project, lines: list[SheetRow]) -> float:
     async with db.reading() as session:
         caller = await identity.find_caller(session, username="admin")
     assert caller is not None

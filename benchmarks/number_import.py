@@ -10,9 +10,9 @@ from benchmarks.bench import Bench, Suite
 from benchmarks.number_baselines import connect
 from benchmarks.numbering import ratio
 from benchmarks.results import Row
-from saraban.numbering.imports.domain import COLUMN_KEYS
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering.imports.service import legacy_import
-from saraban.numbering.imports.service.legacy_import import Cells, SourceFile
+from saraban.numbering.imports.service.legacy_import import SourceFile
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK
 
@@ -23,7 +23,7 @@ _FIRST_YEAR = 2550
 NUMBER_TABLES = ("document_number_reservations", "document_number_audit", "document_number_renderings")
 
 
-def lines(count: int, *, year: int) -> Iterator[Cells]:
+def lines(count: int, *, year: int) -> Iterator[SheetRow]:
     """Letters of one sender to one recipient, as a sheet has them."""
     for sequence in range(1, count + 1):
         said = {
@@ -33,7 +33,7 @@ def lines(count: int, *, year: int) -> Iterator[Cells]:
             "recipient": "ผรม.1",
             "year": str(year),
         }
-        yield sequence + 1, tuple(said.get(key) for key in COLUMN_KEYS)
+        yield SheetRow(sequence + 1, said)
 
 
 async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
@@ -68,7 +68,7 @@ async def _imported(b: Bench, count: int, *, year: int) -> float:
         context(caller=b.world.caller, now=NOW, zone=BANGKOK),
         b.world.db,
         project_public_id=b.world.project,
-        lines=listed,
+        rows=listed,
         file=SourceFile(f"{year}.csv", f"{year:064}"),
     )
     seconds = time.perf_counter() - started

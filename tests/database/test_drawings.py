@@ -34,6 +34,7 @@ from saraban.kit.errors import DomainError
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import DatabaseLocks
 from saraban.kit.operation import Receipt
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.endpoints import request_of
 from saraban.numbering.issue.schemas import GenerateIn
@@ -120,8 +121,12 @@ class Register:
         """Import lines of shop drawings, as a worker does it in one turn."""
         ctx = await self.as_("admin")
         run, turn = await begun_import(self.db, ctx, self.project)
-        cells = [[*line, *[None] * (len(columns_of(SHOP)) - len(line))] for line in lines]
-        read, _ = by_drawing(enumerate(cells, 2), SHOP)
+        names = [column.key for column in columns_of(SHOP)]
+        rows = [
+            SheetRow(number, dict(zip(names, (str(cell or "") for cell in line), strict=False)))
+            for number, line in enumerate(lines, 2)
+        ]
+        read, _ = by_drawing(rows, SHOP)
         await import_drawings(self.db, run, turn, read)
 
 

@@ -9,9 +9,10 @@ import sqlalchemy as sa
 
 from saraban.bootstrap import carriers
 from saraban.kit.db import Database
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import, rows
-from saraban.numbering.imports.service.legacy_import import Cells, ImportOutcome, SourceFile
+from saraban.numbering.imports.service.legacy_import import ImportOutcome, SourceFile
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport, NumberRendering
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
@@ -29,19 +30,20 @@ async def world(any_demo_url: str) -> AsyncIterator[World]:
     await db.close()
 
 
-def lines(first: int, last: int) -> Iterator[Cells]:
+def lines(first: int, last: int) -> Iterator[SheetRow]:
     """Letters of this year: the series that the tests draw in."""
     for sequence in range(first, last + 1):
         number = f"คคง.-ผรม.1-{sequence:04}-2569"
-        yield sequence + 1, [number, "LETTER", "คคง.", "ผรม.1", *[None] * 9]
+        cells = {"number": number, "type": "LETTER", "originator": "คคง.", "recipient": "ผรม.1"}
+        yield SheetRow(sequence + 1, cells)
 
 
-async def bring(world: World, given: Iterator[Cells], **more: Any) -> ImportOutcome:
+async def bring(world: World, given: Iterator[SheetRow], **more: Any) -> ImportOutcome:
     return await legacy_import.import_rows(
         context(world.caller, now=NOW, zone=BANGKOK),
         world.db,
         project_public_id=world.project,
-        lines=given,
+        rows=given,
         file=FILE,
         **more,
     )

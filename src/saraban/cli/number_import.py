@@ -31,16 +31,16 @@ def template(file: Annotated[Path, typer.Argument(help="Where to write it: .xlsx
 
     Example: `saraban number template legacy.xlsx`
     """
-    from saraban.imports.service import write_template
+    from saraban.kit.workbooks import write_template
     from saraban.numbering.imports.domain import COLUMNS
 
-    write_template(_sheet(file), COLUMNS)
+    write_template(_sheet(file), COLUMNS, "Numbers")
     typer.echo(str(file))
 
 
 @group.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="XLSX, or CSV in UTF-8.")],
+    file: Annotated[Path, typer.Argument(help="XLSX, XLSM, XLS, ODS or CSV.")],
     account: As,
     project: Project,
     result: Annotated[Path | None, typer.Option(help="Write each line with what came of it: .xlsx or .csv")] = None,
@@ -60,12 +60,10 @@ def import_(
         saraban number import legacy.xlsx --project LCBP3-C2 --as padmin --result result.xlsx
         saraban number import legacy.xlsx --project LCBP3-C2 --as padmin --commit --move-counters
     """
-    if not _sheet(file).is_file():
+    if not file.is_file():
         raise stop("ไม่พบไฟล์", "There is no such file.")
     refused = with_system(
-        lambda system: _import(
-            system, _sheet(file), account, project, result, commit=commit, move=move_counters, yes=yes
-        )
+        lambda system: _import(system, file, account, project, result, commit=commit, move=move_counters, yes=yes)
     )
     if refused:
         raise typer.Exit(REFUSED)
@@ -100,7 +98,7 @@ async def _import(
             ctx,
             system.db,
             project_public_id=place,
-            lines=legacy_import.rows_of(file),
+            rows=legacy_import.rows_of(file),
             file=source,
             moves=moves,
             observer=legacy_import.ImportObserver(progress=lambda done: bar(completed=done)),
@@ -112,24 +110,25 @@ async def _import(
 async def _dry_run(
     ctx: "RequestContext", system: "System", file: Path, result: Path | None, total: int, place: UUID
 ) -> "ImportOutcome":
-    from saraban.imports.service import ResultWorkbook
+    from saraban.imports.domain import OUTCOMES
+    from saraban.kit.workbooks import ResultWorkbook
     from saraban.numbering.imports.domain import COLUMNS
     from saraban.numbering.imports.service import legacy_import
 
     faults = _Faults()
     with (
-        ResultWorkbook(_sheet(result), COLUMNS) if result else nullcontext() as sheet,
+        ResultWorkbook(_sheet(result), COLUMNS, OUTCOMES) if result else nullcontext() as sheet,
         progress_bar(*_ROWS, total=total) as bar,
     ):
 
         def each(read: "CheckedRow", state: str) -> None:
             faults.add(read)
             if sheet is not None:
-                sheet.add(read.line, read.cells, read.faults, state)
+                sheet.add(read.row, state, read.faults)
 
         observer = legacy_import.ImportObserver(each, lambda done: bar(completed=done))
         outcome = await legacy_import.dry_run(
-            ctx, system.db, project_public_id=place, lines=legacy_import.rows_of(file), observer=observer
+            ctx, system.db, project_public_id=place, rows=legacy_import.rows_of(file), observer=observer
         )
     faults.end()
     _report(outcome, commit=False)
@@ -148,7 +147,7 @@ class _Faults:
         self._refused += 1
         if self._refused <= SHOWN:
             for one in read.faults:
-                where = say(f"แถว {read.line}", f"line {read.line}")
+                where = say(f"แถว {read.row.number}", f"line {read.row.number}")
                 words = one.text.say(language(), one.values)
                 sys.stderr.write(f"saraban: {where}, {one.pointer.lstrip('/')}: {words}\n")
 

@@ -1,11 +1,8 @@
-"""How far an import is, what is refused of one, and the columns and cells of its sheet."""
+"""How far an import is, what is refused of one, and the outcomes of its rows."""
 
-from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
-from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Text
-from saraban.kit.text import control_character, fold
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 
 
 class ImportState(StrEnum):
@@ -53,51 +50,14 @@ class ImportInterrupted(DomainError):
 
 # What a line of a sheet comes to; `MISSING` waits for codes that the project does not have.
 READY, THERE, MISSING, REFUSED = "READY", "THERE", "MISSING", "REFUSED"
-
-
-class SheetColumn(NamedTuple):
-    """A column of a sheet; its heading may be the key, the Thai or the English name, or both names."""
-
-    key: str
-    heading: Text
-    longest: int
-    needed: bool
-    about: Text
-
-    @property
-    def title(self) -> str:
-        return f"{self.heading.th} / {self.heading.en}"
+OUTCOMES = {
+    READY: Text("นำเข้าได้", "can be imported"),
+    THERE: Text("มีในทะเบียนแล้ว", "already registered"),
+    MISSING: Text("ต้องเพิ่มรหัสในรายการของโครงการก่อน", "needs codes in the project's lists"),
+    REFUSED: Text("ไม่ผ่าน", "rejected"),
+}
+DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "imported")}
 
 
 def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
     return FieldProblem(f"/{column}", code, Text(th, en), values)
-
-
-def cell_faults(column: SheetColumn, text: str) -> list[FieldProblem]:
-    if column.needed and not text:
-        return [row_problem(column.key, "required", REQUIRED.th, REQUIRED.en)]
-    if len(text) > column.longest:
-        return [
-            row_problem(
-                column.key,
-                "too_long",
-                "ยาวเกิน {most} ตัวอักษร",
-                "Longer than {most} characters.",
-                most=column.longest,
-            )
-        ]
-    if control_character(text) is not None:
-        return [row_problem(column.key, "character", "มีอักขระที่ใช้ไม่ได้", "It has a character that is not allowed.")]
-    return []
-
-
-def cell_text(cell: object) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return fold(cell).strip()
-    if isinstance(cell, datetime):
-        return cell.date().isoformat()
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)

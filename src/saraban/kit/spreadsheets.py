@@ -1,191 +1,194 @@
 """
-Rows of a spreadsheet from outside, XLSX or CSV, read in a child process with limits; which columns there are is left to others.
+Spreadsheets from outside: files of any kind, and pasted rows. A child process with limits reads the files.
 
-A file of 1 KB can describe a table of 17 billion cells, which the library allocates at once. What dies of it is the child.
+    columns = (SheetColumn("code", Text("รหัส", "Code"), is_required=True), SheetColumn("from", Text("วันแรก", "First day"), kind=DAY))
+    table = read_table(path, columns)             # or read_pasted(text, columns)
+    for row in table.rows:
+        row.number, row.cells["code"], row.faults
 """
 
 import csv
-import json
-import os
-import re
-import resource
 import subprocess
 import sys
-import threading
 import zipfile
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree as ET
+from typing import Any, BinaryIO, Final
 
-from saraban.kit.errors import Invalid, invalid
-from saraban.kit.text import DANGEROUS, FORMULA, check_marks
+import orjson
 
-MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take 300 MB
-# Processor time: seconds, and one more for so many rows; 200,000 rows take 6 to 10.
-SECONDS, ROWS_PER_SECOND = 5, 10_000
-_MOST_UNPACKED = 400 * 1024 * 1024
+from saraban.kit import sheet_files
+from saraban.kit.errors import Invalid, Text, invalid
+from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, column_letters, match_headings, read_cell
+from saraban.kit.text import FORMULA, check_marks
+
+SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
+MOST_ROWS: Final = 200_000
+MOST_COLUMNS: Final = 64  # a register may have columns of its own beside ours
+_SNIFFED = 4096
 _LONGEST_ROW = 16 * 1024 * 1024
-_NO_MEMORY = 3
-# No part passes the next `<`, so that the time is linear in the length of what is read, whatever that is.
-_CELL = re.compile(rb'<(?:\w++:)?c(?=\s)(?>[^<>]*?\sr="([A-Z]{1,7})([0-9]{1,9})")[^<>]*+(?<!/)>(?!</)')
-_FORMULA = re.compile(_CELL.pattern + rb"<(?:\w++:)?f[\s/>]")
+_KINDS: Final = Text("อ่านไฟล์ไม่ได้ ต้องเป็น XLSX, XLSM, XLS, ODS หรือ CSV", "The file must be XLSX, XLSM, XLS, ODS or CSV.")
+_PROBLEMS: Final = {
+    "unreadable": _KINDS,
+    "packed": Text(
+        "ไฟล์นี้ขยายแล้วใหญ่เกินไป หรือใช้เวลาอ่านนานเกินไป",
+        "Unpacked, the file would be too large, or reading it takes too long.",
+    ),
+    "outside": Text(
+        "เซลล์ {cell} อยู่นอกตาราง อ่านได้ไม่เกิน {columns} คอลัมน์ และ {rows} แถว",
+        "Cell {cell} lies outside the table: at most {columns} columns and {rows} rows are read.",
+    ),
+    "password": Text("ไฟล์นี้มีรหัสผ่าน ให้บันทึกโดยไม่ใส่รหัสผ่าน", "The file has a password. Save it without one."),
+    "encoding": Text(
+        "ไม่ทราบรหัสอักขระของไฟล์ ให้บันทึกเป็น CSV UTF-8", "The file's character encoding is unknown. Save it as CSV UTF-8."
+    ),
+    "column_missing": Text(
+        "ไม่มีคอลัมน์ {column} ค้นหาหัวตารางใน {rows} แถวแรกของ {sheets}",
+        "The column {column} is missing. The headings were looked for in the first {rows} rows of {sheets}.",
+    ),
+    "two_sheets": Text(
+        "มีตารางอยู่หลายแผ่นงาน: {sheets} ให้เหลือไว้แผ่นเดียว หรือซ่อนแผ่นอื่น",
+        "Several sheets have these headings: {sheets}. Keep only the right sheet, or hide the others.",
+    ),
+}
+_THE_FILE: Final = Text("ไฟล์", "the file")
+
+
+@dataclass(frozen=True, slots=True)
+class SheetTable:
+    """
+    The table of a file or of pasted rows.
+
+    :param sheet: its name; empty where the file has no sheets
+    :param heading_row: its number in the file; 0 for pasted rows without headings
+    :param columns: those that the table has
+    :param rows: read while they are asked for; `Invalid` at `/file` is raised on the way, for a cell beyond the bounds
+    """
+
+    sheet: str
+    heading_row: int
+    columns: Sequence[SheetColumn]
+    rows: Iterator[SheetRow]
+
+
+def read_table(
+    path: Path, columns: Sequence[SheetColumn], *, most_rows: int = MOST_ROWS, sheet: str | None = None
+) -> SheetTable:
+    """
+    Find the table of a file by its headings, in the first rows of each visible sheet. It takes its time: call it in a thread.
+
+    :param sheet: the only one to look at
+    :raises Invalid: at `/file`, for what is no spreadsheet, lacks a required column, has two such sheets, has something in a
+        cell beyond the bounds, or needs more memory or time than a spreadsheet of that size may
+    """
+    names = {"names": [column.names for column in columns], "required": [column.is_required for column in columns]}
+    lines = _child_lines(path, MOST_COLUMNS, most_rows + 1, {**names, "sheet": sheet}, columns)
+    head: Any = next(lines)
+    return _table(columns, head["sheet"], head["row"], head["places"], lines)
+
+
+def read_pasted(text: str, columns: Sequence[SheetColumn]) -> SheetTable:
+    """
+    Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns.
+
+    :raises Invalid: at `/pasted`, where a quotation mark is not closed
+    """
+    try:
+        table = list(csv.reader(StringIO(text, newline=""), delimiter="\t", strict=True))
+    except csv.Error:
+        table = [line.split("\t") for line in text.splitlines()]
+    places = match_headings([column.names for column in columns], table[0] if table else [])
+    has_headings = not any(column.is_required and at is None for column, at in zip(columns, places, strict=True))
+    if not has_headings:
+        places = list(range(min(len(columns), max(map(len, table), default=0))))
+        places += [None] * (len(columns) - len(places))
+    at = [place for place in places if place is not None]
+    lines = (
+        (number, [row[place] if place < len(row) else "" for place in at])
+        for number, row in enumerate(table, 1)
+        if number > has_headings and any(map(str.strip, row))
+    )
+    return _table(columns, "", int(has_headings), places, lines)
+
+
+def _table(
+    columns: Sequence[SheetColumn], sheet: str, row: int, places: Sequence[int | None], lines: Iterator[Any]
+) -> SheetTable:
+    there = [column for column, place in zip(columns, places, strict=True) if place is not None]
+    reader = CellReader(there, [place for place in places if place is not None])
+    example = {column.key: read_cell(column, column.example)[0] for column in there}
+    rows = (reader.read(number, cells) for number, cells in lines)
+    # The example row of a template is no row; a sheet may have only some of its columns.
+    kept = (row for row in rows if any(row.cells.values()) and (row.cells != example or not any(example.values())))
+    return SheetTable(sheet, row, there, kept)
 
 
 def read_rows(path: Path, *, columns: int, rows: int, formulas: bool = False) -> Iterator[list[object]]:
-    """
-    Yield the rows of a CSV, or of the first sheet of an XLSX, from the headings on.
+    """Yield the rows of the first visible sheet as texts, empty ones too; importers move to `read_table`."""
+    count, mark = 0, FORMULA if formulas else ""
+    lines = _child_lines(path, columns, rows, {}, ())
+    next(lines)
+    for number, cells in lines:
+        yield from ([] for _ in range(count + 1, number))
+        count = number
+        texts = [cell if isinstance(cell, str) else cell[2] or cell[1] for cell in cells]
+        for place, text in enumerate(texts):
+            check_marks(text, f"/{number}/{column_letters(place)}")
+        bad = [not isinstance(cell, str) and cell[0] in {"error", "formula"} for cell in cells]
+        yield [f"{mark}{text}" if is_bad else text for text, is_bad in zip(texts, bad, strict=True)]
 
-    :param formulas: mark cells that have one: what was worked out of it comes as text after `FORMULA`
-    :raises Invalid: at `/7/B` for a run of combining marks in that cell; at `/file`, for what is no spreadsheet, has something
-        in a cell beyond `columns` and `rows`, or needs more memory or time than a spreadsheet of that size may
-    """
-    command = [sys.executable, "-I", "-m", __name__, str(path.resolve()), str(columns), str(rows), str(int(formulas))]
+
+def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:
+    """Return whether a file looks like a workbook of any kind, or like a text with the name of one; reading it shows more."""
+    file.seek(0)
+    head = file.read(_SNIFFED)
+    if head.startswith(b"PK") and zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as packed:
+            return any(name.startswith("xl/") or name == "content.xml" for name in packed.namelist())
+    is_text = head.startswith(sheet_files.UTF_16) or not sheet_files.is_binary(head)
+    return head.startswith(sheet_files.OLE) or (is_text and suffix in sheet_files.TEXTS)
+
+
+def unreadable() -> Invalid:
+    return _problem("unreadable")
+
+
+def _problem(code: str, **values: object) -> Invalid:
+    text = _PROBLEMS[code]
+    return invalid("/file", code, text.th, text.en, **values)
+
+
+def _child_lines(
+    path: Path, columns: int, rows: int, options: dict[str, object], named: Sequence[SheetColumn]
+) -> Iterator[Any]:
+    """Yield what the child reads: the table, then each row."""
+    arguments = [str(path.resolve()), str(columns), str(rows), orjson.dumps(options).decode()]
+    command = [sys.executable, "-I", "-m", sheet_files.__name__, *arguments]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **pipes, env={}) as child:  # noqa: S603  this very module
-        said: Any = child.stdout
+    with subprocess.Popen(command, **pipes, env={}) as child:  # noqa: S603  a module of this package
+        output: Any = child.stdout
         try:
-            count = 0
-            while (line := said.readline(_LONGEST_ROW)).endswith(b"\n"):
-                count += 1
-                row = json.loads(line, object_hook=_value)
-                if isinstance(row, str):
-                    raise _outside(row, columns, rows)
-                for place, cell in enumerate(row):
-                    check_marks(str(cell), f"/{count}/{_letters(place)}")
-                yield row
+            while (line := output.readline(_LONGEST_ROW)).endswith(b"\n"):
+                read = orjson.loads(line)
+                if isinstance(read, dict) and "problem" in read:
+                    raise _named_problem(read, named)
+                yield read
             if line:
-                raise _too_much()
+                raise _problem("packed")
             code = child.wait()
         finally:
             child.kill()
     if code:
-        raise _too_much() if code < 0 or code == _NO_MEMORY else unreadable()
+        raise _problem("packed" if code < 0 or code == sheet_files.NO_MEMORY else "unreadable")
 
 
-def unreadable() -> Invalid:
-    return invalid(
-        "/file", "unreadable", "อ่านไฟล์ไม่ได้ ต้องเป็น XLSX หรือ CSV (UTF-8)", "The file must be XLSX, or CSV in UTF-8."
-    )
-
-
-def _too_much() -> Invalid:
-    return invalid(
-        "/file",
-        "packed",
-        "ไฟล์นี้ขยายแล้วใหญ่เกินไป หรือใช้เวลาอ่านนานเกินไป",
-        "Unpacked, the file would be too large, or reading it takes too long.",
-    )
-
-
-def _outside(cell: str, columns: int, rows: int) -> Invalid:
-    return invalid(
-        "/file",
-        "outside",
-        "เซลล์ {cell} อยู่นอกตาราง อ่านได้ไม่เกิน {columns} คอลัมน์ และ {rows} แถว",
-        "Cell {cell} lies outside the table: at most {columns} columns and {rows} rows are read.",
-        cell=cell,
-        columns=columns,
-        rows=rows,
-    )
-
-
-def _value(tagged: dict[str, str]) -> date:
-    return datetime.fromisoformat(tagged["datetime"]) if "datetime" in tagged else date.fromisoformat(tagged["date"])
-
-
-# What follows runs in the child.
-
-
-class _Outside(Exception):
-    """Something stands in a cell beyond the bounds, which the message names."""
-
-
-def _main(path: Path, columns: int, rows: int, *, formulas: bool) -> None:
-    seconds = SECONDS + rows // ROWS_PER_SECOND
-    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
-        resource.setrlimit(limit, (most, most))
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    try:
-        is_csv = path.suffix.lower() == ".csv"
-        table = _csv(path) if is_csv else _xlsx(path, columns, rows, formulas=formulas)
-        for row in _bounded(table, columns, rows):
-            _say(row)
-    except _Outside as error:
-        _say(str(error))
-    except MemoryError:
-        sys.exit(_NO_MEMORY)
-
-
-def _end_with_parent() -> None:
-    os.read(0, 1)  # nothing is ever sent: it returns when whoever started this process has ended
-    os._exit(1)
-
-
-def _bounded(table: Iterator[Sequence[object]], columns: int, rows: int) -> Iterator[Sequence[object]]:
-    for count, row in enumerate(table, 1):
-        beyond = next((place for place, cell in enumerate(row[columns:], columns) if cell not in (None, "")), None)
-        if beyond is not None or count > rows:
-            raise _Outside(f"{_letters(beyond or 0)}{count}")
-        yield row[:columns]
-
-
-def _say(what: object) -> None:
-    sys.stdout.write(json.dumps(what, default=_tagged) + "\n")
-
-
-def _tagged(cell: object) -> object:
-    return {type(cell).__name__: cell.isoformat()} if isinstance(cell, date) else str(cell)
-
-
-def _letters(place: int) -> str:
-    return (_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
-
-
-def _csv(path: Path) -> Iterator[Sequence[object]]:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        for row in csv.reader(file, strict=True):
-            yield [cell[1:] if cell[:1] == "'" and cell[1:].startswith(DANGEROUS) else cell for cell in row]
-
-
-def _xlsx(path: Path, columns: int, rows: int, *, formulas: bool) -> Iterator[Sequence[object]]:
-    from python_calamine import CalamineWorkbook
-
-    with zipfile.ZipFile(path) as packed:
-        if sum(one.file_size for one in packed.infolist()) > _MOST_UNPACKED:
-            raise MemoryError
-        sheet = packed.read(_first_sheet(packed))
-        _look_for_far_cells(sheet, columns, rows)
-        worked_out = {b"".join(one.groups()).decode() for one in _FORMULA.finditer(sheet)} if formulas else set()
-        del sheet
-    with CalamineWorkbook.from_path(str(path)) as book:
-        for number, row in enumerate(book.get_sheet_by_index(0).iter_rows(), 1):
-            if worked_out:
-                yield [
-                    f"{FORMULA}{cell}" if f"{_letters(at)}{number}" in worked_out else cell
-                    for at, cell in enumerate(row)
-                ]
-            else:
-                yield row
-
-
-def _look_for_far_cells(sheet: bytes, columns: int, rows: int) -> None:
-    """Name the cell before the library allocates everything up to it; what hides from this look meets the limits."""
-    right = _letters(columns - 1).encode()
-    for found in _CELL.finditer(sheet):
-        column, row = found.groups()
-        if int(row) > rows or (len(column), column) > (len(right), right):
-            raise _Outside((column + row).decode())
-
-
-def _first_sheet(packed: zipfile.ZipFile) -> str:
-    book = ET.fromstring(packed.read("xl/workbook.xml"))  # noqa: S314  under the limits of this process
-    links = ET.fromstring(packed.read("xl/_rels/workbook.xml.rels"))  # noqa: S314
-    key = next(value for name, value in next(book.iterfind(".//{*}sheet")).items() if name.endswith("}id"))
-    target = next(link.get("Target", "") for link in links if link.get("Id") == key)
-    return target[1:] if target.startswith("/") else f"xl/{target}"
-
-
-if __name__ == "__main__":
-    _main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), formulas=sys.argv[4] == "1")
+def _named_problem(read: dict[str, Any], columns: Sequence[SheetColumn]) -> Invalid:
+    values = {name: value for name, value in read.items() if name != "problem"}
+    if "column" in values:
+        values["column"] = columns[values["column"]].title
+    text = _PROBLEMS[read["problem"]]
+    if values.get("sheets") == "":
+        text = Text(text.th.replace("{sheets}", _THE_FILE.th), text.en.replace("{sheets}", _THE_FILE.en))
+    return invalid("/file", read["problem"], text.th, text.en, **values)

@@ -1,15 +1,21 @@
 """How any sheet is written, row by row; `kit.spreadsheets` reads them."""
 
 import csv
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from io import StringIO
+from itertools import zip_longest
 from pathlib import Path
 from typing import Self
 
+from saraban.kit.errors import FieldProblem, Text
+from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow, column_letters
 from saraban.kit.text import DANGEROUS
 
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
+_FORBIDDEN = re.compile(r"[\[\]:*?/\\]")  # in the name of a sheet, which has at most 31 characters
+_LAST_ROW = 200_000
 
 
 class SheetWriter:
@@ -27,7 +33,7 @@ class SheetWriter:
             self._book = xlsxwriter.Workbook(str(path), dict(_OPTIONS))
             self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
             self._bold = self._book.add_format({"bold": True})
-            self._sheet = self._book.add_worksheet(name)
+            self._sheet = self._book.add_worksheet(_FORBIDDEN.sub(" ", name)[:31].strip("' "))
             self._sheet.freeze_panes(1, 0)
             self._sheet.set_column(0, len(headings) - 1, 22)
         self._put(headings, bold=True)
@@ -56,6 +62,25 @@ class SheetWriter:
             sheet.set_column(0, 3, 40)
             for number, row in enumerate(rows):
                 sheet.write_row(number, 0, row, self._bold if number == 0 else None)
+
+    def offer(self, columns: Sequence[SheetColumn]) -> None:
+        """Keep texts as they are typed, and offer the choices of a column, which a hidden sheet lists."""
+        if self._book is None:
+            return
+        as_text = self._book.add_format({"num_format": "@"})
+        lists: dict[int, list[str]] = {}
+        for place, column in enumerate(columns):
+            self._sheet.set_column(place, place, 22, as_text if column.kind == CellKind.TEXT else None)
+            if column.options:
+                letters = column_letters(len(lists))
+                lists[place] = [f"{name.th} / {name.en}" for name in column.options.values()]
+                source = f"=Lists!${letters}$1:${letters}${len(column.options)}"
+                self._sheet.data_validation(1, place, _LAST_ROW, place, {"validate": "list", "source": source})
+        if lists:
+            hidden = self._book.add_worksheet("Lists")
+            hidden.hide()
+            for row, names_of_row in enumerate(zip_longest(*lists.values())):
+                hidden.write_row(row, 0, names_of_row)
 
     def _put(self, cells: Sequence[object], *, bold: bool) -> None:
         if self._file is not None:
@@ -86,3 +111,49 @@ def csv_line(cells: Sequence[object]) -> bytes:
     text = StringIO(newline="")
     csv.writer(text).writerow([harmless(cell) for cell in cells])
     return text.getvalue().encode()
+
+
+def write_template(path: Path, columns: Sequence[SheetColumn], name: str) -> None:
+    """Write a sheet to fill in, with an example that no import takes; its second sheet explains the columns."""
+    with SheetWriter(path, [column.title for column in columns], name) as sheet:
+        if any(column.example for column in columns):
+            sheet.add([column.example for column in columns])
+        rows = [  # the dash keeps this sheet from having headings itself
+            (
+                f"{column.heading.th} – {column.heading.en}",
+                "ต้องกรอก / required" if column.is_required else "",
+                column.about.th,
+                column.about.en,
+            )
+            for column in columns
+        ]
+        sheet.explain("Columns", [("คอลัมน์ / Column", "", "คำอธิบาย", "Explanation"), *rows])
+        sheet.offer(columns)
+
+
+class ResultWorkbook:
+    """
+    The rows of a file again, each with its number in the file and its outcome.
+
+    :param outcomes: what a row comes to, by the state that `add` gets
+    """
+
+    def __init__(self, path: Path, columns: Sequence[SheetColumn], outcomes: Mapping[str, Text]) -> None:
+        self._keys, self._outcomes = [column.key for column in columns], outcomes
+        titles = [column.title for column in columns]
+        self._sheet = SheetWriter(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Row"], "Result")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._sheet.__exit__()
+
+    def add(self, row: SheetRow, state: str, faults: Sequence[FieldProblem]) -> None:
+        outcome = self._outcomes[state]
+        reasons = "; ".join(
+            f"{fault.pointer.lstrip('/')}: {fault.text.say('th', fault.values)} / {fault.text.say('en', fault.values)}"
+            for fault in faults
+        )
+        cells = [row.cells.get(key) or None for key in self._keys]
+        self._sheet.add([*cells, f"{outcome.th} / {outcome.en}", reasons, row.number])

@@ -176,7 +176,7 @@ async def test_a_line_is_refused_by_its_column_and_harms_no_other(
         ("revision_date", "2026-02-30", "no_such_day"),
     ]
     if kind == "contract":
-        cases.append(("page", "twelve", "wrong_type"))
+        cases.append(("page", "twelve", "malformed"))
     said = [
         {"drawing_number": f"N-{place:02}", "title": "แปลน", column: value}
         for place, (column, value, _) in enumerate(cases, 1)

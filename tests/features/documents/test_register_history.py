@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from saraban.bootstrap import System
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
-from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingQuery, DrawingSummary, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service.import_lines import by_drawing
@@ -24,6 +23,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import Contract, Discipline, Project
 from tests.drawing_imports import begun_import
@@ -150,7 +150,6 @@ class Site:
 
     async def _import(self, step: Step, asked: Sequence[tuple[str, int]], at: datetime) -> None:
         """As a worker does it in one turn."""
-        names = [column.key for column in columns_of(SHOP)]
         said = [
             {
                 "drawing_number": number,
@@ -161,7 +160,7 @@ class Site:
             for number, label in asked
         ]
         run, turn = await begun_import(self.db, self.at(at), self.project)
-        read, unreadable = by_drawing(enumerate(([one.get(name) for name in names] for one in said), 2), SHOP)
+        read, unreadable = by_drawing([SheetRow(number, one) for number, one in enumerate(said, 2)], SHOP)
         assert not unreadable
         await import_drawings(self.db, run, turn, read)
 

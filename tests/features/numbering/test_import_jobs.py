@@ -183,7 +183,9 @@ class TestCheck:
         found = await desk.read(sent.json()["publicId"])
 
         assert (found["state"], found["report"]) == ("FAILED", None)
-        assert found["problem"]["message"] == "The column ประเภท / Type is missing."
+        assert found["problem"]["message"] == (
+            "The column ประเภท / Type is missing. The headings were looked for in the first 20 rows of the file."
+        )
 
     async def test_shows_the_first_faults_and_has_all_in_the_workbook(
         self, desk: Desk, nobody: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

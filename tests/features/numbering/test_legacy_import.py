@@ -9,7 +9,6 @@ import pytest
 from python_calamine import CalamineWorkbook
 from xlsxwriter import Workbook
 
-from saraban.imports.service import sheets
 from saraban.kit.spreadsheets import read_rows
 from saraban.numbering.imports.service import legacy_import
 from tests.conftest import SignIn
@@ -183,7 +182,7 @@ class TestFile:
     def test_with_a_cell_far_outside_is_refused(self, command: Command, tmp_path: Path) -> None:
         with Workbook(str(tmp_path / "a.xlsx")) as book:
             sheet = book.add_worksheet()
-            sheet.write("A1", "number")
+            sheet.write_row("A1", ["number", "type", "originator"])
             sheet.write("XFD1048576", "far")
 
         code, _, err = command("import", tmp_path / "a.xlsx", *AS)
@@ -195,7 +194,7 @@ class TestFile:
         self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = written(tmp_path / "a.csv", letter(1), letter(2))
-        monkeypatch.setattr(sheets, "MOST_LINES", 1)
+        monkeypatch.setattr(legacy_import, "MOST_ROWS", 1)
         assert "Cell A3 lies outside the table: at most 64 columns and 2 rows" in command("import", file, *AS)[2]
         monkeypatch.setattr(legacy_import, "MOST_BYTES", 10)
         assert "larger than" in command("import", file, *AS)[2]

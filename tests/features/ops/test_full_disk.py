@@ -22,8 +22,8 @@ from saraban.attachments import adapters
 from saraban.attachments.models import Attachment
 from saraban.cli.output import run_app
 from saraban.config import Settings
-from saraban.imports import service as imports
 from saraban.imports.service import worker as import_worker
+from saraban.kit import workbooks
 from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
@@ -180,7 +180,7 @@ class TestCommand:
 
         monkeypatch.setenv("SARABAN_LANG", "en")
         monkeypatch.setattr(sys, "argv", ["saraban", "number", "template", "/dev/full.csv"])
-        monkeypatch.setattr(imports, "write_template", lambda *_: Path("/dev/full").write_text("x" * 100_000))
+        monkeypatch.setattr(workbooks, "write_template", lambda *_: Path("/dev/full").write_text("x" * 100_000))
 
         assert run_app(app) == 8
         said = capsys.readouterr().err

@@ -37,7 +37,10 @@ def workbook(*rows: list[str]) -> bytes:
         sheet = book.add_worksheet()
         for number, row in enumerate(rows):
             for column, cell in enumerate(row):
-                (sheet.write_formula if cell.startswith("=") else sheet.write_string)(number, column, cell)
+                if cell.startswith("="):
+                    sheet.write_formula(number, column, cell, value="#N/A")
+                else:
+                    sheet.write_string(number, column, cell)
     return held.getvalue()
 
 

@@ -68,7 +68,7 @@ async def test_what_is_no_sheet_is_said_at_the_field(sit: Sit) -> None:
     (action,) = FORM.findall(html_of(await browser.get(BASE)))
     page = html_of(await browser.post(action.replace("&amp;", "&"), files={"file": ("a.pdf", b"%PDF")}))
 
-    assert "The file must be XLSX, or CSV in UTF-8." in page
+    assert "The file must be XLSX, XLSM, XLS, ODS or CSV." in page
 
 
 async def test_who_registers_no_drawings_has_no_way_in(sit: Sit) -> None:

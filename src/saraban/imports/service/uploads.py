@@ -11,8 +11,7 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.domain import Storage, acceptable_file_name, detect_kind
-from saraban.attachments.domain.kinds import XLSX
+from saraban.attachments.domain import Storage, acceptable_file_name
 from saraban.attachments.service import CHECKSUM, UploadStream
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
@@ -26,12 +25,10 @@ from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
-from saraban.kit.spreadsheets import unreadable
+from saraban.kit.spreadsheets import SUFFIXES, is_spreadsheet, unreadable
 
 log = structlog.get_logger(__name__)
-SUFFIXES = (".xlsx", ".csv")
 MOST_BYTES = 20 * 1024 * 1024
-_SNIFFED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class ImportFile:
 
     def require_spreadsheet(self) -> None:
         """
-        :raises Invalid: at `/file`, when its name is that of neither XLSX nor CSV
+        :raises Invalid: at `/file`, when its name is not that of a spreadsheet
         """
         if self.suffix not in SUFFIXES:
             raise unreadable()
@@ -63,7 +60,7 @@ async def store(
     Store a file for a worker to check.
 
     :param row: a new one, with its project and what its kind of import has to know
-    :raises Invalid: at `/file`, when it is neither XLSX nor CSV
+    :raises Invalid: at `/file`, when it is no spreadsheet
     :raises FileTooLarge: as soon as it has more than 20 MB
     """
     public_id = new_id()
@@ -102,9 +99,8 @@ async def _delete_without_row(db: Database, storage: Storage, model: type[FileIm
 
 
 def _refuse_other(file: BinaryIO, suffix: str) -> None:
-    """The name is not believed. The encoding of a CSV is looked at later, line by line."""
-    file.seek(0)
-    if detect_kind(file) != XLSX if suffix == ".xlsx" else b"\0" in file.read(_SNIFFED):
+    """The name is not believed."""
+    if not is_spreadsheet(file, suffix):
         raise unreadable()
 
 

@@ -5,55 +5,69 @@ Text in, faults out. Which codes exist and which numbers are taken is asked by t
 """
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from saraban.imports.domain import SheetColumn, cell_faults, cell_text, row_problem
-from saraban.kit.dates import read_date
-from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text
+from saraban.imports.domain import row_problem
+from saraban.kit.errors import DomainError, FieldProblem, Text
+from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
 from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
 
 
-def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> SheetColumn:
-    return SheetColumn(key, Text(th, en), longest, key in {"number", "type", "originator"}, Text(about_th, about_en))
+def _column(
+    key: str,
+    th: str,
+    en: str,
+    about_th: str,
+    about_en: str,
+    *synonyms: str,
+    kind: CellKind = CellKind.TEXT,
+    example: str = "",
+) -> SheetColumn:
+    longest = LONGEST_NUMBER if key == "number" else 50
+    is_required = key in {"number", "type", "originator"}
+    text, about = Text(th, en), Text(about_th, about_en)
+    return SheetColumn(key, text, about, longest, is_required, kind, synonyms, example=example)
 
 
 COLUMNS = (
     _column(
-        "number",
-        "เลขที่เอกสาร",
-        "Document number",
-        "เลขที่ตามที่พิมพ์บนเอกสารเดิม",
-        "The number as printed on the existing document.",
-        longest=LONGEST_NUMBER,
+        *("number", "เลขที่เอกสาร", "Document number"),
+        *("เลขที่ตามที่พิมพ์บนเอกสารเดิม", "The number as printed on the existing document."),
+        *("Document No", "Doc No", "Letter No", "Reference No", "Number", "Mail No", "เลขที่", "เลขที่หนังสือ", "ที่"),
+        example="ผรม.1-คคง.-0001-2567",
     ),
-    _column("type", "ประเภท", "Type", "รหัสประเภทเอกสาร เช่น LETTER, RFA", "Document type code: LETTER, RFA, …"),
-    _column("originator", "ผู้ส่ง", "Originator", "รหัสองค์กรผู้ออกเอกสาร", "Originator code."),
-    _column("recipient", "ผู้รับ", "Recipient", "รหัสองค์กรผู้รับหลัก", "Main recipient code."),
-    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Contract code."),
+    _column(
+        *("type", "ประเภท", "Type", "รหัสประเภทเอกสาร เช่น LETTER, RFA", "Document type code: LETTER, RFA, …"),
+        *("Document Type", "Mail Type", "ประเภทเอกสาร"),
+        example="LETTER",
+    ),
+    _column(
+        *("originator", "ผู้ส่ง", "Originator", "รหัสองค์กรผู้ออกเอกสาร", "Originator code."),
+        *("From", "Sender", "จาก", "ผู้ออก"),
+        example="ผรม.1",
+    ),
+    _column("recipient", "ผู้รับ", "Recipient", "รหัสองค์กรผู้รับหลัก", "Main recipient code.", "To", "ถึง", "เรียน"),
+    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Contract code.", "Contract No", "เลขที่สัญญา"),
     _column("subType", "ประเภทย่อย", "Sub type", "รหัสประเภทย่อย", "Sub type code."),
     _column("rfaType", "ประเภท RFA", "RFA type", "รหัสประเภท RFA", "RFA type code."),
-    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Discipline code."),
+    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Discipline code.", "สาขา"),
     _column("category", "หมวดแบบ", "Category", "หมวดของแบบก่อสร้าง", "Drawing category."),
-    _column("revision", "ฉบับแก้ไข", "Revision", "A ถ้าเว้นว่าง", "A if empty."),
+    _column("revision", "ฉบับแก้ไข", "Revision", "A ถ้าเว้นว่าง", "A if empty.", "Rev", "แก้ไขครั้งที่"),
     _column(
-        "issued",
-        "วันที่ออก",
-        "Issued on",
-        "เช่น 31/05/2567 ใช้หาปีและเดือนในเลขที่",
-        "Such as 2024-05-31; decides the year and month that the number prints.",
+        *("issued", "วันที่ออก", "Issued on", "เช่น 31/05/2567 ใช้หาปีและเดือนในเลขที่"),
+        "Such as 31/05/2024; decides the year and month that the number prints.",
+        *("Date", "Issue Date", "Document Date", "Date Sent", "วันที่", "ลงวันที่", "วันที่เอกสาร"),
+        kind=CellKind.DAY,
     ),
-    _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date."),
+    _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date.", kind=CellKind.NUMBER),
     _column(
-        "sequence",
-        "ลำดับ",
-        "Sequence",
-        "กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่",
+        *("sequence", "ลำดับ", "Sequence", "กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่"),
         "Only if the number does not follow the current format: the sequence within the number.",
+        kind=CellKind.NUMBER,
     ),
 )
 COLUMN_KEYS = tuple(column.key for column in COLUMNS)
@@ -85,47 +99,26 @@ class LegacyRow:
     sequence: int | None
 
 
-def parse_row(cells: Sequence[object]) -> LegacyRow | list[FieldProblem]:
-    """
-    Read a line.
-
-    :param cells: in the order of `COLUMNS`, as a sheet has them: texts, figures, dates, None
-    :returns: the line, or everything that is wrong with it
-    """
-    padded: list[object] = [*cells[: len(COLUMNS)]]
-    padded += [None] * (len(COLUMNS) - len(padded))
-    head, *rest = padded
-    number = cell_text(head)
+def parse_row(row: SheetRow) -> LegacyRow | list[FieldProblem]:
+    """Return the line, or everything that is wrong with it."""
+    texts = {fault.pointer[1:]: "" for fault in row.faults}
+    cells = {**dict.fromkeys(COLUMN_KEYS, ""), **row.cells, **texts}
     # A register repeats itself: what stands beside the number is looked at once for many lines.
-    found = _beside(tuple(rest), tuple(map(type, rest)))
-    faults = cell_faults(COLUMNS[0], number)
-    if isinstance(found, tuple) and not faults:
-        return LegacyRow(number, *found)
-    return faults + (found if isinstance(found, list) else [])
+    found = _beside(tuple(cells[key] for key in COLUMN_KEYS[1:]))
+    if isinstance(found, tuple) and not row.faults:
+        return LegacyRow(cells["number"], *found)
+    return [*row.faults, *(found if isinstance(found, list) else [])]
 
 
 @lru_cache(maxsize=4096)
-def _beside(
-    cells: tuple[object, ...],
-    _types: tuple[type, ...],  # 1, 1.0 and TRUE are equal, and three things in a sheet
-) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
-    texts = [cell_text(cell) for cell in cells]
-    faults = [one for column, text in zip(COLUMNS[1:], texts, strict=True) for one in cell_faults(column, text)]
-    if faults:
-        return faults
-    issued, year, sequence = _date(texts[9], faults), _year(texts[10], faults), _sequence(texts[11], faults)
+def _beside(texts: tuple[str, ...]) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
+    faults: list[FieldProblem] = []
+    issued, year, sequence = (
+        date.fromisoformat(texts[9]) if texts[9] else None,
+        _year(texts[10], faults),
+        _sequence(texts[11], faults),
+    )
     return faults or (RowCodes(*texts[:9]), issued, year, sequence)
-
-
-def _date(text: str, faults: list[FieldProblem]) -> date | None:
-    if not text:
-        return None
-    try:
-        return read_date(text)
-    except Invalid as fault:
-        (problem,) = fault.fields
-        faults.append(row_problem("issued", problem.code, problem.text.th, problem.text.en))
-        return None
 
 
 def _year(text: str, faults: list[FieldProblem]) -> int | None:

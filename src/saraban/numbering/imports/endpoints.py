@@ -14,7 +14,7 @@ from starlette.responses import Response
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
-from saraban.imports.service import ImportFile, write_template
+from saraban.imports.service import ImportFile
 from saraban.kit.http import (
     BINARY,
     Db,
@@ -31,6 +31,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.workbooks import write_template
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.schemas import (
     ImportCommitIn,
@@ -62,7 +63,7 @@ async def import_template(ctx: Context, form: WorkbookFormat = "xlsx") -> Respon
     """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
     folder = TemporaryDirectory(prefix="saraban-")
     path = Path(folder.name) / f"legacy-numbers.{form}"
-    write_template(path, COLUMNS)
+    write_template(path, COLUMNS, "Numbers")
     return workbook_response(path, form, folder)
 
 
@@ -89,7 +90,7 @@ async def upload_import(
     language: Language,
 ) -> Response:
     """
-    XLSX, or CSV in UTF-8, up to 20 MB and 200,000 lines. Nothing is imported yet: read the import until it is CHECKED, then
+    XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows. Nothing is imported yet: read the import until it is CHECKED, then
     commit it.
     """
     sheet = ImportFile.of(sent.name, sent.chunks())

@@ -23,7 +23,7 @@ MOST_FAULTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class SheetRow:
+class MasterSheetRow:
     """:param values: of the columns that the sheet has; a cell that is empty is none"""
 
     line: int
@@ -53,7 +53,7 @@ def column_places(kind: MasterKind, headings: Sequence[object]) -> dict[str, int
 
 def read_sheet(
     kind: MasterKind, table: Iterable[Sequence[object]], *, pasted: bool = False
-) -> tuple[list[SheetRow], list[FieldProblem]]:
+) -> tuple[list[MasterSheetRow], list[FieldProblem]]:
     """
     Return the rows of a sheet, and what is wrong with them by themselves: formulas, and a row that comes twice.
 
@@ -82,7 +82,7 @@ def read_sheet(
         known = lines_of.setdefault((texts[kind.code.name], within), line)
         if known != line:
             faults.append(FieldProblem(f"/{line}/{kind.code.name}", "twice", SAID_TWICE, {"line": known}))
-        rows.append(SheetRow(line, {name: text.removeprefix(FORMULA) or None for name, text in texts.items()}))
+        rows.append(MasterSheetRow(line, {name: text.removeprefix(FORMULA) or None for name, text in texts.items()}))
     return rows, faults
 
 
@@ -94,7 +94,7 @@ def _require_columns(kind: MasterKind, places: Mapping[str, int]) -> None:
             )
 
 
-def checked(row: SheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
+def checked(row: MasterSheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
     """Return the values of a row as its schema reads them, or what is wrong with them; what is empty and needed is missing."""
     try:
         stated = checked_values(schema, {name: value for name, value in row.values.items() if value is not None})

@@ -19,7 +19,7 @@ from saraban.kit.workbooks import SheetWriter
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
 from saraban.setup.domain.master_rows import PLACE, ImportedRow, MasterCodeTaken, MasterImport, MasterRow, Values
-from saraban.setup.domain.master_workbook import SheetRow
+from saraban.setup.domain.master_workbook import MasterSheetRow
 from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MOST, new_row
 from saraban.setup.service import master_data
@@ -41,7 +41,7 @@ class _Plan:
     faults: list[FieldProblem] = field(default_factory=list)
     looks: dict[tuple[str, str], str] = field(default_factory=dict)  # of what is added
 
-    def take(self, row: SheetRow) -> None:
+    def take(self, row: MasterSheetRow) -> None:
         values, faults = master_workbook.checked(row, new_row(self.kind))
         if faults:
             self.faults += faults

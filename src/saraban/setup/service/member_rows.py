@@ -33,7 +33,7 @@ from saraban.setup.domain.master_rows import (
     faulty,
     position_of,
 )
-from saraban.setup.domain.master_workbook import SheetRow
+from saraban.setup.domain.master_workbook import MasterSheetRow
 from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MOST, MasterRowChange, MasterRowNew, new_row
 from saraban.setup.service import master_data, members
@@ -238,7 +238,7 @@ class _Present:
     outside: frozenset[str]
     asked: str | None
 
-    def decide(self, row: SheetRow) -> tuple[ImportedRow, Values]:
+    def decide(self, row: MasterSheetRow) -> tuple[ImportedRow, Values]:
         """:raises Invalid: at `/row/field`"""
         values, faults = master_workbook.checked(row, new_row(self.kind))
         if faults:

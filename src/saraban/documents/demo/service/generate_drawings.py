@@ -31,6 +31,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import Invalid
+from saraban.kit.sheet_columns import SheetRow
 from saraban.projects import service as projects
 from saraban.projects.domain.revision_scheme import RevisionScheme
 from saraban.projects.service import ProjectRef
@@ -196,4 +197,4 @@ def _lines(run: DrawingRun, one: GeneratedDrawing, moments: Sequence[datetime]) 
             scale=one.scale,
             sheet_size="A1",
         )
-        yield ReadLine(step, (), stated)
+        yield ReadLine(SheetRow(step, {}), stated)

@@ -10,43 +10,88 @@ from datetime import date
 from typing import Any, Final
 
 from saraban.documents.drawing.domain import DrawingKind
-from saraban.imports.domain import READY, REFUSED, THERE, SheetColumn
+from saraban.imports.domain import READY, REFUSED, THERE
 from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Text
+from saraban.kit.sheet_columns import CellKind, SheetColumn
 from saraban.projects.domain.revision_scheme import RevisionScheme
 
-
-def _column(key: str, th: str, en: str, about_th: str, about_en: str, *, longest: int = 50) -> SheetColumn:
-    return SheetColumn(key, Text(th, en), longest, key in {"drawing_number", "title"}, Text(about_th, about_en))
-
-
-_NUMBER = _column(
-    "drawing_number", "เลขที่แบบ", "Drawing number", "ตามที่พิมพ์บนแบบ", "As printed on the sheet.", longest=100
+_NUMBER = SheetColumn(
+    "drawing_number",
+    Text("เลขที่แบบ", "Drawing number"),
+    Text("ตามที่พิมพ์บนแบบ", "As printed on the sheet."),
+    100,
+    is_required=True,
+    synonyms=(
+        *("Drawing No", "Dwg No", "Drawing", "Document No", "Document Number", "Doc No", "Sheet No", "Sheet Number"),
+        *("หมายเลขแบบ", "เลขแบบ", "แบบเลขที่", "เลขที่แบบก่อสร้าง"),
+    ),
+    example="A-101",
 )
-_TITLE = _column("title", "ชื่อแบบ", "Title", "ชื่อแบบภาษาไทย", "The Thai title.", longest=255)
-_REVISION = _column("revision", "ฉบับแก้ไข", "Revision", "เว้นว่างคือฉบับแรก", "The first one if empty.", longest=10)
-_DATE = _column(
-    "revision_date", "วันที่แบบ", "Revision date", "เช่น 31/12/2569 หรือ 2026-12-31", "As 31/12/2026 or 2026-12-31."
+_TITLE = SheetColumn(
+    "title",
+    Text("ชื่อแบบ", "Title"),
+    Text("ชื่อแบบภาษาไทย", "The Thai title."),
+    is_required=True,
+    synonyms=(
+        "Drawing Title",
+        "Document Title",
+        "Sheet Title",
+        "Sheet Name",
+        "Drawing Name",
+        "รายการแบบ",
+        "ชื่อแบบก่อสร้าง",
+    ),
+    example="ตัวอย่าง: แปลนชั้น 1",
 )
-_SUB = _column("sub_category", "หมวดย่อย", "Sub category", "รหัสหมวดย่อย", "Code of the sub category.")
+_REVISION = SheetColumn(
+    "revision",
+    Text("ฉบับแก้ไข", "Revision"),
+    Text("เว้นว่างคือฉบับแรก", "The first one if empty."),
+    10,
+    synonyms=("Rev", "Rev No", "Revision No", "Revision Number", "แก้ไขครั้งที่", "ครั้งที่แก้ไข", "เลขที่แก้ไข"),
+    example="0",
+)
+_DATE = SheetColumn(
+    "revision_date",
+    Text("วันที่แบบ", "Revision date"),
+    Text("เช่น 31/12/2569 หรือ 2026-12-31", "As 31/12/2026 or 2026-12-31."),
+    kind=CellKind.DAY,
+    synonyms=("Rev Date", "Drawing Date", "Date", "Issue Date", "วันที่", "วันที่แก้ไข", "ลงวันที่"),
+    example="2026-12-31",
+)
+
+
+def _code(key: str, th: str, en: str, about_th: str, about_en: str, *synonyms: str, longest: int = 50) -> SheetColumn:
+    return SheetColumn(key, Text(th, en), Text(about_th, about_en), longest, synonyms=synonyms)
+
+
+_SUB = _code("sub_category", "หมวดย่อย", "Sub category", "รหัสหมวดย่อย", "Code of the sub category.", "Subcategory")
+_PAGE = SheetColumn("page", Text("หน้า", "Page"), Text("หน้าในเล่ม", "Page in the volume."), 10, kind=CellKind.NUMBER)
 _OPTIONAL: Final = (
-    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Code of the contract."),
-    _column("originator", "ผู้จัดทำ", "Originator", "รหัสหน่วยงานผู้จัดทำแบบ", "Code of the organization that drew it."),
-    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Code of the discipline."),
-    _column("scale", "มาตราส่วน", "Scale", "เช่น 1:100", "As 1:100."),
-    _column("sheet_size", "ขนาดกระดาษ", "Sheet size", "เช่น A1", "As A1.", longest=20),
-    _column("title_en", "ชื่อแบบภาษาอังกฤษ", "Title in English", "ถ้ามี", "If there is one.", longest=255),
-    _column("zone", "โซน", "Zone", "เช่น โซน 2", "As Zone 2.", longest=100),
-    _column("status", "รหัสสถานะ", "Status code", "รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2.", longest=20),
-    _column(
-        "legacy_number", "เลขที่แบบเดิม", "Former number", "เลขที่บนแบบฉบับเก่า", "The number on an older sheet.", longest=100
+    _code("contract", "สัญญา", "Contract", "รหัสสัญญา", "Code of the contract.", "Contract No", "เลขที่สัญญา"),
+    _code("originator", "ผู้จัดทำ", "Originator", "รหัสหน่วยงานผู้จัดทำแบบ", "Code of the organization that drew it."),
+    _code("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Code of the discipline.", "Trade", "สาขา"),
+    _code("scale", "มาตราส่วน", "Scale", "เช่น 1:100", "As 1:100."),
+    _code("sheet_size", "ขนาดกระดาษ", "Sheet size", "เช่น A1", "As A1.", "Paper size", "Size", longest=20),
+    _code("title_en", "ชื่อแบบภาษาอังกฤษ", "Title in English", "ถ้ามี", "If there is one.", "English title", longest=255),
+    _code("zone", "โซน", "Zone", "เช่น โซน 2", "As Zone 2.", "Area", "พื้นที่", longest=100),
+    _code(
+        *("status", "รหัสสถานะ", "Status code", "รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2."),
+        *("Suitability", "Suitability code"),
+        longest=20,
+    ),
+    _code(
+        *("legacy_number", "เลขที่แบบเดิม", "Former number", "เลขที่บนแบบฉบับเก่า", "The number on an older sheet."),
+        *("Old number", "Old drawing number", "Previous number", "เลขที่เดิม"),
+        longest=100,
     ),
 )
 _CONTRACT: Final = (
     _NUMBER,
     _TITLE,
-    _column("volume", "เล่ม", "Volume", "รหัสเล่ม", "Code of the volume."),
-    _column("page", "หน้า", "Page", "หน้าในเล่ม", "Page in the volume."),
-    _column("category", "หมวด", "Category", "รหัสหมวด", "Code of the category."),
+    _code("volume", "เล่ม", "Volume", "รหัสเล่ม", "Code of the volume."),
+    _PAGE,
+    _code("category", "หมวด", "Category", "รหัสหมวด", "Code of the category."),
     _SUB,
     *_OPTIONAL,
     _REVISION,
@@ -54,7 +99,7 @@ _CONTRACT: Final = (
 )
 _SHOP: Final = (
     _NUMBER,
-    _column("main_category", "หมวดหลัก", "Main category", "รหัสหมวดหลัก", "Code of the main category."),
+    _code("main_category", "หมวดหลัก", "Main category", "รหัสหมวดหลัก", "Code of the main category."),
     _SUB,
     _REVISION,
     _DATE,

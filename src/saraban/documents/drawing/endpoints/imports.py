@@ -27,7 +27,7 @@ from saraban.documents.drawing.schemas import (
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.imports.service import ImportFile, write_template
+from saraban.imports.service import ImportFile
 from saraban.kit.http import (
     BINARY,
     Db,
@@ -44,6 +44,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.workbooks import write_template
 
 router = APIRouter(prefix="/drawings/{kind}/imports", tags=["Drawings"])
 Project = Annotated[UUID, Query(alias="projectPublicId")]
@@ -56,7 +57,7 @@ async def import_template(kind: Kind, _ctx: Importer, form: WorkbookFormat = "xl
     """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
     folder = TemporaryDirectory(prefix="saraban-")
     path = FilePath(folder.name) / f"{kind}-drawings.{form}"
-    write_template(path, columns_of(KINDS[kind]))
+    write_template(path, columns_of(KINDS[kind]), f"{kind.title()} drawings")
     return workbook_response(path, form, folder)
 
 
@@ -89,7 +90,7 @@ async def upload_import(
     language: Language,
 ) -> Response:
     """
-    XLSX, or CSV in UTF-8, up to 20 MB and 200,000 lines, one for each revision. Nothing is imported yet: read the import until it
+    XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows, one for each revision. Nothing is imported yet: read the import until it
     is CHECKED, then commit it. `contract` and `originator` are codes, for lines that state none.
     """
     receipt = await service.upload_import(

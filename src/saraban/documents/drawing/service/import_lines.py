@@ -16,7 +16,6 @@ from saraban.documents.drawing.domain.register_import import (
     LISTS,
     MissingCodes,
     RevisionEntry,
-    columns_of,
     judge_agreement,
     judge_history,
     kept_as_registered,
@@ -36,13 +35,12 @@ from saraban.documents.drawing.service.placement import belonging, classified, f
 from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
-from saraban.imports.domain import MISSING, READY, REFUSED, cell_text
-from saraban.imports.service import Cells
+from saraban.imports.domain import MISSING, READY, REFUSED
 from saraban.kit.db import table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
-from saraban.kit.text import FORMULA
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -66,8 +64,7 @@ _FIELDS: Final = {
 class ReadLine:
     """A line of the file: what it states, or what is wrong with its cells."""
 
-    line: int
-    cells: Sequence[object]
+    row: SheetRow
     stated: DrawingSheetLine | None
     faults: tuple[FieldProblem, ...] = ()
 
@@ -85,19 +82,17 @@ class JudgedLine:
     faults: tuple[FieldProblem, ...] = ()
 
 
-def read_line(kind: DrawingKind, line: int, cells: Sequence[object]) -> ReadLine:
-    """Read the cells as the API reads its fields; dates may be typed as people write them."""
-    stated = zip(columns_of(kind), cells, strict=True)
-    texts = {column.key: text for column, cell in stated if cell is not None and (text := cell_text(cell))}
-    formulas = [key for key, text in texts.items() if text[0] in {FORMULA, "="}]
-    if formulas:
-        return ReadLine(line, cells, None, tuple(FieldProblem(f"/{key}", "formula", NO_FORMULA) for key in formulas))
-    values = {"category" if key == "main_category" else key: text for key, text in texts.items()}
+def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
+    """Read the cells as the API reads its fields."""
+    formulas = [FieldProblem(f"/{key}", "formula", NO_FORMULA) for key, text in row.cells.items() if text[:1] == "="]
+    if row.faults or formulas:
+        return ReadLine(row, None, (*row.faults, *formulas))
+    values = {"category" if key == "main_category" else key: text for key, text in row.cells.items() if text}
     try:
-        return ReadLine(line, cells, DrawingSheetLine.model_validate(values, by_name=True))
+        return ReadLine(row, DrawingSheetLine.model_validate(values, by_name=True))
     except ValidationError as error:
         problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
-        return ReadLine(line, cells, None, tuple(at_column(kind, one) for one in problems))
+        return ReadLine(row, None, tuple(at_column(kind, one) for one in problems))
 
 
 def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
@@ -108,7 +103,7 @@ def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
     return FieldProblem(f"/{name}", problem.code, problem.text, problem.values)
 
 
-def by_drawing(lines: Iterable[Cells], kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
+def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
     """
     Read a file.
 
@@ -116,8 +111,8 @@ def by_drawing(lines: Iterable[Cells], kind: DrawingKind) -> tuple[list[list[Rea
     """
     drawings: dict[str, list[ReadLine]] = defaultdict(list)
     unreadable = []
-    for line, cells in lines:
-        read = read_line(kind, line, cells)
+    for row in rows:
+        read = read_line(kind, row)
         if read.stated is None:
             unreadable.append(read)
         else:
@@ -229,7 +224,7 @@ class RegisterImport:
                 judged.append(JudgedLine(read, state, tuple(at_column(self.kind, one) for one in faults)))
             else:
                 fitting.append(read)
-        by_line = {read.line: read for read in fitting}
+        by_line = {read.row.number: read for read in fitting}
         known = [
             RevisionEntry(one.label or "", one.title, one.day, more={name: getattr(one, name) for name in _OPTIONAL})
             for one in history
@@ -256,7 +251,7 @@ class RegisterImport:
         assert stated is not None  # who cannot be read is no line of a drawing
         first = history[0].label or "" if history else self._first_label
         more = {name: getattr(stated, name) for name in _OPTIONAL}
-        return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.line, more)
+        return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.row.number, more)
 
     async def _beside(
         self, session: AsyncSession, read: ReadLine, head: RegisteredDrawing | None

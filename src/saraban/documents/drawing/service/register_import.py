@@ -30,9 +30,9 @@ from saraban.documents.drawing.service.import_lines import (
 )
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports import service as imports
-from saraban.imports.domain import MISSING, READY, REFUSED, THERE, ImportState
+from saraban.imports.domain import DONE_OUTCOMES, MISSING, OUTCOMES, READY, REFUSED, THERE, ImportState
 from saraban.imports.models import ImportRow
-from saraban.imports.service import ImportFile, ImportTurn, ResultWorkbook
+from saraban.imports.service import ImportFile, ImportTurn
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import NotFound, unknown
@@ -40,6 +40,8 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
+from saraban.kit.spreadsheets import read_table
+from saraban.kit.workbooks import ResultWorkbook
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, MasterKind
@@ -197,14 +199,14 @@ class DrawingImportJob:
 
     def count(self, path: Path) -> int:
         """The columns that every register needs are the same."""
-        return sum(1 for _ in imports.sheet_lines(path, columns_of(KINDS["shop"])))
+        return sum(1 for _ in read_table(path, columns_of(KINDS["shop"])).rows)
 
     async def check(
         self, ctx: RequestContext, db: Database, turn: Turn, path: Path, result: Path
     ) -> Mapping[str, object]:
         run, counts = await _begin(ctx, db, turn), _Counts()
         drawings, unreadable = await _read(path, run.kind)
-        with ResultWorkbook(result, columns_of(run.kind)) as sheet:
+        with ResultWorkbook(result, columns_of(run.kind), OUTCOMES) as sheet:
             _tell(turn, counts, sheet, _refused(unreadable))
             for batch in _batches(drawings):
                 async with db.reading() as session:
@@ -218,7 +220,7 @@ class DrawingImportJob:
             await db.transact(partial(_create_missing, ctx, turn))
         run, counts = await _begin(ctx, db, turn), _Counts()
         drawings, unreadable = await _read(path, run.kind)
-        with ResultWorkbook(result, columns_of(run.kind), done=True) as sheet:
+        with ResultWorkbook(result, columns_of(run.kind), DONE_OUTCOMES) as sheet:
             _tell(turn, counts, sheet, _refused(unreadable))
             for batch in _batches(drawings):
                 _tell(turn, counts, sheet, await import_drawings(db, run, turn, batch))
@@ -236,8 +238,7 @@ async def _begin(ctx: RequestContext, db: Database, turn: Turn) -> RegisterImpor
 
 
 async def _read(path: Path, kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
-    columns = columns_of(kind)
-    return await CHILDREN.run_in_background(lambda: by_drawing(imports.sheet_lines(path, columns, formulas=True), kind))
+    return await CHILDREN.run_in_background(lambda: by_drawing(read_table(path, columns_of(kind)).rows, kind))
 
 
 def _batches(drawings: Sequence[list[ReadLine]]) -> Iterator[Sequence[list[ReadLine]]]:
@@ -251,8 +252,8 @@ def _refused(unreadable: Sequence[ReadLine]) -> list[JudgedLine]:
 def _tell(turn: Turn, counts: _Counts, sheet: ResultWorkbook, judged: Sequence[JudgedLine]) -> None:
     for one in judged:
         if one.state == REFUSED or (one.state == MISSING and not turn.is_check):
-            turn.refuse(one.read.line, one.faults)
-        sheet.add(one.read.line, one.read.cells, one.faults, one.state)
+            turn.refuse(one.read.row.number, one.faults)
+        sheet.add(one.read.row, one.state, one.faults)
     counts.add(judged)
     turn.count(turn.done + len(judged))
 

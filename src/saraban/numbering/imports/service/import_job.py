@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from saraban.identity.domain.context import RequestContext
-from saraban.imports.domain import REFUSED
-from saraban.imports.service import ImportTurn, ResultWorkbook
+from saraban.imports.domain import DONE_OUTCOMES, OUTCOMES, REFUSED
+from saraban.imports.service import ImportTurn
 from saraban.kit.db import Database
+from saraban.kit.workbooks import ResultWorkbook
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import (
@@ -32,23 +33,23 @@ class NumberImportJob:
     async def check(
         self, ctx: RequestContext, db: Database, turn: Turn, path: Path, result: Path
     ) -> Mapping[str, object]:
-        with ResultWorkbook(result, COLUMNS) as sheet:
+        with ResultWorkbook(result, COLUMNS, OUTCOMES) as sheet:
             outcome = await legacy_import.dry_run(
                 ctx,
                 db,
                 project_public_id=turn.found.project,
-                lines=legacy_import.rows_of(path),
+                rows=legacy_import.rows_of(path),
                 observer=_observer(turn, sheet),
             )
         return _report(turn, outcome)
 
     async def run(self, ctx: RequestContext, db: Database, turn: Turn, path: Path, result: Path) -> None:
-        with ResultWorkbook(result, COLUMNS, done=True) as sheet:
+        with ResultWorkbook(result, COLUMNS, DONE_OUTCOMES) as sheet:
             await legacy_import.import_rows(
                 ctx,
                 db,
                 project_public_id=turn.found.project,
-                lines=legacy_import.rows_of(path),
+                rows=legacy_import.rows_of(path),
                 file=SourceFile(turn.row.file_name, turn.row.file_sha256),
                 moves=turn.row.moves,
                 ticket=ImportLease(turn.row.id, turn.lease),
@@ -59,8 +60,8 @@ class NumberImportJob:
 def _observer(turn: Turn, sheet: ResultWorkbook) -> ImportObserver:
     def each(read: CheckedRow, state: str) -> None:
         if state == REFUSED:
-            turn.refuse(read.line, read.faults)
-        sheet.add(read.line, read.cells, read.faults, state)
+            turn.refuse(read.row.number, read.faults)
+        sheet.add(read.row, state, read.faults)
 
     return ImportObserver(each, turn.count)
 

@@ -21,11 +21,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext
 from saraban.imports import service as imports
 from saraban.imports.domain import READY, REFUSED, THERE, ImportState
-from saraban.imports.service import MOST_BYTES, Cells
+from saraban.imports.service import MOST_BYTES
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import invalid
 from saraban.kit.ids import new_id
+from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.spreadsheets import MOST_ROWS, read_table
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service.rows import (
@@ -133,7 +135,7 @@ async def dry_run(
     db: Database,
     *,
     project_public_id: UUID,
-    lines: Iterable[Cells],
+    rows: Iterable[SheetRow],
     observer: ImportObserver = _NOBODY,
 ) -> ImportOutcome:
     """
@@ -145,7 +147,7 @@ async def dry_run(
     async with db.reading() as session:
         place = await import_target(ctx, session, project_public_id=project_public_id)
     reader = RowReader(ctx, place)
-    async with aclosing(_ahead(db, reader, lines)) as batches:
+    async with aclosing(_ahead(db, reader, rows)) as batches:
         async for reads in batches:
             async with db.reading() as session:
                 judged, before = await compare_with_ledger(session, place, reads)
@@ -160,7 +162,7 @@ async def import_rows(
     db: Database,
     *,
     project_public_id: UUID,
-    lines: Iterable[Cells],
+    rows: Iterable[SheetRow],
     file: SourceFile,
     moves: Mapping[str, int] | None = None,
     ticket: ImportLease | None = None,
@@ -182,7 +184,7 @@ async def import_rows(
         key = await db.transact(lambda session: _begin(ctx, session, place, file, moving=moves is not None))
         ticket = ImportLease(key)
     run = _ImportRun(ctx, place, ticket, outcome)
-    async with aclosing(_ahead(db, reader, lines)) as batches:
+    async with aclosing(_ahead(db, reader, rows)) as batches:
         async for reads in batches:
             judged, before = await _written(db, partial(_write, run, reads))
             _tell(outcome, judged, before, observer)
@@ -190,9 +192,9 @@ async def import_rows(
     return outcome
 
 
-async def _ahead(db: Database, reader: RowReader, lines: Iterable[Cells]) -> AsyncGenerator[list[CheckedRow], None]:
+async def _ahead(db: Database, reader: RowReader, rows: Iterable[SheetRow]) -> AsyncGenerator[list[CheckedRow], None]:
     """Return the lines in batches; the next is read while the database writes the one before."""
-    remaining = iter(lines)
+    remaining = iter(rows)
     following = asyncio.ensure_future(_read(db, reader, remaining))
     try:
         while reads := await following:
@@ -203,14 +205,14 @@ async def _ahead(db: Database, reader: RowReader, lines: Iterable[Cells]) -> Asy
         await asyncio.wait([following])
 
 
-async def _read(db: Database, reader: RowReader, remaining: Iterator[Cells]) -> list[CheckedRow]:
+async def _read(db: Database, reader: RowReader, remaining: Iterator[SheetRow]) -> list[CheckedRow]:
     reads = []
-    lines = await CHILDREN.run_in_background(lambda: list(islice(remaining, BATCH)))
-    if not lines:
+    rows = await CHILDREN.run_in_background(lambda: list(islice(remaining, BATCH)))
+    if not rows:
         return []
     async with db.reading() as session:
-        for line, cells in lines:
-            reads.append(await reader.read(session, line, cells))
+        for row in rows:
+            reads.append(await reader.read(session, row))
             if len(reads) % 50 == 0:
                 await asyncio.sleep(0)  # others have their turn, the writing of the batch before among them
     return reads
@@ -241,7 +243,7 @@ async def _written(db: Database, step: Callable[[AsyncSession], Awaitable[Judged
 async def _write(run: _ImportRun, reads: list[CheckedRow], session: AsyncSession) -> Judged:
     outcome, ticket = run.outcome, run.ticket
     judged, before = await compare_with_ledger(session, run.place, reads)
-    fresh = [read.number for read in judged if read.number is not None and read.line not in before]
+    fresh = [read.number for read in judged if read.number is not None and read.row.number not in before]
     if fresh:
         await write_rows(run.ctx, session, run.place, fresh)
     values = {
@@ -256,7 +258,7 @@ async def _write(run: _ImportRun, reads: list[CheckedRow], session: AsyncSession
 
 def _tell(outcome: ImportOutcome, reads: Sequence[CheckedRow], before: set[int], observer: ImportObserver) -> None:
     for read in reads:
-        state = REFUSED if read.number is None else THERE if read.line in before else READY
+        state = REFUSED if read.number is None else THERE if read.row.number in before else READY
         outcome.count(read, state)
         if observer.each is not None:
             observer.each(read, state)
@@ -322,11 +324,11 @@ def source_file(path: Path) -> SourceFile:
         return SourceFile(path.name, hashlib.file_digest(file, "sha256").hexdigest())
 
 
-def rows_of(path: Path) -> Iterator[Cells]:
+def rows_of(path: Path) -> Iterator[SheetRow]:
     """
-    Return the lines below the headings, each with its number in the file and its cells in the order of `COLUMNS`.
+    Return the rows below the headings.
 
-    :raises Invalid: for a file that cannot be read, is too large, or lacks a column
+    :raises Invalid: for a file that `read_table` refuses, or that is too large
     """
     source_file(path)
-    return imports.sheet_lines(path, COLUMNS)
+    return read_table(path, COLUMNS, most_rows=MOST_ROWS).rows

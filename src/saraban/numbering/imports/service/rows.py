@@ -13,6 +13,7 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports.domain import row_problem
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import insert_numbers
@@ -99,8 +100,7 @@ class ImportedNumber(NamedTuple):
 class CheckedRow(NamedTuple):
     """A line of the file: what it would become, or what is wrong with it."""
 
-    line: int
-    cells: Sequence[object]
+    row: SheetRow
     number: ImportedNumber | None
     faults: Sequence[FieldProblem]
 
@@ -114,21 +114,21 @@ class RowReader:
         self._groups: dict[object, RowGroup | DomainError] = {}
         self._lines: dict[str, int] = {}
 
-    async def read(self, session: AsyncSession, line: int, cells: Sequence[object]) -> CheckedRow:
-        found = parse_row(cells)
+    async def read(self, session: AsyncSession, row: SheetRow) -> CheckedRow:
+        found, line = parse_row(row), row.number
         if isinstance(found, list):
-            return CheckedRow(line, cells, None, found)
+            return CheckedRow(row, None, found)
         try:
             number = await self._number(session, found)
         except DomainError as error:
-            return CheckedRow(line, cells, None, _faults(error))
+            return CheckedRow(row, None, _faults(error))
         first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
         if first != line:
             fault = row_problem(
                 "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "Already on row {line} of this file.", line=first
             )
-            return CheckedRow(line, cells, None, [fault])
-        return CheckedRow(line, cells, number, ())
+            return CheckedRow(row, None, [fault])
+        return CheckedRow(row, number, ())
 
     async def _number(self, session: AsyncSession, line: LegacyRow) -> ImportedNumber:
         group = await self._group(session, line)
@@ -287,10 +287,10 @@ async def compare_with_ledger(
         number = read.number
         held, printed = known[number.group.register] if number else ({}, frozenset())
         if number is not None and held.get(number.base) == number.token:
-            before.add(read.line)
+            before.add(read.row.number)
         elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
             fault = row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
-            judged.append(CheckedRow(read.line, read.cells, None, [fault]))
+            judged.append(CheckedRow(read.row, None, [fault]))
             continue
         judged.append(read)
     return judged, before

@@ -1,0 +1,129 @@
+"""The text that a spreadsheet program shows for a stored number, where its number format alone decides that text."""
+
+import re
+from decimal import ROUND_HALF_UP, Decimal
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+# ECMA-376 part 1, 18.8.30; dates of all countries are here as a year, because none is ever shown.
+BUILT_IN: Final = {
+    0: "General",
+    1: "0",
+    2: "0.00",
+    3: "#,##0",
+    4: "#,##0.00",
+    9: "0%",
+    10: "0.00%",
+    18: "h:mm AM/PM",
+    19: "h:mm:ss AM/PM",
+    20: "h:mm",
+    21: "h:mm:ss",
+    37: "#,##0;(#,##0)",
+    38: "#,##0;(#,##0)",
+    45: "mm:ss",
+    39: "#,##0.00;(#,##0.00)",
+    40: "#,##0.00;(#,##0.00)",
+    46: "[h]:mm:ss",
+    47: "mm:ss.0",
+    49: "@",
+    **dict.fromkeys((14, 15, 16, 17, 22, *range(27, 37), *range(50, 59), *range(71, 82)), "yyyy"),
+}
+_LONGEST_CODE: Final = 255
+_LONGEST_GENERAL: Final = 11  # characters; beyond, the width of the column decides
+_LEAST_GENERAL: Final = Decimal("0.0001")
+_MOST: Final = Decimal(10**15)
+_SECONDS: Final = 86_400
+_TIMES: Final = {
+    "h:mm": "{0}:{1:02}",
+    "hh:mm": "{0:02}:{1:02}",
+    "h:mm:ss": "{0}:{1:02}:{2:02}",
+    "hh:mm:ss": "{0:02}:{1:02}:{2:02}",
+}
+# A locale of more than four figures has digits or an era of its own.
+_LITERALS: Final = (
+    r'((?:"[^"]*"|\\.|_.|\* |\[\$[^\]-]*(?:-[0-9A-Fa-f]{1,4})?\]'
+    r"|\[(?:black|blue|cyan|green|magenta|red|white|yellow)\]|[-+$%(): ]|[^\x00-\x7f])*)"
+)
+_SECTION: Final = re.compile(rf"{_LITERALS}(?:([#0,]*[#0])(?:\.([0#]{{1,9}}))?)?{_LITERALS}", re.DOTALL | re.IGNORECASE)
+_SECTIONS: Final = re.compile(r'((?:"[^"]*"|\\.|[^;"\\])*);', re.DOTALL)
+_LITERAL: Final = re.compile(r'"([^"]*)"|\\(.)|_(?:.)|\* |\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(.)', re.DOTALL)
+_NO_LETTERS: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|general', re.DOTALL)
+
+
+class NumberKind(StrEnum):
+    NUMBER = "number"
+    DAY = "day"
+    TIME = "time"
+
+
+@lru_cache(maxsize=1024)
+def kind_of(code: str) -> NumberKind:
+    letters = _NO_LETTERS.sub("", code[:_LONGEST_CODE].lower()).partition(";")[0]
+    if re.search("[ydbg]", letters) or ("m" in letters and not re.search("[hs]", letters)):
+        return NumberKind.DAY
+    return NumberKind.TIME if re.search("[hms]", letters) else NumberKind.NUMBER
+
+
+@lru_cache(maxsize=65536)
+def shown_number(stored: str, code: str) -> str | None:
+    """
+    Return the text shown for a stored number, or None where that is not certain, as of every date.
+
+    :param code: a number format; empty for an unknown one
+    """
+    number = Decimal(f"{float(stored):.15g}")  # a spreadsheet program shows 15 digits
+    if not code or len(code) > _LONGEST_CODE or kind_of(code) == NumberKind.DAY:
+        return None
+    if kind_of(code) == NumberKind.TIME:
+        return _time(float(stored), code)
+    if code.lower() in {"general", "@"}:
+        text = f"{number:f}"
+        fits = len(text.removeprefix("-")) <= _LONGEST_GENERAL and (not number or abs(number) >= _LEAST_GENERAL)
+        return text if fits else None
+    return _formatted(number, code)
+
+
+def plain_number(stored: str) -> str:
+    return f"{Decimal(f'{float(stored):.15g}'):f}"
+
+
+def _time(value: float, code: str) -> str | None:
+    """An elapsed time is never certain: a scale of 1:100 that was typed in shows 2:40."""
+    form = _TIMES.get(re.sub(r"^\[\$-[0-9A-Fa-f]{1,4}\]|;@$", "", code).lower())
+    seconds = round(value * _SECONDS)
+    if form is None or not 0 <= seconds < _SECONDS or (seconds % 60 and "s" not in code.lower()):
+        return None
+    return form.format(seconds // 3600, seconds // 60 % 60, seconds % 60)
+
+
+def _formatted(number: Decimal, code: str) -> str | None:
+    if abs(number) >= _MOST:
+        return None
+    sections = _SECTIONS.findall(f"{code};")
+    at = 2 if not number and len(sections) > 2 else 1 if number < 0 and len(sections) > 1 else 0
+    match = _SECTION.fullmatch(sections[at]) if sections else None
+    if match is None:
+        return None
+    before, places, decimals, after = match.groups(default="")
+    before, after = ("".join(map(_literal, _LITERAL.finditer(text))) for text in (before, after))
+    sign = "-" if number < 0 and at == 0 else ""
+    digits = _digits(abs(number) * 100 ** match[0].count("%"), places, decimals) if places else ""
+    return None if digits is None else f"{sign}{before}{digits}{after}".strip() or None
+
+
+def _literal(match: re.Match[str]) -> str:
+    return " " if match[0][0] == "_" else "".join(text or "" for text in match.groups())
+
+
+def _digits(number: Decimal, places: str, decimals: str) -> str | None:
+    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    whole, _, fraction = f"{rounded:f}".partition(".")
+    zeros = places.replace(",", "").lstrip("#")
+    if (number and not rounded) or ("," in places and len(zeros) > 1):
+        return None
+    whole = (
+        "" if whole == "0" and not zeros else f"{rounded.__trunc__():,}" if "," in places else whole.zfill(len(zeros))
+    )
+    least = len(decimals.rstrip("#"))
+    return f"{whole}{'.' if decimals else ''}{fraction[:least]}{fraction[least:].rstrip('0')}"

@@ -1,0 +1,277 @@
+"""The columns of a spreadsheet: how headings are recognized, and how cells become texts or faults. No file is read here."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from saraban.kit.dates import read_date
+from saraban.kit.errors import REQUIRED, FieldProblem, Invalid, Text
+from saraban.kit.text import MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
+
+# A text, or what else a cell contains: its kind, the text shown if that is certain, and a plain value.
+RawCell = str | Sequence[str | None]
+_NO_TEXT: Final = Text("", "")
+Fault = tuple[str, Text, str]  # code, text, value
+HEADING_ROWS: Final = 20
+_LONGEST_TEXT: Final = 32_767  # of a cell in a spreadsheet program
+_MEMORY: Final = 4096  # cells of each column that need not be read again
+
+
+class CellKind(StrEnum):
+    """What a column contains: a day becomes 2026-12-31, a number a plain figure, a flag true or false, a choice its key."""
+
+    TEXT = "text"
+    DAY = "day"
+    NUMBER = "number"
+    FLAG = "flag"
+    CHOICE = "choice"
+
+
+@dataclass(frozen=True, slots=True)
+class SheetColumn:
+    """
+    A column of a sheet. Its heading may be the key, the Thai or the English name, both names, or a synonym.
+
+    :param is_required: every sheet has the column, and every row a text in it
+    :param synonyms: headings of other programs and offices; case, blanks and punctuation do not count
+    :param choices: names by key of a choice
+    :param example: of the row that a template shows
+    """
+
+    key: str
+    heading: Text
+    about: Text = _NO_TEXT
+    longest: int = 255
+    is_required: bool = False
+    kind: CellKind = CellKind.TEXT
+    synonyms: tuple[str, ...] = ()
+    choices: Mapping[str, Text] = field(default_factory=dict, hash=False)
+    example: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.heading.th} / {self.heading.en}"
+
+    @property
+    def options(self) -> Mapping[str, Text]:
+        return _YES_NO if self.kind == CellKind.FLAG else self.choices
+
+    @property
+    def names(self) -> list[str]:
+        names = (self.title, self.key, self.heading.th, self.heading.en, *self.synonyms)
+        return [normalize_heading(name) for name in names]
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """
+    A row below the headings that is not empty.
+
+    :param number: of the row in the file, as a spreadsheet program counts
+    :param cells: by key, for each column that the sheet has; an empty cell is an empty text
+    :param faults: at `/key`; each text names the cell
+    """
+
+    number: int
+    cells: Mapping[str, str]
+    faults: tuple[FieldProblem, ...] = ()
+
+
+_YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใช่", "No")}
+_PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
+_INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
+_ERRORS: Final = {
+    "#N/A",
+    "#REF!",
+    "#DIV/0!",
+    "#VALUE!",
+    "#NAME?",
+    "#NUM!",
+    "#NULL!",
+    "#SPILL!",
+    "#CALC!",
+    "#GETTING_DATA",
+}
+_CONTROLS: Final = [
+    "NULL",
+    "START OF HEADING",
+    "START OF TEXT",
+    "END OF TEXT",
+    "END OF TRANSMISSION",
+    "ENQUIRY",
+    "ACKNOWLEDGE",
+    "BELL",
+    "BACKSPACE",
+    "TAB",
+    "LINE FEED",
+    "LINE TABULATION",
+    "FORM FEED",
+    "CARRIAGE RETURN",
+    "SHIFT OUT",
+    "SHIFT IN",
+    "DATA LINK ESCAPE",
+    "DEVICE CONTROL ONE",
+    "DEVICE CONTROL TWO",
+    "DEVICE CONTROL THREE",
+    "DEVICE CONTROL FOUR",
+    "NEGATIVE ACKNOWLEDGE",
+    "SYNCHRONOUS IDLE",
+    "END OF TRANSMISSION BLOCK",
+    "CANCEL",
+    "END OF MEDIUM",
+    "SUBSTITUTE",
+    "ESCAPE",
+    "FILE SEPARATOR",
+    "GROUP SEPARATOR",
+    "RECORD SEPARATOR",
+    "UNIT SEPARATOR",
+]
+_FLAGS: Final = {
+    **dict.fromkeys(("y", "1", "x", "✓", "จริง"), "true"),
+    **dict.fromkeys(("n", "0", "-", "ไม่", "เท็จ"), "false"),
+}
+_NUMBER: Final = re.compile(r"-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
+_CHARACTER: Final = Text(
+    "เซลล์ {cell} มีอักขระที่ใช้ไม่ได้ {value}", "Cell {cell} contains the character {value}, which cannot be used."
+)
+_NO_NUMBER: Final = Text("เซลล์ {cell}: “{value}” ไม่ใช่ตัวเลข", "Cell {cell}: “{value}” is not a number.")
+_NO_CHOICE: Final = Text("เซลล์ {cell}: ไม่มีตัวเลือก “{value}”", "Cell {cell}: “{value}” is not a choice of this column.")
+_TOO_LONG: Final = Text("เซลล์ {cell} ยาวเกิน {value} ตัวอักษร", "Cell {cell} is longer than {value} characters.")
+_NOT_SHOWN: Final = {
+    "number": Text(
+        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่ หรือบันทึกไฟล์เป็น XLSX",
+        "Cell {cell} contains a number whose displayed text is unknown. Type it as text, or save an XLS or ODS as XLSX.",
+    ),
+    "day": Text(
+        "เซลล์ {cell} เป็นวันที่ ไม่ใช่ข้อความ ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่",
+        "Cell {cell} contains a date instead of a text. Format the cell as text and type it again.",
+    ),
+    "time": Text(
+        "เซลล์ {cell} เป็นเวลา ไม่ใช่ข้อความ ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่",
+        "Cell {cell} contains a time instead of a text. Format the cell as text and type it again.",
+    ),
+    "error": Text(
+        "เซลล์ {cell} แสดงข้อผิดพลาด {value} ให้แก้สูตรหรือพิมพ์ค่า",
+        "Cell {cell} shows the error {value}. Correct its formula, or type the value.",
+    ),
+    "formula": Text(
+        "สูตรในเซลล์ {cell} ไม่มีผลลัพธ์ที่บันทึกไว้ ให้เปิดไฟล์ในโปรแกรมตารางคำนวณแล้วบันทึก",
+        "The formula in cell {cell} has no saved result. Open the file in a spreadsheet program and save it.",
+    ),
+}
+
+
+def normalize_heading(text: str) -> str:
+    """Return what counts of a heading: `Drawing No.` and `DRAWING_NO` are the same."""
+    return _PUNCTUATION.sub("", fold_bounded(text).casefold()) if not has_mark_run(text) else ""
+
+
+def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list[int | None]:
+    """
+    Find each column in a row of headings; a heading may have two names, as in `เลขที่แบบ (Drawing No.)`.
+
+    :param names: of each column, normalized; the first ones count before the others
+    :returns: the place of each column
+    """
+    places: dict[str, int] = {}
+    for place, cell in enumerate(cells):
+        places.setdefault(normalize_heading(cell[:_LONGEST_TEXT]), place)
+    for place, cell in enumerate(cells):
+        for part in re.split(r"[/\n()|]", cell[:200]):
+            places.setdefault(normalize_heading(part), place)
+    places.pop("", None)
+    matched: list[int | None] = []
+    for column in names:
+        matched.append(next((places[name] for name in column if places.get(name) not in (None, *matched)), None))
+    return matched
+
+
+def clean_text(text: str) -> tuple[str, Fault | None]:
+    """Return a text as it is stored: on one line, without invisible characters; or what is wrong with it."""
+    if text.isascii() and text.isprintable():
+        return text.strip(), None
+    if has_mark_run(text):
+        return text[:MOST_MARKS], ("combining_marks", TOO_MANY_MARKS, "")
+    lines = _BREAKS.split(_INVISIBLE.sub("", text).replace("\u00a0", " "))
+    text = fold_bounded(" ".join(line.strip() for line in lines)).strip()
+    position = control_character(text)
+    if position is None:
+        return text, None
+    bad = text[position]
+    name = _CONTROLS[ord(bad)] if ord(bad) < len(_CONTROLS) else unicodedata.name(bad, "")
+    shown = "".join("\ufffd" if unicodedata.category(one) in {"Cc", "Cs", "Cn"} else one for one in text)
+    return shown, ("character", _CHARACTER, f"U+{ord(bad):04X} {name}".strip())
+
+
+class CellReader:
+    """Reads the cells of some columns, and remembers the texts that many rows share."""
+
+    def __init__(self, columns: Sequence[SheetColumn], places: Sequence[int]) -> None:
+        self._columns = [(column, column_letters(place), {}) for column, place in zip(columns, places, strict=True)]  # type: list[tuple[SheetColumn, str, dict[str, tuple[str, Fault | None]]]]
+
+    def read(self, number: int, raw_cells: Iterable[RawCell]) -> SheetRow:
+        cells, faults = {}, []
+        for (column, letters, known), raw in zip(self._columns, raw_cells, strict=True):
+            found = known.get(raw) if isinstance(raw, str) else None
+            if found is None:
+                found = read_cell(column, raw)
+                if isinstance(raw, str) and len(known) < _MEMORY:
+                    known[raw] = found
+            cells[column.key], fault = found
+            if fault is not None:
+                code, text, value = fault
+                values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS}
+                faults.append(FieldProblem(f"/{column.key}", code, text, values))
+        return SheetRow(number, cells, tuple(faults))
+
+
+def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
+    """Return the text of a cell as its column stores it, or what it contains with its fault."""
+    if isinstance(raw, str):
+        text, fault = clean_text(raw[: _LONGEST_TEXT + 1])
+        if text in _ERRORS:
+            fault = ("error", _NOT_SHOWN["error"], text)
+    else:
+        kind, shown, value = raw
+        is_value = kind in {column.kind, "flag"} and bool(value)
+        text = str((value if is_value and kind != "flag" else shown) or value or "")
+        fault = None if is_value or (shown and kind != "error") else (str(kind), _NOT_SHOWN[str(kind)], text)
+    if fault is None and text and column.kind != CellKind.TEXT:
+        text, fault = _converted(column, text)
+    if fault is None and not text and column.is_required:
+        fault = ("required", REQUIRED, "")
+    if fault is None and len(text) > column.longest:
+        fault = ("too_long", _TOO_LONG, str(column.longest))
+    return text, fault
+
+
+def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
+    if column.kind == CellKind.DAY:
+        try:
+            return read_date(text).isoformat(), None
+        except Invalid as error:
+            (problem,) = error.fields
+            named = Text(
+                f"เซลล์ {{cell}}: “{{value}}” {problem.text.th}", f"Cell {{cell}}: “{{value}}”. {problem.text.en}"
+            )
+            return text, (problem.code, named, text)
+    if column.kind == CellKind.NUMBER:
+        figures = "".join(str(unicodedata.digit(one)) if one.isdecimal() else one for one in text)
+        is_number = _NUMBER.fullmatch(figures)
+        return (figures.replace(",", ""), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
+    named = {
+        word.casefold(): key
+        for key, name in column.options.items()
+        for word in (key, name.th, name.en, f"{name.th} / {name.en}")
+    }
+    key = ({**_FLAGS, **named} if column.kind == CellKind.FLAG else named).get(text.casefold())
+    return (text, ("unknown", _NO_CHOICE, text)) if key is None else (key, None)
+
+
+def column_letters(place: int) -> str:
+    """Return the name of a column as a spreadsheet program shows it."""
+    return (column_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)

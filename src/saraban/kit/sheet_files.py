@@ -1,0 +1,421 @@
+"""
+The rows of a spreadsheet file of any kind. This module runs as a child process with limits; `kit.spreadsheets` starts it.
+
+It writes a line of JSON for the table, then one for each row. A file of 1 KB can describe a table of 17 billion cells: if that
+ends a process, it is this one.
+"""
+
+import csv
+import os
+import posixpath
+import re
+import resource
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, timedelta
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+import orjson
+
+from saraban.kit.number_formats import BUILT_IN, NumberKind, kind_of, plain_number, shown_number
+from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings
+from saraban.kit.text import DANGEROUS
+
+MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take half of it
+# Processor time: seconds, and one more for so many rows; 200,000 rows take 10 to 15.
+SECONDS, ROWS_PER_SECOND = 5, 8_000
+NO_MEMORY = 3
+_MOST_UNPACKED = 400 * 1024 * 1024
+_CHUNK = 64 * 1024
+_LEAST_TEXT = 20  # bytes of a text for each zero
+_MERGE = re.compile(rb"""<(?:\w+:)?mergeCell\s+ref=["']([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})["']""")
+_ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+_ODD_THAI = re.compile("(?<![ก-๎])[ัิ-ฺ็-๎]|[A-Za-z][ก-๛][A-Za-z]")
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+TEXTS = (".csv", ".txt", ".tsv")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+_SPREADSHEET = b"opendocument.spreadsheet"
+_FIRST_SERIAL, _AFTER_LAST_SERIAL = 61, 2_958_466
+
+Cells = dict[int, RawCell]
+Rows = Iterator[tuple[int, Cells]]
+
+
+class Problem(Exception):
+    """What is wrong with the file; the parent has the words."""
+
+    def __init__(self, code: str, **values: object) -> None:
+        super().__init__(code)
+        self.values = {"problem": code, **values}
+
+
+class _Merge(NamedTuple):
+    """Merged cells; rows count from 1, places from 0."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+
+class _SourceSheet(NamedTuple):
+    name: str
+    rows: Callable[[], Rows]
+    merges: Sequence[_Merge] = ()
+
+
+class _Table(NamedTuple):
+    sheet: _SourceSheet
+    row: int
+    places: list[int | None]
+
+
+def main(path: Path, columns: int, rows: int, options: dict[str, Any]) -> None:
+    seconds = SECONDS + rows // ROWS_PER_SECOND
+    for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
+        resource.setrlimit(limit, (most, most))
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    try:
+        for line in _lines(path, columns, rows, options):
+            sys.stdout.buffer.write(orjson.dumps(line) + b"\n")
+    except Problem as problem:
+        sys.stdout.buffer.write(orjson.dumps(problem.values) + b"\n")
+    except MemoryError:
+        sys.exit(NO_MEMORY)
+
+
+def _end_with_parent() -> None:
+    os.read(0, 1)  # nothing is ever sent: it returns when the parent has ended
+    os._exit(1)
+
+
+def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iterator[object]:
+    """:param options: `names` and `required` of the columns, and the `sheet`; without names, every cell of the first sheet"""
+    names, wanted = options.get("names"), options.get("sheet")
+    sheets = _sheets(path, names)
+    table = _find_table([one for one in sheets if wanted in {None, one.name}], columns, options) if names else None
+    sheet = table.sheet if table else sheets[0]
+    yield {"sheet": sheet.name, "row": table.row if table else 0, "places": table.places if table else []}
+    for number, cells in _filled(sheet, columns):
+        beyond = next((place for place in sorted(cells) if place >= columns or number > rows), None)
+        if beyond is not None:
+            raise Problem("outside", cell=f"{column_letters(beyond)}{number}", columns=columns, rows=rows)
+        if table is None:
+            yield number, [cells.get(place, "") for place in range(max(cells) + 1)]
+        elif number > table.row:
+            row = [cells.get(place, "") for place in table.places if place is not None]
+            if any(row):
+                yield number, row
+
+
+def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
+    """
+    Return the only table whose headings have every required column.
+
+    :raises Problem: where no sheet has it, or more than one
+    """
+    required, tables, nearest = options["required"], [], (-1, 0)
+    for sheet in sheets:
+        best: tuple[int, _Table] | None = None
+        for number, cells in _filled(sheet, columns):
+            if number > HEADING_ROWS:
+                break
+            texts = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
+            places = match_headings(options["names"], texts)
+            count = sum(place is not None for place in places)
+            missing = next((at for at, is_needed in enumerate(required) if is_needed and places[at] is None), None)
+            if missing is not None:
+                nearest = max(nearest, (count, -missing))
+            elif best is None or count > best[0]:
+                best = count, _Table(sheet, number, places)
+        if best is not None:
+            tables.append(best[1])
+    if not tables:
+        names = ", ".join(f"“{sheet.name}”" for sheet in sheets if sheet.name)
+        raise Problem("column_missing", column=-nearest[1], sheets=names, rows=HEADING_ROWS)
+    if len(tables) > 1:
+        raise Problem("two_sheets", sheets=", ".join(f"“{table.sheet.name}”" for table in tables))
+    table = tables[0]
+    ends = [
+        merge.bottom
+        for merge in table.sheet.merges
+        if merge.top <= table.row <= merge.bottom and merge.left in table.places
+    ]
+    return table._replace(row=max([table.row, *ends]))
+
+
+def _filled(sheet: _SourceSheet, columns: int) -> Rows:
+    """Give each merged cell the value of its range; a row that has nothing else stays empty."""
+    merges = sorted(sheet.merges, key=lambda merge: merge.top, reverse=True)
+    active: list[tuple[_Merge, RawCell]] = []
+    for number, cells in sheet.rows():
+        if not cells:
+            continue
+        active = [(merge, value) for merge, value in active if merge.bottom >= number]
+        own = dict(cells)
+        while merges and merges[-1].top <= number:
+            merge = merges.pop()
+            if merge.top == number and merge.left in own:
+                active.append((merge, own[merge.left]))
+        for merge, value in active:
+            for place in range(merge.left, min(merge.right + 1, columns)):
+                cells.setdefault(place, value)
+        yield number, cells
+
+
+def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSheet]:
+    """
+    Return the visible sheets. The content decides what is read; the name tells only a text from a broken workbook.
+
+    :raises Problem: for what is no spreadsheet
+    """
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith(b"PK"):
+        packed = zipfile.ZipFile(path)
+        if sum(part.file_size for part in packed.infolist()) > _MOST_UNPACKED:
+            raise MemoryError
+        parts = set(packed.namelist())
+        is_open_document = "mimetype" in parts and _SPREADSHEET in packed.read("mimetype")
+        found = _other_sheets(path) if is_open_document else _Workbook(packed).sheets()
+    elif head == OLE:
+        found = _other_sheets(path)
+    elif path.suffix.lower() in TEXTS:
+        found = [_SourceSheet("", _text_rows(path, names))]
+    else:
+        raise Problem("unreadable")
+    if not found:
+        raise Problem("unreadable")
+    return found
+
+
+# Texts
+
+
+def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[], Rows]:
+    text = _decoded(path.read_bytes())
+    first = re.match(r"sep=(.)\r?\n", text)
+    if first:
+        text = text[first.end() :]
+
+    def rows(separator: str) -> Rows:
+        for number, row in enumerate(csv.reader(_text_lines(text), delimiter=separator, strict=True), 1):
+            yield number, {at: _without_guard(cell) for at, cell in enumerate(row) if cell}
+
+    def headings(separator: str) -> tuple[int, int]:
+        counts = [(0, 0)]
+        try:
+            for number, cells in rows(separator):
+                if number > HEADING_ROWS:
+                    break
+                texts = [str(cells.get(place, "")) for place in range(max(cells, default=-1) + 1)]
+                counts.append((sum(at is not None for at in match_headings(names or [], texts)), len(texts)))
+        except csv.Error:
+            pass
+        return max(counts)
+
+    separator = first[1] if first else max((",", ";", "\t"), key=headings)
+    return lambda: rows(separator)
+
+
+def _text_lines(text: str) -> Iterator[str]:
+    """Split a text as the csv module wants it, without a second copy of it."""
+    return (match[0] for match in re.finditer(r"[^\n]*\n|[^\n]+", text))
+
+
+def _without_guard(cell: str) -> str:
+    """Take away the apostrophe by which an export keeps a text from becoming a formula."""
+    return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
+
+
+def is_binary(content: bytes) -> bool:
+    """Return whether too many bytes are zero for a text; a few are characters that are refused at their cells."""
+    return content.count(0) * _LEAST_TEXT > len(content)
+
+
+def _decoded(content: bytes) -> str:
+    if content.startswith(UTF_16):
+        return content.decode("utf-16")
+    if is_binary(content):
+        raise Problem("unreadable")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    try:
+        text = content.decode("cp874")
+    except UnicodeDecodeError:
+        raise Problem("encoding") from None
+    if _ODD_THAI.search(text):
+        raise Problem("encoding")
+    return text
+
+
+# XLS and ODS
+
+
+def _other_sheets(path: Path) -> list[_SourceSheet]:
+    """Number formats of these are not known: numbers and dates come without the text shown."""
+    import python_calamine as calamine
+
+    try:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+    except calamine.PasswordError:
+        raise Problem("password") from None
+    except calamine.CalamineError:
+        raise Problem("unreadable") from None
+
+    def sheet(name: str) -> _SourceSheet:
+        table = book.get_sheet_by_name(name)
+        merges = [
+            _Merge(left, top + 1, right, bottom + 1) for (top, left), (bottom, right) in table.merged_cell_ranges or ()
+        ]
+
+        def rows() -> Rows:
+            for number, row in enumerate(table.iter_rows(), 1):
+                yield number, {at: _other_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
+
+        return _SourceSheet(name, rows, merges)
+
+    visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
+    return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
+
+
+def _other_cell(cell: object) -> RawCell:
+    if isinstance(cell, bool):
+        return ["flag", str(cell).upper(), str(cell).lower()]
+    if isinstance(cell, int | float):
+        return ["number", None, plain_number(str(cell))]
+    if isinstance(cell, date):
+        return ["day", None, cell.isoformat()[:10]]
+    return cell if isinstance(cell, str) else ["time", None, str(cell)]
+
+
+# XLSX and XLSM
+
+
+class _Workbook:
+    """The parts of a workbook, found by their relations: the main part need not be `xl/workbook.xml`."""
+
+    def __init__(self, packed: zipfile.ZipFile) -> None:
+        self._packed = packed
+        main = next(target for _, kind, target in self._relations("") if kind == "officeDocument")
+        self._links = self._relations(main)
+        self._book = self._read(main)
+        parts = {kind: target for _, kind, target in self._links}
+        self._strings = list(self._shared_strings(parts["sharedStrings"])) if "sharedStrings" in parts else []
+        self._formats = self._number_formats(parts["styles"]) if "styles" in parts else []
+        is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
+        self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
+
+    def sheets(self) -> list[_SourceSheet]:
+        parts = {key: target for key, kind, target in self._links if kind == "worksheet"}
+        found = []
+        for sheet in self._book.iterfind("{*}sheets/{*}sheet"):
+            part = next(
+                (parts[value] for name, value in sheet.items() if name.endswith("}id") and value in parts), None
+            )
+            if part is not None and sheet.get("state", "visible") == "visible":
+                found.append(_SourceSheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part))))
+        return found
+
+    def _read(self, part: str) -> ET.Element:
+        return ET.fromstring(self._packed.read(part))  # noqa: S314  under the limits of this process
+
+    def _elements(self, part: str, name: str) -> Iterator[ET.Element]:
+        with self._packed.open(part) as file:
+            for _, element in ET.iterparse(file):  # noqa: S314
+                if element.tag.endswith(name) and element.tag.rpartition("}")[2] == name:
+                    yield element
+                    element.clear()
+
+    def _relations(self, part: str) -> list[tuple[str, str, str]]:
+        """Return key, kind and target of the relations of a part."""
+        folder, name = posixpath.split(part)
+        return [
+            (
+                link.get("Id", ""),
+                link.get("Type", "").rpartition("/")[2],
+                posixpath.normpath(posixpath.join("/", folder, link.get("Target", ""))).lstrip("/"),
+            )
+            for link in self._read(posixpath.join(folder, "_rels", f"{name}.rels"))
+        ]
+
+    def _number_formats(self, part: str) -> list[str]:
+        styles = self._read(part)
+        own = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
+        keys = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
+        return [own.get(key) or BUILT_IN.get(int(key), "") for key in keys]
+
+    def _shared_strings(self, part: str) -> Iterator[str]:
+        return (_text_of(element) for element in self._elements(part, "si"))
+
+    def _merges(self, part: str) -> Iterator[_Merge]:
+        """They come after the cells that they concern."""
+        rest = b""
+        with self._packed.open(part) as file:
+            while chunk := file.read(_CHUNK):
+                text = rest + chunk
+                for left, top, right, bottom in _MERGE.findall(text):
+                    yield _Merge(_place(left.decode()), int(top), _place(right.decode()), int(bottom))
+                rest = text[max(text.rfind(b"<"), len(text) - 100) :]
+
+    def _rows(self, part: str) -> Rows:
+        number = 0
+        for row in self._elements(part, "row"):
+            number, place, cells = int(row.get("r") or number + 1), -1, {}
+            for element in row:
+                reference = element.get("r")
+                place = _place(reference.rstrip("0123456789")) if reference else place + 1
+                if len(element) and (cell := self._cell(element)):
+                    cells[place] = cell
+            yield number, cells
+
+    def _cell(self, element: ET.Element) -> RawCell:
+        kind, content = element.get("t", "n"), element[-1]
+        text, name = content.text or "", content.tag.rpartition("}")[2]
+        if name == "f":
+            return ["formula", None, ""]
+        if kind == "s" or (kind == "n" and text):
+            return self._strings[int(text)] if kind == "s" else self._number(text, int(element.get("s", 0)))
+        if kind == "b":
+            return ["flag", *(("TRUE", "true") if text in {"1", "true"} else ("FALSE", "false"))]
+        if kind in {"e", "d"}:
+            return ["error", None, text] if kind == "e" else ["day", None, text[:10]]
+        return _text_of(content) if name == "is" else _unescaped(text)
+
+    def _number(self, text: str, style: int) -> RawCell:
+        code = self._formats[style] if style < len(self._formats) else "General"
+        kind, value = kind_of(code), plain_number(text)
+        if kind == NumberKind.DAY:
+            serial = float(text)  # programs do not agree on the first two months of 1900
+            is_day = _FIRST_SERIAL <= serial < _AFTER_LAST_SERIAL
+            value = (self._first_day + timedelta(days=int(serial))).isoformat() if is_day else ""
+        return [kind, shown_number(text, code), value]
+
+
+def _text_of(element: ET.Element) -> str:
+    """Return the text of a string that may have several fonts; how it is pronounced is no part of it."""
+    runs = [run for child in element for run in (child if child.tag.endswith("}r") else [child])]
+    return _unescaped("".join(run.text or "" for run in runs if run.tag.endswith("}t")))
+
+
+def _unescaped(text: str) -> str:
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
+
+
+@cache
+def _place(letters: str) -> int:
+    place = 0
+    for letter in letters:
+        place = place * 26 + ord(letter) - ord("A") + 1
+    return place - 1
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), orjson.loads(sys.argv[4]))
