@@ -205,7 +205,9 @@ def _jobs(system: System) -> list[Job]:
         )
         jobs.append(Job("file_texts", texts.round, texts.due))
     if system.mail_settings is not None:
-        mails = MailJob(system.db, system.mail_settings, limiter=system.rates.limiter, clock=system.clock)
+        mails = MailJob(
+            system.db, system.mail_settings, limiter=system.rates.limiter, clock=system.clock, subjects=system.subjects
+        )
         jobs.append(Job("mail", mails.round, mails.due))
     return jobs
 
