@@ -130,14 +130,7 @@ KEY_PARAMETER: Final[Mapping[str, object]] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "schema": {
-        "anyOf": [
-            {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM},
-            {"type": "null"},
-        ],
-        "description": _KEY_SAYS,
-        "title": "Idempotency-Key",
-    },
+    "schema": {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM},
     "description": _KEY_SAYS,
 }
 

@@ -1,6 +1,6 @@
 """
-The API description, completed: the problem schema, the problems each operation can give, examples of what goes in and
-comes out, and who may call without a token.
+The API description, completed: the problem schema, the problems each operation can give, the headers of responses, examples
+of what goes in and comes out, and who may call without a token.
 
 FastAPI describes what endpoints return; what the door adds around all of them is added here, once.
 """
@@ -23,6 +23,45 @@ from saraban.ops.error_catalogue import OpenApi, status_of_class
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _LANGUAGES = ("th", "en")
+TAGS: Final = [
+    {"name": name, "description": description}
+    for name, description in (
+        ("Auth", "Sign in, renew and end a session, and choose a password."),
+        ("Users", "Accounts, invitations and the roles that people hold."),
+        ("Roles", "Roles and their permissions."),
+        ("Organizations", "Organizations that take part in projects."),
+        ("Projects", "Projects, their organizations, calendars, teams and project files."),
+        ("Contracts", "Contracts of a project and the organizations that take part in them."),
+        ("Master data", "Lists of codes: disciplines, types, statuses, tags and categories of drawings."),
+        ("Document numbering", "Number formats, issued numbers, reservations, ranges and imports."),
+        ("Correspondences", "Letters, memos and requests for information."),
+        ("RFAs", "Requests for approval."),
+        ("Transmittals", "Transmittals and the documents that they carry."),
+        ("Circulations", "Circulation sheets inside an organization."),
+        ("Drawings", "Contract, shop and as-built drawings with their revisions."),
+        ("Workflow", "Workflow definitions, running instances, tasks and delegations."),
+        ("Attachments", "Upload and download files."),
+        ("Search", "Find documents of every kind."),
+        ("Notifications", "Notifications of the caller and their delivery preferences."),
+        ("Webhooks", "Webhooks of projects and of people."),
+        ("Events", "Events that wait for delivery, and dead letters."),
+        ("Audit", "The audit trail."),
+        ("Operations", "Health, metrics and the state of the installation."),
+    )
+]
+_HEADERS: Final[OpenApi] = {
+    name: {"description": description, "schema": {"type": kind}, "example": example}
+    for name, kind, description, example in (
+        ("X-Trace-Id", "string", "Name of the request in the log; problems repeat it as `traceId`.", _TRACE),
+        ("ETag", "string", "Version of the resource, for `If-Match`.", '"3"'),
+        ("Location", "string", "Address of the new resource.", "/api/v1/rfas/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"),
+        ("Retry-After", "integer", "Seconds to wait before the request is sent again.", 30),
+        ("WWW-Authenticate", "string", "The scheme of the token.", "Bearer"),
+        ("Content-Language", "string", "Language of `userMessage`.", "th"),
+        ("Idempotent-Replay", "string", "`true` when an earlier request with the same key did it.", "true"),
+    )
+}
+_NULL: Final[OpenApi] = {"type": "null"}
 _METHODS = ("get", "put", "post", "patch", "delete")
 _JSON = "application/json"
 _OF_TYPE: Final[Mapping[str, Json]] = {"string": "text", "integer": 1, "number": 1.0, "boolean": False, "object": {}}
@@ -52,6 +91,9 @@ def _describe(app: FastAPI) -> OpenApi:
         description=app.description,
         routes=app.routes,
         tags=app.openapi_tags,
+        servers=app.servers,
+        contact=app.contact,
+        license_info=app.license_info,
     )
     guarded = _operations_with(app, LOADS_CALLER)
     keyed = _operations_with(app, {keyed_context})
@@ -61,15 +103,20 @@ def _describe(app: FastAPI) -> OpenApi:
     schemas.pop("ValidationError", None)
     schemas |= {"Problem": _PROBLEM, "FieldProblem": _FIELD}
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
-    components["examples"] = _problem_examples()
+    components["examples"], components["headers"] = _problem_examples(), _HEADERS
+    _complete_examples(schemas)
     for path, method, operation in operations(document):
         needs_caller = (method.upper(), path) in guarded
         operation["security"] = [{"bearer": []}] if needs_caller else []
         if (method.upper(), path) in keyed:
             operation.setdefault("parameters", []).append(dict(KEY_PARAMETER))
-        _name_headers(operation)
+        _complete_parameters(operation)
+        operation.setdefault("description", f"{operation['summary']}.")
         _add_problems(operation, path, method, needs_caller=needs_caller)
         _add_examples(operation, schemas)
+        _add_headers(operation, path, method, document["paths"])
+    _share_refusals(document)
+    _spell_nulls(document)
     return document
 
 
@@ -97,11 +144,87 @@ def depends_on(dependant: Dependant | None, wanted: Container[object]) -> bool:
     return dependant.call in wanted or any(depends_on(child, wanted) for child in dependant.dependencies)
 
 
-def _name_headers(operation: OpenApi) -> None:
-    """Header names as people write them: `If-Match`, whatever the parameter is called inside."""
+def _complete_parameters(operation: OpenApi) -> None:
+    """Write header names as people do, and leave out `null`: a parameter that is not sent is absent."""
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "header":
             parameter["name"] = header_name(parameter["name"])
+        options = parameter["schema"].get("anyOf", [])
+        if _NULL in options:
+            others = [option for option in options if option != _NULL]
+            own = {name: value for name, value in parameter["schema"].items() if name != "anyOf"}
+            parameter["schema"] = own | (others[0] if len(others) == 1 else {"anyOf": others})
+
+
+def takes_if_match(operation: OpenApi) -> bool:
+    return any(parameter["name"].lower() == "if-match" for parameter in operation.get("parameters", []))
+
+
+def _add_headers(operation: OpenApi, path: str, method: str, paths: OpenApi) -> None:
+    """Describe the headers of each response; `ETag` where the version that a change names in `If-Match` is shown."""
+    below = (paths[each] for each in paths if each == path or each.startswith(f"{path}/"))
+    is_versioned = takes_if_match(operation) or (
+        method == "get" and any(takes_if_match(item[each]) for item in below for each in _METHODS if each in item)
+    )
+    is_keyed = any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", []))
+    for status, response in operation["responses"].items():
+        sent = {
+            "X-Trace-Id": True,
+            "ETag": is_versioned and status in {"200", "201"},
+            "Location": status == "201",
+            "Idempotent-Replay": is_keyed and status < "300",
+            "Retry-After": status in {"429", "503"},
+            "WWW-Authenticate": status == "401",
+            "Content-Language": status >= "400",
+        }
+        names = (name for name, is_sent in sent.items() if is_sent)
+        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _share_refusals(document: OpenApi) -> None:
+    """Move refusals to the components, each list of codes once, and point to them."""
+    shared = document["components"].setdefault("responses", {})
+    names: dict[tuple[str, ...], str] = {}
+    for *_, operation in operations(document):
+        for status, response in operation["responses"].items():
+            if MEDIA_TYPE not in response.get("content", {}):
+                continue
+            codes = sorted({name.rpartition(".")[0] for name in response["content"][MEDIA_TYPE]["examples"]})
+            name = names.setdefault((status, *codes), f"{HTTPStatus(int(status)).name.title()}_{len(names) + 1}")
+            response["description"] = f"{HTTPStatus(int(status)).phrase}: {', '.join(f'`{code}`' for code in codes)}"
+            shared.setdefault(name, response)
+            operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
+
+
+def resolve_response(document: OpenApi, response: OpenApi) -> OpenApi:
+    name = response.get("$ref", "").rpartition("/")[2]
+    return document["components"]["responses"][name] if name else response
+
+
+def _spell_nulls(node: Json | OpenApi) -> None:
+    """Write `null` among the types of a schema, as in `[string, "null"]`: generators of clients fail at a type of its own."""
+    if isinstance(node, list):
+        for child in node:
+            _spell_nulls(child)
+    elif isinstance(node, dict):
+        if isinstance(node.get("anyOf"), list) and _NULL in node["anyOf"]:
+            _join_null(node, [option for option in node["anyOf"] if option != _NULL])
+        elif node.get("type") == "null":
+            node["type"] = ["null"]
+        for child in node.values():
+            _spell_nulls(child)
+
+
+def _join_null(schema: OpenApi, options: list[OpenApi]) -> None:
+    types = [option.get("type") for option in options]
+    if not all(types):  # a reference has no types of its own, and null stays beside it
+        return
+    del schema["anyOf"]
+    for option in options:
+        schema |= option | schema
+    schema["type"] = [*types, "null"]
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
 
 
 def _add_problems(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
@@ -151,6 +274,15 @@ def _add_examples(operation: OpenApi, schemas: OpenApi) -> None:
             answer.setdefault("example", _Composer(schemas, is_request=False).value(answer["schema"]))
 
 
+def _complete_examples(schemas: OpenApi) -> None:
+    composer = _Composer(schemas, is_request=False)
+    for schema in schemas.values():
+        if "example" in schema:
+            schema["example"] = composer.completed(schema, schema["example"])
+        if "examples" in schema:
+            schema["examples"] = [composer.completed(schema, example) for example in schema["examples"]]
+
+
 class _Composer:
     """:param is_request: whether fields are left out that are neither required nor have an example"""
 
@@ -161,7 +293,7 @@ class _Composer:
     def value(self, schema: OpenApi) -> Json:
         own = [schema["example"]] if "example" in schema else schema.get("examples")
         if own:
-            return self._completed(schema, own[0])
+            return self.completed(schema, own[0])
         if "$ref" in schema:
             return self.value(self._resolved(schema))
         if "anyOf" in schema:
@@ -187,15 +319,15 @@ class _Composer:
         ]
         return {name: self.value(fields[name]) for name in shown or list(fields)[:1]}
 
-    def _completed(self, schema: OpenApi, value: Json) -> Json:
+    def completed(self, schema: OpenApi, value: Json) -> Json:
         """Put back the required nulls that FastAPI leaves out of an example."""
         schema = self._resolved(schema)
         if isinstance(value, list) and "items" in schema:
-            return [self._completed(schema["items"], item) for item in value]
+            return [self.completed(schema["items"], item) for item in value]
         if not isinstance(value, dict) or "properties" not in schema:
             return value
         fields = schema["properties"]
-        stated = {name: self._completed(fields[name], item) for name, item in value.items() if name in fields}
+        stated = {name: self.completed(fields[name], item) for name, item in value.items() if name in fields}
         return stated | {name: None for name in schema.get("required", ()) if name not in stated}
 
     def _resolved(self, schema: OpenApi) -> OpenApi:
