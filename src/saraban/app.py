@@ -86,7 +86,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         contact={"name": "The administrators of this installation"},
         license_info={"name": "MIT", "identifier": "MIT"},
         servers=[{"url": chosen.public_url.rstrip("/") or "/", "description": "This installation"}],
-        openapi_tags=openapi.TAGS,
         openapi_url="/openapi.json",
         docs_url=None,  # its page loads scripts from elsewhere, which the content policy refuses
         redoc_url=None,

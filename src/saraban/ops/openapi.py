@@ -6,6 +6,7 @@ FastAPI describes what endpoints return; what the door adds around all of them i
 """
 
 from collections.abc import Container, Iterator, Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Final
 
@@ -23,42 +24,39 @@ from saraban.ops.error_catalogue import OpenApi, status_of_class
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _LANGUAGES = ("th", "en")
-TAGS: Final = [
-    {"name": name, "description": description}
-    for name, description in (
-        ("Auth", "Sign in, renew and end a session, and choose a password."),
-        ("Users", "Accounts, invitations and the roles that people hold."),
-        ("Roles", "Roles and their permissions."),
-        ("Organizations", "Organizations that take part in projects."),
-        ("Projects", "Projects, their organizations, calendars, teams and project files."),
-        ("Contracts", "Contracts of a project and the organizations that take part in them."),
-        ("Master data", "Lists of codes: disciplines, types, statuses, tags and categories of drawings."),
-        ("Document numbering", "Number formats, issued numbers, reservations, ranges and imports."),
-        ("Correspondences", "Letters, memos and requests for information."),
-        ("RFAs", "Requests for approval."),
-        ("Transmittals", "Transmittals and the documents that they carry."),
-        ("Circulations", "Circulation sheets inside an organization."),
-        ("Drawings", "Contract, shop and as-built drawings with their revisions."),
-        ("Workflow", "Workflow definitions, running instances, tasks and delegations."),
-        ("Attachments", "Upload and download files."),
-        ("Search", "Find documents of every kind."),
-        ("Notifications", "Notifications of the caller and their delivery preferences."),
-        ("Webhooks", "Webhooks of projects and of people."),
-        ("Events", "Events that wait for delivery, and dead letters."),
-        ("Audit", "The audit trail."),
-        ("Operations", "Health, metrics and the state of the installation."),
-    )
-]
+_TAGS: Final = {
+    "Auth": "Sign in, renew and end a session, and choose a password.",
+    "Users": "Accounts, invitations and the roles that people hold.",
+    "Roles": "Roles and their permissions.",
+    "Organizations": "Organizations that take part in projects.",
+    "Projects": "Projects, their organizations, calendars, teams and project files.",
+    "Contracts": "Contracts of a project and the organizations that take part in them.",
+    "Master data": "Lists of codes: disciplines, types, statuses, tags and categories of drawings.",
+    "Document numbering": "Number formats, issued numbers, reservations, ranges and imports.",
+    "Correspondences": "Letters, memos and requests for information.",
+    "RFAs": "Requests for approval.",
+    "Transmittals": "Transmittals and the documents that they carry.",
+    "Circulations": "Circulation sheets inside an organization.",
+    "Drawings": "Contract, shop and as-built drawings with their revisions.",
+    "Workflow": "Workflow definitions, running instances, tasks and delegations.",
+    "Attachments": "Upload and download files.",
+    "Search": "Find documents of every kind.",
+    "Notifications": "Notifications of the caller and their delivery preferences.",
+    "Webhooks": "Webhooks of projects and of people.",
+    "Events": "Events that wait for delivery, and dead letters.",
+    "Audit": "The audit trail.",
+    "Operations": "Health, metrics and the state of the installation.",
+}
 _HEADERS: Final[OpenApi] = {
-    name: {"description": description, "schema": {"type": kind}, "example": example}
-    for name, kind, description, example in (
-        ("X-Trace-Id", "string", "Name of the request in the log; problems repeat it as `traceId`.", _TRACE),
-        ("ETag", "string", "Version of the resource, for `If-Match`.", '"3"'),
-        ("Location", "string", "Address of the new resource.", "/api/v1/rfas/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"),
-        ("Retry-After", "integer", "Seconds to wait before the request is sent again.", 30),
-        ("WWW-Authenticate", "string", "The scheme of the token.", "Bearer"),
-        ("Content-Language", "string", "Language of `userMessage`.", "th"),
-        ("Idempotent-Replay", "string", "`true` when an earlier request with the same key did it.", "true"),
+    name: {"description": description, "schema": {"type": "string"}, "example": example}
+    for name, description, example in (
+        ("X-Trace-Id", "Name of the request in the log; problems repeat it as `traceId`.", _TRACE),
+        ("ETag", "Version of the resource, for `If-Match`.", '"3"'),
+        ("Location", "Address of the new resource.", "/api/v1/rfas/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"),
+        ("Retry-After", "Seconds to wait before the request is sent again.", "30"),
+        ("WWW-Authenticate", "The scheme of the token.", "Bearer"),
+        ("Content-Language", "Language of `userMessage`.", "th"),
+        ("Idempotent-Replay", "`true` when an earlier request with the same key did it.", "true"),
     )
 }
 _NULL: Final[OpenApi] = {"type": "null"}
@@ -90,7 +88,7 @@ def _describe(app: FastAPI) -> OpenApi:
         summary=app.summary,
         description=app.description,
         routes=app.routes,
-        tags=app.openapi_tags,
+        tags=[{"name": name, "description": description} for name, description in _TAGS.items()],
         servers=app.servers,
         contact=app.contact,
         license_info=app.license_info,
@@ -103,7 +101,7 @@ def _describe(app: FastAPI) -> OpenApi:
     schemas.pop("ValidationError", None)
     schemas |= {"Problem": _PROBLEM, "FieldProblem": _FIELD}
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
-    components["examples"], components["headers"] = _problem_examples(), _HEADERS
+    components |= {"examples": _problem_examples(), "headers": _HEADERS, "responses": {}}
     _complete_examples(schemas)
     for path, method, operation in operations(document):
         needs_caller = (method.upper(), path) in guarded
@@ -112,10 +110,9 @@ def _describe(app: FastAPI) -> OpenApi:
             operation.setdefault("parameters", []).append(dict(KEY_PARAMETER))
         _complete_parameters(operation)
         operation.setdefault("description", f"{operation['summary']}.")
-        _add_problems(operation, path, method, needs_caller=needs_caller)
+        _add_problems(components, operation, path, method, needs_caller=needs_caller)
         _add_examples(operation, schemas)
         _add_headers(operation, path, method, document["paths"])
-    _share_refusals(document)
     _spell_nulls(document)
     return document
 
@@ -156,49 +153,29 @@ def _complete_parameters(operation: OpenApi) -> None:
             parameter["schema"] = own | (others[0] if len(others) == 1 else {"anyOf": others})
 
 
-def takes_if_match(operation: OpenApi) -> bool:
-    return any(parameter["name"].lower() == "if-match" for parameter in operation.get("parameters", []))
+def _takes(operation: OpenApi, header: str) -> bool:
+    return any(parameter["name"].lower() == header for parameter in operation.get("parameters", ()))
 
 
 def _add_headers(operation: OpenApi, path: str, method: str, paths: OpenApi) -> None:
-    """Describe the headers of each response; `ETag` where the version that a change names in `If-Match` is shown."""
-    below = (paths[each] for each in paths if each == path or each.startswith(f"{path}/"))
-    is_versioned = takes_if_match(operation) or (
-        method == "get" and any(takes_if_match(item[each]) for item in below for each in _METHODS if each in item)
-    )
-    is_keyed = any(parameter["name"] == "Idempotency-Key" for parameter in operation.get("parameters", []))
+    """Describe the headers of what was done; `ETag` where the version that a change names in `If-Match` is shown."""
+    below = [paths[other] for other in paths if method == "get" and (other == path or other.startswith(f"{path}/"))]
+    changes = [operation, *(item[verb] for item in below for verb in _METHODS if verb in item)]
+    is_versioned = any(_takes(change, "if-match") for change in changes)
     for status, response in operation["responses"].items():
-        sent = {
-            "X-Trace-Id": True,
-            "ETag": is_versioned and status in {"200", "201"},
-            "Location": status == "201",
-            "Idempotent-Replay": is_keyed and status < "300",
-            "Retry-After": status in {"429", "503"},
-            "WWW-Authenticate": status == "401",
-            "Content-Language": status >= "400",
-        }
-        names = (name for name, is_sent in sent.items() if is_sent)
-        response["headers"] = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+        if "$ref" not in response:
+            response["headers"] = _headers(
+                {
+                    "ETag": is_versioned and status in {"200", "201"},
+                    "Location": status == "201",
+                    "Idempotent-Replay": _takes(operation, "idempotency-key"),
+                }
+            )
 
 
-def _share_refusals(document: OpenApi) -> None:
-    """Move refusals to the components, each list of codes once, and point to them."""
-    shared = document["components"].setdefault("responses", {})
-    names: dict[tuple[str, ...], str] = {}
-    for *_, operation in operations(document):
-        for status, response in operation["responses"].items():
-            if MEDIA_TYPE not in response.get("content", {}):
-                continue
-            codes = sorted({name.rpartition(".")[0] for name in response["content"][MEDIA_TYPE]["examples"]})
-            name = names.setdefault((status, *codes), f"{HTTPStatus(int(status)).name.title()}_{len(names) + 1}")
-            response["description"] = f"{HTTPStatus(int(status)).phrase}: {', '.join(f'`{code}`' for code in codes)}"
-            shared.setdefault(name, response)
-            operation["responses"][status] = {"$ref": f"#/components/responses/{name}"}
-
-
-def resolve_response(document: OpenApi, response: OpenApi) -> OpenApi:
-    name = response.get("$ref", "").rpartition("/")[2]
-    return document["components"]["responses"][name] if name else response
+def _headers(sent: Mapping[str, bool]) -> OpenApi:
+    names = ["X-Trace-Id", *(name for name, is_sent in sent.items() if is_sent)]
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def _spell_nulls(node: Json | OpenApi) -> None:
@@ -210,14 +187,15 @@ def _spell_nulls(node: Json | OpenApi) -> None:
         if isinstance(node.get("anyOf"), list) and _NULL in node["anyOf"]:
             _join_null(node, [option for option in node["anyOf"] if option != _NULL])
         elif node.get("type") == "null":
-            node["type"] = ["null"]
+            node |= {"type": ["string", "null"], "maxLength": 0}
         for child in node.values():
             _spell_nulls(child)
 
 
 def _join_null(schema: OpenApi, options: list[OpenApi]) -> None:
     types = [option.get("type") for option in options]
-    if not all(types):  # a reference has no types of its own, and null stays beside it
+    if not all(types):  # a reference has no types of its own
+        schema["anyOf"] = [*options, {"type": ["null"]}]
         return
     del schema["anyOf"]
     for option in options:
@@ -227,19 +205,35 @@ def _join_null(schema: OpenApi, options: list[OpenApi]) -> None:
         schema["enum"] = [*schema["enum"], None]
 
 
-def _add_problems(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
-    responses = operation.setdefault("responses", {})
-    responses.pop("422", None)
+def _add_problems(components: OpenApi, operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
+    operation["responses"].pop("422", None)
     known = error_catalogue.error_classes()
-    for code in error_catalogue.codes_of(operation, path, method, needs_caller=needs_caller):
-        status = status_of_class(known[code])
-        told = responses.setdefault(str(status), _refusal(status))["content"][MEDIA_TYPE]["examples"]
-        told |= {f"{code}.{language}": _example_at(code, language) for language in _LANGUAGES}
+    by_status: dict[int, list[str]] = {}
+    for code in sorted(error_catalogue.codes_of(operation, path, method, needs_caller=needs_caller)):
+        by_status.setdefault(status_of_class(known[code]), []).append(code)
+    for status, codes in by_status.items():
+        name = f"{HTTPStatus(status).name.title()}_{sha256(' '.join(codes).encode()).hexdigest()[:8]}"
+        if name not in components["responses"]:
+            components["responses"][name] = _refusal(status, codes)
+        operation["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
 
 
-def _refusal(status: int) -> OpenApi:
+def _refusal(status: int, codes: list[str]) -> OpenApi:
+    """Several operations share a response: it names its codes and is in the components once."""
+    examples = {f"{code}.{language}": _example_at(code, language) for code in codes for language in _LANGUAGES}
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema, "examples": {}}}}
+    return {
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(f'`{code}`' for code in codes)}",
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
+        "headers": _headers(
+            {"Content-Language": True, "Retry-After": status in {429, 503}, "WWW-Authenticate": status == 401}
+        ),
+    }
+
+
+def resolve_response(document: OpenApi, response: OpenApi) -> OpenApi:
+    name = response.get("$ref", "").rpartition("/")[2]
+    return document["components"]["responses"][name] if name else response
 
 
 def _example_at(code: str, language: str) -> dict[str, str]:
@@ -310,7 +304,7 @@ class _Composer:
     def _first_of(self, options: list[OpenApi]) -> Json:
         """Plain values that may be null are null: an invented one would describe a case that does not occur."""
         is_plain = "$ref" not in options[0] and options[0].get("type") not in {"array", "object"}
-        return None if is_plain and {"type": "null"} in options else self.value(options[0])
+        return None if is_plain and _NULL in options else self.value(options[0])
 
     def _object(self, schema: OpenApi) -> dict[str, Json]:
         fields, required = schema["properties"], set(schema.get("required", ()))
