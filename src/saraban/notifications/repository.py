@@ -103,6 +103,7 @@ ASKING = (
     *("created", "revised"),  # a draft that awaits its submission
 )
 SETTLED = "settled"
+SettledTable = type[Notification] | type[MailLine]
 
 
 async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
@@ -113,16 +114,16 @@ async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str]
     :param before: the moment by kind and public id
     """
     if before:
-        await _settle(
-            session,
-            lambda table: sa.or_(
+
+        def of_each(table: SettledTable) -> sa.ColumnElement[bool]:
+            return sa.or_(
                 *(
                     sa.and_(table.entity_type == entity_type, table.entity_id == entity_id, table.created_at < moment)
                     for (entity_type, entity_id), moment in before.items()
                 )
-            ),
-            now=max(before.values()),
-        )
+            )
+
+        await _settle(session, of_each, now=max(before.values()))
 
 
 async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int, now: datetime) -> None:
@@ -131,10 +132,7 @@ async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: in
 
 
 async def _settle(
-    session: AsyncSession,
-    which: Callable[[type[Notification] | type[MailLine]], sa.ColumnElement[bool]],
-    *,
-    now: datetime,
+    session: AsyncSession, which: Callable[[SettledTable], sa.ColumnElement[bool]], *, now: datetime
 ) -> None:
     notices = sa.update(Notification).where(which(Notification), Notification.template.in_(ASKING))
     mails = sa.update(MailLine).where(which(MailLine), MailLine.template.in_(ASKING), MailLine.sent_at.is_(None))

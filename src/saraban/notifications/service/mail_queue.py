@@ -134,11 +134,7 @@ async def mail_link(
 
 
 class MailJob:
-    """
-    A worker's job: one mail at a time. Several workers may run against one database.
-
-    :param subjects: what workflows move, to ask whether a step still awaits the reader
-    """
+    """A worker's job: one mail at a time. Several workers may run against one database."""
 
     def __init__(
         self, db: Database, mail_settings: MailSettings, *, limiter: RateLimiter, clock: Clock, subjects: Subjects
@@ -213,38 +209,35 @@ async def _claim(
         else:
             line.due_at = goes_at
     if goes:
-        lines = await _drop_done(session, lines, reader, subjects, now=now, zone=mail_settings.zone)
+        lines = await _drop_done(session, lines, reader.public_id, subjects, now=now, zone=mail_settings.zone)
     mail = await _written(session, mail_settings, reader, batch, lines, now) if goes and lines else None
     await session.flush()
     return _ClaimedMail(batch, mail)
 
 
 async def _drop_done(
-    session: AsyncSession,
-    lines: Sequence[MailLine],
-    reader: DeliveryProfile,
-    subjects: Subjects,
-    *,
-    now: datetime,
-    zone: ZoneInfo,
+    session: AsyncSession, lines: Sequence[MailLine], reader: UUID, subjects: Subjects, *, now: datetime, zone: ZoneInfo
 ) -> list[MailLine]:
     """
-    Settle the lines about steps that do not await their reader any more, and return the others.
+    Settle the lines about steps that do not await their reader any more, at each attempt, and return the others.
 
-    Most were settled by the events of their documents. This finds answers to one branch of a review, steps that went to
-    somebody else, lost rights and ended delegations, and steps whose event has not been handled yet. It runs at each attempt.
+    Events settle most of them. This finds the rest: answers to a branch of a review, reassigned steps, lost rights, ended
+    delegations, and events that have not been handled.
     """
-    steps = {line: UUID(step) for line in lines if (step := as_text(line.template_values.get("instance")))}
-    asking = {line: step for line, step in steps.items() if line.template in ASKS_READER}
-    caller = (await identity.load_callers(session, [reader.public_id])).get(reader.public_id) if asking else None
-    if caller is None:
+    asking = {line: step for line in lines if line.template in ASKS_READER and (step := _instance(line))}
+    if not asking:
         return list(lines)
-    ctx = RequestContext(caller, now, zone)
+    ctx = RequestContext((await identity.load_callers(session, [reader]))[reader], now, zone)
     awaited = await awaited_instances(ctx, session, subjects=subjects, instances=set(asking.values()))
     for line, step in asking.items():
         if step not in awaited:
             line.template, line.given_up_at = repository.SETTLED, now
     return [line for line in lines if line.template != repository.SETTLED]
+
+
+def _instance(line: MailLine) -> UUID | None:
+    public_id = as_text(line.template_values.get("instance"))
+    return UUID(public_id) if public_id else None
 
 
 async def _put_back(session: AsyncSession, batch: UUID) -> None:

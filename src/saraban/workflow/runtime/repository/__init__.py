@@ -251,7 +251,7 @@ async def work_items(
     item = WorkflowWorkItem
     mine = sa.or_(item.user_id.in_(users), item.organization_id.in_(organizations))
     statement = sa.select(item.created_at, item.instance_id).where(item.instance_id.in_(instances), mine)
-    return [tuple(row) for row in (await session.execute(statement)).all()]
+    return [(row.created_at, row.instance_id) for row in await session.execute(statement)]
 
 
 def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> AnySelect:
