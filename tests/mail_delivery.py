@@ -10,12 +10,25 @@ from saraban import bootstrap
 from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.kit.clock import FixedClock
+from saraban.notifications.domain.mail_message import MailMessage
 from saraban.notifications.service import MailJob
 from tests.smtp import SmtpServer
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)  # ten in the morning, in Bangkok
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
+
+
+class Mailbox:
+    """Takes every letter."""
+
+    def __init__(self) -> None:
+        self.taken: list[MailMessage] = []
+
+    async def send(self, mail: MailMessage) -> None:
+        self.taken.append(mail)
+
+    async def check(self) -> None: ...
 
 
 @pytest_asyncio.fixture
@@ -48,7 +61,10 @@ async def deliver(system: System) -> int:
     """Send what is due, and return the number of letters that were tried."""
     assert system.mail_settings is not None
     limiter = system.rates.limiter
-    work, tried = MailJob(system.db, system.mail_settings, limiter=limiter, clock=system.clock), 0
+    work, tried = (
+        MailJob(system.db, system.mail_settings, limiter=limiter, clock=system.clock, subjects=system.subjects),
+        0,
+    )
     while await work.round():
         tried += 1
     return tried

@@ -83,6 +83,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         summary="Numbers, approval paths and proof for project documents.",
         description=DESCRIPTION,
         version=saraban.__version__,
+        contact={"name": "The administrators of this installation"},
+        license_info={"name": "MIT", "identifier": "MIT"},
+        servers=[{"url": chosen.public_url.rstrip("/") or "/", "description": "This installation"}],
         openapi_url="/openapi.json",
         docs_url=None,  # its page loads scripts from elsewhere, which the content policy refuses
         redoc_url=None,
@@ -205,7 +208,9 @@ def _jobs(system: System) -> list[Job]:
         )
         jobs.append(Job("file_texts", texts.round, texts.due))
     if system.mail_settings is not None:
-        mails = MailJob(system.db, system.mail_settings, limiter=system.rates.limiter, clock=system.clock)
+        mails = MailJob(
+            system.db, system.mail_settings, limiter=system.rates.limiter, clock=system.clock, subjects=system.subjects
+        )
         jobs.append(Job("mail", mails.round, mails.due))
     return jobs
 

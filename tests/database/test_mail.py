@@ -13,6 +13,7 @@ from saraban.notifications import service as notifications
 from saraban.notifications.domain.mail_message import MailMessage, MailRefused
 from saraban.notifications.models import MailLine
 from saraban.notifications.service import MailJob, MailSettings
+from saraban.workflow.service import Subjects
 from tests.notified_accounts import NEW_YEAR, open_account, told
 
 LETTERS = 12
@@ -46,7 +47,7 @@ class TestWorkers:
                 )
 
         async def work() -> None:
-            mails = MailJob(any_db, mail_settings, limiter=limiter, clock=clock)
+            mails = MailJob(any_db, mail_settings, limiter=limiter, clock=clock, subjects=Subjects())
             for _ in range(LETTERS * 2):
                 await mails.round()
 

@@ -95,6 +95,17 @@ def _wish(part: str) -> tuple[float, str]:
     return liking, tag.strip().lower()[:2]
 
 
+_REFUSED = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*", re.IGNORECASE)
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Return whether the header names gzip, or any coding, without a weight of zero."""
+    parts = (part.partition(";") for part in accept_encoding.split(","))
+    weights = {coding.strip().lower(): weight for coding, _, weight in parts}
+    weight = weights.get("gzip", weights.get("*"))
+    return weight is not None and not _REFUSED.fullmatch(weight)
+
+
 def client_address(request: Request) -> str:
     """Return the caller's address; the server resolves trusted proxies before the application sees it."""
     return request.client.host if request.client else ""
@@ -130,14 +141,7 @@ KEY_PARAMETER: Final[Mapping[str, object]] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "schema": {
-        "anyOf": [
-            {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM},
-            {"type": "null"},
-        ],
-        "description": _KEY_SAYS,
-        "title": "Idempotency-Key",
-    },
+    "schema": {"type": "string", "minLength": 1, "maxLength": _KEY_LENGTH, "pattern": _KEY_FORM},
     "description": _KEY_SAYS,
 }
 
@@ -207,6 +211,7 @@ def problem_response(request: Request, error: DomainError) -> Response:
     headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after is not None else {}
     if status_of(error) == 401:
         headers["WWW-Authenticate"] = "Bearer"
+    headers["Content-Language"] = language(request)
     return OrjsonResponse(
         to_problem(error, language=language(request), trace_id=trace_id()),
         status_code=status_of(error),

@@ -106,6 +106,10 @@ class SmtpMailer:
         message["Subject"] = mail.subject
         message["Date"] = format_datetime(mail.at)
         message["Message-ID"] = f"<{mail.key.hex}@{self._domain}>"
+        if mail.thread:  # the first mail of a document refers to it too: mail programs group by the name of the thread
+            message["References"] = message["In-Reply-To"] = f"<document.{mail.thread}@{self._domain}>"
+        if mail.choices_link:  # a page, so no List-Unsubscribe-Post: nothing there unsubscribes with one request
+            message["List-Unsubscribe"] = f"<{mail.choices_link}>"
         message["Auto-Submitted"] = "auto-generated"  # out-of-office programs do not answer this (RFC 3834)
         message["Content-Language"] = mail.language
         message.set_content(mail.text)

@@ -66,6 +66,7 @@ class MailLine(Base):
         sa.Index("idx_notification_mails_due", "sent_at", "given_up_at", "due_at"),
         sa.Index("idx_notification_mails_bundle", "user_id", "bundle"),
         sa.Index("idx_notification_mails_batch", "batch_uuid"),
+        sa.Index("idx_notification_mails_entity", "entity_id", "sent_at"),
     )
 
     id: Mapped[int] = mapped_column(

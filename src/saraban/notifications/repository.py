@@ -3,7 +3,7 @@ The statements about notifications and whom to address, about e-mail that waits 
 workers never hold one mail), and about what is due, still waits for somebody and was reminded of.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -97,38 +97,51 @@ async def add_notifications(session: AsyncSession, rows: Sequence[Mapping[str, o
         await session.execute(sa.insert(Notification), rows)
 
 
-# What says that somebody is to act, until it is done.
-ASKING = ("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment")
+# Templates of notices that say that somebody is to act, and what they become once it is done.
+ASKING = (
+    *("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment"),
+    *("created", "revised"),  # a draft that awaits its submission
+)
+SETTLED = "settled"
+SettledTable = type[Notification] | type[MailLine]
 
 
 async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
     """
-    Take back what asked people to act on something before a moment, for many things with one statement.
+    Take back what asked people to act on something before a moment, for many things with one statement each for
+    notifications and for e-mail that has not gone out.
 
     :param before: the moment by kind and public id
     """
     if before:
-        of_each = (
-            sa.and_(
-                Notification.entity_type == entity_type,
-                Notification.entity_id == entity_id,
-                Notification.created_at < moment,
+
+        def of_each(table: SettledTable) -> sa.ColumnElement[bool]:
+            return sa.or_(
+                *(
+                    sa.and_(table.entity_type == entity_type, table.entity_id == entity_id, table.created_at < moment)
+                    for (entity_type, entity_id), moment in before.items()
+                )
             )
-            for (entity_type, entity_id), moment in before.items()
-        )
-        await _settle(session, sa.or_(*of_each))
+
+        await _settle(session, of_each, now=max(before.values()))
 
 
-async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int) -> None:
+async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int, now: datetime) -> None:
     """Take back what asked one person to act on something."""
-    await _settle(session, sa.and_(Notification.entity_id == entity_id, Notification.user_id == user_id))
+    await _settle(session, lambda table: sa.and_(table.entity_id == entity_id, table.user_id == user_id), now=now)
 
 
-async def _settle(session: AsyncSession, which: sa.ColumnElement[bool]) -> None:
-    statement = sa.update(Notification).where(which, Notification.template.in_(ASKING))
-    await session.execute(
-        statement.values(template="settled", is_read=True), execution_options={"synchronize_session": False}
-    )
+async def _settle(
+    session: AsyncSession, which: Callable[[SettledTable], sa.ColumnElement[bool]], *, now: datetime
+) -> None:
+    notices = sa.update(Notification).where(which(Notification), Notification.template.in_(ASKING))
+    mails = sa.update(MailLine).where(which(MailLine), MailLine.template.in_(ASKING), MailLine.sent_at.is_(None))
+    for statement in (
+        notices.values(template=SETTLED, is_read=True),
+        # A line that was given up is settled too: an operator may have it sent again.
+        mails.values(template=SETTLED, given_up_at=sa.func.coalesce(MailLine.given_up_at, now)),
+    ):
+        await session.execute(statement, execution_options={"synchronize_session": False})
 
 
 async def page(
@@ -222,8 +235,9 @@ async def lock_bundle(session: AsyncSession, first: MailLine) -> Sequence[MailLi
 
 
 async def lock_batch(session: AsyncSession, batch: UUID) -> Sequence[MailLine]:
-    """Lock the lines of one mail that has not gone out, oldest first."""
-    statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, MailLine.sent_at.is_(None))
+    """Lock the lines of one mail that has not gone out, without those that were settled, oldest first."""
+    unsent = (MailLine.sent_at.is_(None), MailLine.template != SETTLED)
+    statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, *unsent)
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
 
 

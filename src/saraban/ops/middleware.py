@@ -1,16 +1,19 @@
 """
-What surrounds every request: its trace id, the size limit, the security headers, one log line, one measurement.
+What surrounds every request: its trace id, the size limit, the security headers, compression, one log line, one measurement.
 
-It is plain ASGI, so that nothing is buffered and the trace id reaches every task that the request starts.
+It is plain ASGI, so that no stream is buffered and the trace id reaches every task that the request starts.
 """
 
 import asyncio
+import gzip
 import ipaddress
 import logging
 import re
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Final
 
+import anyio.to_thread
 import structlog
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -22,6 +25,7 @@ from saraban.kit.admission import Admission, Slot, slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.http import accepts_gzip
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.body_limits import WITHOUT_TOKEN, body_limit
@@ -42,6 +46,11 @@ _HSTS: Final = (b"strict-transport-security", b"max-age=31536000")
 CLIENT_GONE: Final = 499  # as nginx logs it; nobody gets this answer
 LEAST_RATE: Final = 1024  # bytes of a body in a second
 LISTEN_AFTER: Final = 0.25  # seconds; most requests are answered by then, and listening costs them nothing
+
+LEAST_COMPRESSED: Final = 1024  # bytes; below, the headers outweigh what is saved
+COMPRESSED_IN_THREAD: Final = 128 * 1024  # bytes; more would hold up other requests
+COMPRESSION_LEVEL: Final = 4
+_COMPRESSIBLE: Final = (b"application/json", b"text/html", b"text/plain", b"application/yaml")
 
 PAGE_POLICY: Final = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -90,6 +99,9 @@ class RequestMiddleware:
         headers = Headers(scope=scope)
         is_api = scope["path"].startswith("/api/")
         exchange = ResponseRecorder(begin_trace(headers.get("traceparent")), send, keeps=not is_api, state=scope)
+        method = scope["method"]
+        if method == "HEAD":  # whatever answers GET; `ResponseRecorder` leaves the body out
+            scope["method"] = "GET"
         limit = body_limit(scope["method"], scope["path"], upload_limit=self.upload_limit).size
         client = ClientConnection(receive, limit, has_body=_has_body(headers), timeout=self.body_timeout)
         started = stopwatch()
@@ -100,6 +112,7 @@ class RequestMiddleware:
             # traceback of an error does until the collector runs.
             client.end()
             exchange.end()
+            scope["method"] = method
             _report(scope, exchange.status, stopwatch() - started)
 
     async def _answer(
@@ -137,7 +150,7 @@ def _quoted(byte: re.Match[bytes]) -> bytes:
 
 class ResponseRecorder:
     """
-    One request on its way out: the headers that every answer carries, and the status for the log.
+    One request on its way out: the headers that every answer carries, its compression, and the status for the log.
 
     :param keeps: caches on the way may keep the answer unless it says otherwise
     :param state: the request's scope; a door may leave further headers in its state, for whatever the answer will be
@@ -150,6 +163,8 @@ class ResponseRecorder:
         self.status = 0
         self.slot: Slot | None = None
         self._send = send
+        self._is_head = state["method"] == "HEAD"
+        self._held: Message | None = None
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -158,7 +173,34 @@ class ResponseRecorder:
             if self.slot is not None:
                 self.slot.leave()
             message["headers"] = [*message["headers"], *self._further(message["headers"])]
+            if self._may_compress(message):
+                self._held = message  # until its body shows whether it is worth it
+                return
+        elif self._held is not None:
+            start, self._held = self._held, None
+            await _compress(start, message)
+            await self._send(start)
+        if self._is_head and message["type"] != "http.response.start":
+            await self._send({"type": "http.response.body"})
+            if message.get("more_body"):
+                raise ClientGone  # nobody reads the rest of a stream
+            return
         await self._send(message)
+
+    def _may_compress(self, start: Message) -> bool:
+        """
+        Return whether a response may be compressed, and add `Vary`.
+
+        A strong `ETag` names bytes, so its response stays as it is. Answers to POST contain tokens beside what was sent
+        (BREACH). Pages contain no CSRF token: `Sec-Fetch-Site` tells requests of other sites.
+        """
+        known = dict(start["headers"])
+        if self._scope["method"] != "GET" or start["status"] != 200 or known.keys() & {b"etag", b"content-encoding"}:
+            return False
+        if not known.get(b"content-type", b"").startswith(_COMPRESSIBLE):
+            return False
+        start["headers"].append((b"vary", b"Accept-Encoding"))
+        return accepts_gzip(Headers(scope=self._scope).get("accept-encoding", ""))
 
     def end(self) -> None:
         if self.slot is not None:
@@ -179,6 +221,18 @@ class ResponseRecorder:
             yield name.lower().encode(), value.encode()
         if b"content-security-policy" not in known:
             yield b"content-security-policy", (PREVIEW_POLICY if framed else PAGE_POLICY).encode()
+
+
+async def _compress(start: Message, message: Message) -> None:
+    """Compress a body that comes whole."""
+    body = message.get("body", b"")
+    if message.get("more_body") or len(body) < LEAST_COMPRESSED:
+        return
+    pack = partial(gzip.compress, body, compresslevel=COMPRESSION_LEVEL, mtime=0)
+    message["body"] = await anyio.to_thread.run_sync(pack) if len(body) > COMPRESSED_IN_THREAD else pack()
+    kept = [(name, value) for name, value in start["headers"] if name != b"content-length"]
+    length = str(len(message["body"])).encode()
+    start["headers"] = [*kept, (b"content-encoding", b"gzip"), (b"content-length", length)]
 
 
 def _declared(headers: Headers) -> int:

@@ -1,11 +1,12 @@
 """
-The API description, completed: the problem schema, the problems each operation can give, examples of what goes in and
-comes out, and who may call without a token.
+The API description, completed: the problem schema, the problems each operation can give, the headers of responses, examples
+of what goes in and comes out, and who may call without a token.
 
 FastAPI describes what endpoints return; what the door adds around all of them is added here, once.
 """
 
 from collections.abc import Container, Iterator, Mapping
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Final
 
@@ -23,6 +24,42 @@ from saraban.ops.error_catalogue import OpenApi, status_of_class
 
 _TRACE = "0190a7c4d1e27b3f8a6c5d4e3f2a1b0c"
 _LANGUAGES = ("th", "en")
+_TAGS: Final = {
+    "Auth": "Sign in, renew and end a session, and choose a password.",
+    "Users": "Accounts, invitations and the roles that people hold.",
+    "Roles": "Roles and their permissions.",
+    "Organizations": "Organizations that take part in projects.",
+    "Projects": "Projects, their organizations, calendars, teams and project files.",
+    "Contracts": "Contracts of a project and the organizations that take part in them.",
+    "Master data": "Lists of codes: disciplines, types, statuses, tags and categories of drawings.",
+    "Document numbering": "Number formats, issued numbers, reservations, ranges and imports.",
+    "Correspondences": "Letters, memos and requests for information.",
+    "RFAs": "Requests for approval.",
+    "Transmittals": "Transmittals and the documents that they carry.",
+    "Circulations": "Circulation sheets inside an organization.",
+    "Drawings": "Contract, shop and as-built drawings with their revisions.",
+    "Workflow": "Workflow definitions, running instances, tasks and delegations.",
+    "Attachments": "Upload and download files.",
+    "Search": "Find documents of every kind.",
+    "Notifications": "Notifications of the caller and their delivery preferences.",
+    "Webhooks": "Webhooks of projects and of people.",
+    "Events": "Events that wait for delivery, and dead letters.",
+    "Audit": "The audit trail.",
+    "Operations": "Health, metrics and the state of the installation.",
+}
+_HEADERS: Final[OpenApi] = {
+    name: {"description": description, "schema": {"type": "string"}, "example": example}
+    for name, description, example in (
+        ("X-Trace-Id", "Name of the request in the log; problems repeat it as `traceId`.", _TRACE),
+        ("ETag", "Version of the resource, for `If-Match`.", '"3"'),
+        ("Location", "Address of the new resource.", "/api/v1/rfas/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"),
+        ("Retry-After", "Seconds to wait before the request is sent again.", "30"),
+        ("WWW-Authenticate", "The scheme of the token.", "Bearer"),
+        ("Content-Language", "Language of `userMessage`.", "th"),
+        ("Idempotent-Replay", "`true` when an earlier request with the same key did it.", "true"),
+    )
+}
+_NULL: Final[OpenApi] = {"type": "null"}
 _METHODS = ("get", "put", "post", "patch", "delete")
 _JSON = "application/json"
 _OF_TYPE: Final[Mapping[str, Json]] = {"string": "text", "integer": 1, "number": 1.0, "boolean": False, "object": {}}
@@ -51,7 +88,10 @@ def _describe(app: FastAPI) -> OpenApi:
         summary=app.summary,
         description=app.description,
         routes=app.routes,
-        tags=app.openapi_tags,
+        tags=[{"name": name, "description": description} for name, description in _TAGS.items()],
+        servers=app.servers,
+        contact=app.contact,
+        license_info=app.license_info,
     )
     guarded = _operations_with(app, LOADS_CALLER)
     keyed = _operations_with(app, {keyed_context})
@@ -61,15 +101,19 @@ def _describe(app: FastAPI) -> OpenApi:
     schemas.pop("ValidationError", None)
     schemas |= {"Problem": _PROBLEM, "FieldProblem": _FIELD}
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
-    components["examples"] = _problem_examples()
+    components |= {"examples": _problem_examples(), "headers": _HEADERS, "responses": {}}
+    _complete_examples(schemas)
     for path, method, operation in operations(document):
         needs_caller = (method.upper(), path) in guarded
         operation["security"] = [{"bearer": []}] if needs_caller else []
         if (method.upper(), path) in keyed:
             operation.setdefault("parameters", []).append(dict(KEY_PARAMETER))
-        _name_headers(operation)
-        _add_problems(operation, path, method, needs_caller=needs_caller)
+        _complete_parameters(operation)
+        operation.setdefault("description", f"{operation['summary']}.")
+        _add_problems(components, operation, path, method, needs_caller=needs_caller)
         _add_examples(operation, schemas)
+        _add_headers(operation, path, method, document["paths"])
+    _spell_nulls(document)
     return document
 
 
@@ -97,26 +141,99 @@ def depends_on(dependant: Dependant | None, wanted: Container[object]) -> bool:
     return dependant.call in wanted or any(depends_on(child, wanted) for child in dependant.dependencies)
 
 
-def _name_headers(operation: OpenApi) -> None:
-    """Header names as people write them: `If-Match`, whatever the parameter is called inside."""
+def _complete_parameters(operation: OpenApi) -> None:
+    """Write header names as people do, and leave out `null`: a parameter that is not sent is absent."""
     for parameter in operation.get("parameters", []):
         if parameter["in"] == "header":
             parameter["name"] = header_name(parameter["name"])
+        options = parameter["schema"].get("anyOf", [])
+        if _NULL in options:
+            others = [option for option in options if option != _NULL]
+            own = {name: value for name, value in parameter["schema"].items() if name != "anyOf"}
+            parameter["schema"] = own | (others[0] if len(others) == 1 else {"anyOf": others})
 
 
-def _add_problems(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
-    responses = operation.setdefault("responses", {})
-    responses.pop("422", None)
+def _takes(operation: OpenApi, header: str) -> bool:
+    return any(parameter["name"].lower() == header for parameter in operation.get("parameters", ()))
+
+
+def _add_headers(operation: OpenApi, path: str, method: str, paths: OpenApi) -> None:
+    """Describe the headers of what was done; `ETag` where the version that a change names in `If-Match` is shown."""
+    below = [paths[other] for other in paths if method == "get" and (other == path or other.startswith(f"{path}/"))]
+    changes = [operation, *(item[verb] for item in below for verb in _METHODS if verb in item)]
+    is_versioned = any(_takes(change, "if-match") for change in changes)
+    for status, response in operation["responses"].items():
+        if "$ref" not in response:
+            response["headers"] = _headers(
+                {
+                    "ETag": is_versioned and status in {"200", "201"},
+                    "Location": status == "201",
+                    "Idempotent-Replay": _takes(operation, "idempotency-key"),
+                }
+            )
+
+
+def _headers(sent: Mapping[str, bool]) -> OpenApi:
+    names = ["X-Trace-Id", *(name for name, is_sent in sent.items() if is_sent)]
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _spell_nulls(node: Json | OpenApi) -> None:
+    """Write `null` among the types of a schema, as in `[string, "null"]`: generators of clients fail at a type of its own."""
+    if isinstance(node, list):
+        for child in node:
+            _spell_nulls(child)
+    elif isinstance(node, dict):
+        if isinstance(node.get("anyOf"), list) and _NULL in node["anyOf"]:
+            _join_null(node, [option for option in node["anyOf"] if option != _NULL])
+        elif node.get("type") == "null":
+            node |= {"type": ["string", "null"], "maxLength": 0}
+        for child in node.values():
+            _spell_nulls(child)
+
+
+def _join_null(schema: OpenApi, options: list[OpenApi]) -> None:
+    types = [option.get("type") for option in options]
+    if not all(types):  # a reference has no types of its own
+        schema["anyOf"] = [*options, {"type": ["null"]}]
+        return
+    del schema["anyOf"]
+    for option in options:
+        schema |= option | schema
+    schema["type"] = [*types, "null"]
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], None]
+
+
+def _add_problems(components: OpenApi, operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> None:
+    operation["responses"].pop("422", None)
     known = error_catalogue.error_classes()
-    for code in error_catalogue.codes_of(operation, path, method, needs_caller=needs_caller):
-        status = status_of_class(known[code])
-        told = responses.setdefault(str(status), _refusal(status))["content"][MEDIA_TYPE]["examples"]
-        told |= {f"{code}.{language}": _example_at(code, language) for language in _LANGUAGES}
+    by_status: dict[int, list[str]] = {}
+    for code in sorted(error_catalogue.codes_of(operation, path, method, needs_caller=needs_caller)):
+        by_status.setdefault(status_of_class(known[code]), []).append(code)
+    for status, codes in by_status.items():
+        name = f"{HTTPStatus(status).name.title()}_{sha256(' '.join(codes).encode()).hexdigest()[:8]}"
+        if name not in components["responses"]:
+            components["responses"][name] = _refusal(status, codes)
+        operation["responses"][str(status)] = {"$ref": f"#/components/responses/{name}"}
 
 
-def _refusal(status: int) -> OpenApi:
+def _refusal(status: int, codes: list[str]) -> OpenApi:
+    """Several operations share a response: it names its codes and is in the components once."""
+    examples = {f"{code}.{language}": _example_at(code, language) for code in codes for language in _LANGUAGES}
     schema = {"$ref": "#/components/schemas/Problem"}
-    return {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: {"schema": schema, "examples": {}}}}
+    return {
+        "description": f"{HTTPStatus(status).phrase}: {', '.join(f'`{code}`' for code in codes)}",
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
+        "headers": _headers(
+            {"Content-Language": True, "Retry-After": status in {429, 503}, "WWW-Authenticate": status == 401}
+        ),
+    }
+
+
+def resolve_response(document: OpenApi, response: OpenApi) -> OpenApi:
+    name = response.get("$ref", "").rpartition("/")[2]
+    return document["components"]["responses"][name] if name else response
 
 
 def _example_at(code: str, language: str) -> dict[str, str]:
@@ -151,6 +268,15 @@ def _add_examples(operation: OpenApi, schemas: OpenApi) -> None:
             answer.setdefault("example", _Composer(schemas, is_request=False).value(answer["schema"]))
 
 
+def _complete_examples(schemas: OpenApi) -> None:
+    composer = _Composer(schemas, is_request=False)
+    for schema in schemas.values():
+        if "example" in schema:
+            schema["example"] = composer.completed(schema, schema["example"])
+        if "examples" in schema:
+            schema["examples"] = [composer.completed(schema, example) for example in schema["examples"]]
+
+
 class _Composer:
     """:param is_request: whether fields are left out that are neither required nor have an example"""
 
@@ -161,7 +287,7 @@ class _Composer:
     def value(self, schema: OpenApi) -> Json:
         own = [schema["example"]] if "example" in schema else schema.get("examples")
         if own:
-            return self._completed(schema, own[0])
+            return self.completed(schema, own[0])
         if "$ref" in schema:
             return self.value(self._resolved(schema))
         if "anyOf" in schema:
@@ -178,7 +304,7 @@ class _Composer:
     def _first_of(self, options: list[OpenApi]) -> Json:
         """Plain values that may be null are null: an invented one would describe a case that does not occur."""
         is_plain = "$ref" not in options[0] and options[0].get("type") not in {"array", "object"}
-        return None if is_plain and {"type": "null"} in options else self.value(options[0])
+        return None if is_plain and _NULL in options else self.value(options[0])
 
     def _object(self, schema: OpenApi) -> dict[str, Json]:
         fields, required = schema["properties"], set(schema.get("required", ()))
@@ -187,15 +313,15 @@ class _Composer:
         ]
         return {name: self.value(fields[name]) for name in shown or list(fields)[:1]}
 
-    def _completed(self, schema: OpenApi, value: Json) -> Json:
+    def completed(self, schema: OpenApi, value: Json) -> Json:
         """Put back the required nulls that FastAPI leaves out of an example."""
         schema = self._resolved(schema)
         if isinstance(value, list) and "items" in schema:
-            return [self._completed(schema["items"], item) for item in value]
+            return [self.completed(schema["items"], item) for item in value]
         if not isinstance(value, dict) or "properties" not in schema:
             return value
         fields = schema["properties"]
-        stated = {name: self._completed(fields[name], item) for name, item in value.items() if name in fields}
+        stated = {name: self.completed(fields[name], item) for name, item in value.items() if name in fields}
         return stated | {name: None for name in schema.get("required", ()) if name not in stated}
 
     def _resolved(self, schema: OpenApi) -> OpenApi:

@@ -1,6 +1,7 @@
 """What e-mail says, for each template in both languages."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from html import unescape
 from uuid import UUID
 
 import pytest
@@ -59,6 +60,26 @@ class TestCompose:
         written = letter(MailItem("a", "b", "N-1", ""))
 
         assert "href" not in written.html
+
+    @pytest.mark.parametrize(
+        ("language", "facts"),
+        [
+            ("th", "กำหนดตอบ: 1 ธ.ค. 2569 · จาก: คคง. · โครงการ: &lt;P&gt;"),
+            ("en", "Due date: 1 Dec 2026 · From: คคง. · Project: &lt;P&gt;"),
+        ],
+    )
+    def test_names_due_date_sender_and_project_in_both_forms(self, language: str, facts: str) -> None:
+        line = MailItem("a", "b", "N-1", "", due=date(2026, 12, 1), sender="คคง.", project="<P>")
+        written = letter(line, language=language)
+
+        assert facts in written.html
+        assert unescape(facts) in written.text
+        assert "·" not in letter(MailItem("a", "b", "N-1", "")).text
+
+    def test_belongs_to_the_thread_of_its_only_document(self) -> None:
+        first, second = (MailItem("a", "b", "N-1", "", entity_id=one) for one in ("1", "2"))
+
+        assert [letter(*lines).thread for lines in ((first,), (first, first), (first, second))] == ["1", "1", ""]
 
     def test_names_the_document_that_changed_several_times(self) -> None:
         lines = [MailItem("a", "b", "N-1", ""), MailItem("c", "d", "N-1", "")]

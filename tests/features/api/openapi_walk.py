@@ -29,10 +29,15 @@ class Operation:
 
     def _plain(self, schema: dict[str, Any]) -> dict[str, Any]:
         schema = self.resolve(schema)
-        options = [one for one in schema.get("anyOf", []) if one.get("type") != "null"]
-        if {"string", "integer"} <= {one.get("type") for one in options}:  # either is taken
+        options = [one for one in schema.get("anyOf", []) if one.get("type") != ["null"]]
+        plain = self.resolve(options[0]) if options else schema
+        if not isinstance(plain.get("type"), list):
+            return plain
+        types = [one for one in plain["type"] if one != "null"]
+        if len(types) != 1:  # each of several is taken, or nothing but null
             return {}
-        return self.resolve(options[0]) if options else schema
+        enum = {"enum": [one for one in plain["enum"] if one is not None]} if "enum" in plain else {}
+        return plain | {"type": types[0]} | enum
 
     def resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
         while "$ref" in schema:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jsonschema_rs
 import pytest
 from fastapi import FastAPI
 from fastapi.routing import iter_route_contexts
@@ -67,7 +68,7 @@ class TestExamples:
 
 class TestRefusals:
     def test_are_all_listed_by_an_operation_or_said_to_come_from_elsewhere(self, document: dict[str, Any]) -> None:
-        listed = {code for *_, operation in openapi.operations(document) for code, _ in told(operation)}
+        listed = {code for *_, operation in openapi.operations(document) for code, _ in told(document, operation)}
 
         assert set(error_catalogue.error_classes()) - listed - set(error_catalogue.NOT_FROM_THE_API) == set()
         assert listed & set(error_catalogue.NOT_FROM_THE_API) == set()
@@ -81,9 +82,10 @@ class TestRefusals:
     def test_stand_under_their_status_in_both_languages(self, document: dict[str, Any]) -> None:
         known = error_catalogue.error_classes()
         for *_, operation in openapi.operations(document):
-            for code, status in told(operation):
+            for code, status in told(document, operation):
                 assert status == status_of_class(known[code])
-                examples = operation["responses"][str(status)]["content"][MEDIA_TYPE]["examples"]
+                response = openapi.resolve_response(document, operation["responses"][str(status)])
+                examples = response["content"][MEDIA_TYPE]["examples"]
                 assert {f"{code}.th", f"{code}.en"} <= set(examples)
 
     def test_have_examples_without_open_places(self, document: dict[str, Any]) -> None:
@@ -97,7 +99,61 @@ class TestRefusals:
             assert thai == name.endswith(".th"), name
 
 
+class TestGenerators:
+    """What generators of clients and the linters redocly and spectral ask for."""
+
+    def test_read_null_among_the_types_of_a_schema(self, document: dict[str, Any]) -> None:
+        nodes = list(nodes_of(document["paths"])) + list(nodes_of(document["components"]))
+
+        assert [node for node in nodes if node.get("type") == "null"] == []
+        typed = [node for node in nodes if {"type": ["null"]} in node.get("anyOf", ())]
+        assert [node for node in typed if not any("$ref" in option for option in node["anyOf"])] == []
+        assert [node for node in nodes if node.get("in") == "query" and "null" in str(node["schema"])] == []
+
+    def test_know_the_server_and_each_tag_once(self, document: dict[str, Any]) -> None:
+        named = [tag["name"] for tag in document["tags"]]
+
+        assert [server["url"] for server in document["servers"]] == ["/"]
+        assert len(set(named)) == len(named)
+        assert all(tag["description"] for tag in document["tags"])
+        used = {tag for *_, operation in openapi.operations(document) for tag in operation["tags"]}
+        assert used == set(named)
+
+    def test_know_each_operation_by_one_name_with_a_description(self, document: dict[str, Any]) -> None:
+        names = [operation["operationId"] for *_, operation in openapi.operations(document)]
+
+        assert len(set(names)) == len(names)
+        assert [one["operationId"] for *_, one in openapi.operations(document) if not one["description"]] == []
+
+    def test_read_errors_and_headers_from_the_components(self, document: dict[str, Any]) -> None:
+        for *_, operation in openapi.operations(document):
+            for status, response in operation["responses"].items():
+                assert status < "400" or set(response) == {"$ref"}, operation["operationId"]
+                for name, header in openapi.resolve_response(document, response)["headers"].items():
+                    assert header == {"$ref": f"#/components/headers/{name}"}
+
+    def test_get_examples_that_fit_their_schemas(self, document: dict[str, Any]) -> None:
+        schemas = document["components"]["schemas"]
+        wrong = []
+        for name, schema in schemas.items():
+            for example in [*schema.get("examples", []), *([schema["example"]] if "example" in schema else [])]:
+                check = jsonschema_rs.validator_for(
+                    {"$ref": f"#/components/schemas/{name}", "components": {"schemas": schemas}}
+                )
+                wrong += [f"{name}: {fault.message}" for fault in check.iter_errors(example)]
+
+        assert wrong == []
+
+
 class TestHeaders:
+    def test_of_a_version_are_named_where_it_is_shown(self, document: dict[str, Any]) -> None:
+        paths = document["paths"]
+
+        assert {"ETag", "X-Trace-Id"} <= set(paths["/api/v1/rfas/{publicId}"]["get"]["responses"]["200"]["headers"])
+        assert "Location" in paths["/api/v1/rfas"]["post"]["responses"]["201"]["headers"]
+        refused = openapi.resolve_response(document, paths["/api/v1/auth/login"]["post"]["responses"]["429"])
+        assert {"Retry-After", "Content-Language"} <= set(refused["headers"])
+
     def test_are_named_as_people_write_them(self, document: dict[str, Any]) -> None:
         named = {
             parameter["name"]
@@ -120,7 +176,16 @@ class TestHeaders:
         assert without == []
 
 
-def told(operation: dict[str, Any]) -> Iterator[tuple[str, int]]:
+def nodes_of(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from nodes_of(child)
+
+
+def told(document: dict[str, Any], operation: dict[str, Any]) -> Iterator[tuple[str, int]]:
     for status, response in operation["responses"].items():
-        for name in response.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {}):
+        for name in (
+            openapi.resolve_response(document, response).get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
+        ):
             yield name.rpartition(".")[0], int(status)

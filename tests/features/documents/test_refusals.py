@@ -30,13 +30,17 @@ class Tour:
 
 
 def declared(app: FastAPI) -> dict[str, set[tuple[str, str]]]:
+    document = app.openapi()
     return {
         operation["operationId"]: {
             (status, name.rpartition(".")[0])
             for status, response in operation["responses"].items()
-            for name in response.get("content", {}).get(MEDIA_TYPE, {}).get("examples", {})
+            for name in openapi.resolve_response(document, response)
+            .get("content", {})
+            .get(MEDIA_TYPE, {})
+            .get("examples", {})
         }
-        for *_, operation in openapi.operations(app.openapi())
+        for *_, operation in openapi.operations(document)
     }
 
 

@@ -1,6 +1,7 @@
 """E-mail on its way: what it says, when it goes out, and what becomes of it when a server will not have it."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -34,12 +35,18 @@ READER = "reviewer.consultant"
 async def happens(system: System, **changes: Any) -> Event:
     """An event that waits for the reader, as the worker hands it to its handlers."""
     reader = await person(system, READER)
-    event = await transition(
-        system, "dc.contractor", waiting={"organizations": [], "users": [str(reader.public_id)]}, **changes
-    )
+    asked = {"waiting": {"organizations": [], "users": [str(reader.public_id)]}}
+    event = await transition(system, "dc.contractor", **(asked | changes))
     for handler in system.handlers.of(event.name):
         await system.db.transact(lambda session, handler=handler: handler(session, [event]))
     return event
+
+
+async def moved(system: System) -> dict[str, Any]:
+    """What an event says that the reader is told of, and that awaits nobody."""
+    reader = await person(system, READER)
+    nobody: dict[str, list[str]] = {"organizations": [], "users": []}
+    return {"waiting": nobody, "notify": nobody | {"users": [str(reader.public_id)]}}
 
 
 async def choose(system: System, **changes: Any) -> None:
@@ -71,6 +78,11 @@ class TestLetter:
         assert letter["Subject"] == "[สารบรรณ] LCBP3-C2-RFA-TER-RPT-0001-A รอคุณดำเนินการ"
         assert letter["Auto-Submitted"] == "auto-generated"
         assert letter["Message-ID"].endswith("@dms.example.org>")
+        thread = f"<document.{event.payload['documentPublicId']}@dms.example.org>"
+        assert (letter["References"], letter["In-Reply-To"]) == (thread, thread)
+        assert letter["List-Unsubscribe"] == "<https://dms.example.org/notifications/preferences>"
+        assert letter["List-Unsubscribe-Post"] is None
+        assert letter["Date"].datetime == NOW + timedelta(minutes=4)
         link = f"https://dms.example.org/rfas/{event.payload['documentPublicId']}"
         for form in ("plain", "html"):
             body = letter.get_body((form,))
@@ -107,9 +119,10 @@ class TestLetter:
     async def test_holds_all_that_happened_to_a_document_within_minutes(
         self, system: System, server: SmtpServer
     ) -> None:
-        first = await happens(system)
+        moves = await moved(system)
+        first = await happens(system, **moves)
         later(system, minutes=2)
-        same = {"documentPublicId": first.payload["documentPublicId"]}
+        same = {"documentPublicId": first.payload["documentPublicId"], **moves}
         for _ in range(2):
             await happens(system, **same)
         await happens(system, number="ANOTHER")
@@ -133,6 +146,60 @@ class TestLetter:
         later(system, minutes=4)
 
         assert await deliver(system) == 1
+        assert server.messages == []
+
+
+class TestSettledLine:
+    """Somebody acted before the mail went out."""
+
+    @pytest.mark.parametrize("attempts", [0, 1])
+    async def test_is_not_sent_and_nor_is_a_mail_without_lines(
+        self, system: System, server: SmtpServer, attempts: int
+    ) -> None:
+        server.answers["DATA"] = ["451 busy"] * attempts
+        asked = await happens(system)
+        later(system, minutes=4)
+        for _ in range(attempts):
+            assert await deliver(system) == 1
+        nobody = await moved(system) | {"notify": {}}
+        await happens(system, documentPublicId=asked.payload["documentPublicId"], **nobody)
+        later(system, hours=1)
+        await deliver(system)
+
+        assert server.messages == []
+
+    async def test_leaves_a_digest(self, system: System, server: SmtpServer) -> None:
+        await choose(system, digest=True, digest_hour=16)
+        asked = [await happens(system, number=number) for number in ("A-1", "A-2")]
+        later(system, hours=1)
+        done = {"documentPublicId": asked[0].payload["documentPublicId"], "number": "A-1"}
+        await happens(system, **done, **await moved(system))
+        later(system, hours=6)
+        await deliver(system)
+
+        (letter,) = server.messages
+        body = letter.get_body(("plain",))
+        assert body is not None
+        assert [title in body.get_content() for title in ("A-1 รอคุณ", "A-2 รอคุณ", "A-1: ")] == [False, True, True]
+        assert letter["References"] is None
+
+    async def test_of_a_mail_that_was_given_up_stays_away_when_it_is_revived(
+        self, system: System, server: SmtpServer
+    ) -> None:
+        server.answers["RCPT"] = ["550 no such user"]
+        asked = await happens(system)
+        later(system, minutes=4)
+        await deliver(system)
+        await happens(system, documentPublicId=asked.payload["documentPublicId"], waiting={}, notify={})
+        async with system.db.reading() as session:
+            (dead,) = await events.list_dead_letters(session)
+        await system.db.transact(
+            lambda session: events.requeue_dead_letter(session, public_id=dead.public_id, now=system.clock.now())
+        )
+        await Worker(db=system.db, clock=system.clock, handlers=system.handlers).drain()
+        later(system, minutes=4)
+        await deliver(system)
+
         assert server.messages == []
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+import pytest_asyncio
 import sqlalchemy as sa
 from fastapi import FastAPI
 
@@ -305,3 +306,58 @@ class TestAPage:
         assert_problem(await client.get("/api/v1/rfas"), 401, "UNAUTHORIZED")
         assert_problem(await client.get("/no/such/address/here"), 404, "NOT_FOUND")
         assert_problem(await client.get("/static/nothing.js"), 404, "NOT_FOUND")
+
+
+@pytest_asyncio.fixture
+async def owner(signed_in: SignIn) -> httpx.AsyncClient:
+    return await signed_in("admin")
+
+
+class TestCompression:
+    @pytest.mark.parametrize("accepted", ["gzip", "br, gzip;q=0.5", "*"])
+    async def test_is_of_json_and_pages(self, owner: httpx.AsyncClient, accepted: str) -> None:
+        for path in ("/api/v1/organizations", "/docs/errors"):
+            answer = await owner.get(path, headers={"Accept-Encoding": accepted})
+
+            assert answer.headers["content-encoding"] == "gzip", path
+            assert "Accept-Encoding" in answer.headers["vary"]
+            assert int(answer.headers["content-length"]) < len(answer.content)
+
+    @pytest.mark.parametrize("refused", ["identity", "gzip;q=0", "br", "gzip; q=0.0, *", "*;q=0"])
+    async def test_is_left_out_for_clients_that_do_not_take_it(self, owner: httpx.AsyncClient, refused: str) -> None:
+        answer = await owner.get("/api/v1/organizations", headers={"Accept-Encoding": refused})
+
+        assert "content-encoding" not in answer.headers
+        assert "Accept-Encoding" in answer.headers["vary"]
+
+    async def test_leaves_tagged_small_and_posted_answers_as_they_are(self, owner: httpx.AsyncClient) -> None:
+        project = (await owner.get("/api/v1/projects")).json()["items"][0]["publicId"]
+        tagged = await owner.get(f"/api/v1/projects/{project}", headers={"Accept-Encoding": "gzip"})
+        small = await owner.get("/health/live", headers={"Accept-Encoding": "gzip"})
+
+        assert [one.headers.get("content-encoding") for one in (tagged, small)] == [None, None]
+        tag = {"If-Match": tagged.headers["etag"]}
+        changed = await owner.patch(f"/api/v1/projects/{project}", json={"projectName": "สะพาน"}, headers=tag)
+        assert changed.status_code == 200, changed.text
+
+
+class TestHead:
+    @pytest.mark.parametrize("path", ["/api/v1/organizations", "/health/live", "/docs/errors"])
+    async def test_answers_as_get_does_without_the_body(self, owner: httpx.AsyncClient, path: str) -> None:
+        read, head = await owner.get(path), await owner.head(path)
+
+        assert (head.status_code, head.content) == (read.status_code, b"")
+        for name in ("content-type", "content-length", "etag", "vary", "content-encoding"):
+            assert head.headers.get(name) == read.headers.get(name), name
+
+    async def test_of_what_is_not_there_is_not_found(self, owner: httpx.AsyncClient) -> None:
+        assert (await owner.head("/api/v1/nothing")).status_code == 404
+
+
+class TestContentLanguage:
+    @pytest.mark.parametrize("language", ["th", "en"])
+    async def test_is_named_on_problems_and_pages(self, client: httpx.AsyncClient, language: str) -> None:
+        for path in ("/api/v1/nothing", "/login"):
+            answer = await client.get(path, headers={"Accept-Language": language})
+
+            assert answer.headers["content-language"] == language

@@ -21,7 +21,6 @@ from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.rate_limits import RateLimiter
 from saraban.notifications import service as notifications
-from saraban.notifications.domain.mail_message import MailMessage
 from saraban.notifications.models import MailLine
 from saraban.notifications.service import MailJob, MailSettings
 from saraban.webhooks import service as webhooks
@@ -31,6 +30,7 @@ from saraban.webhooks.models import Webhook
 from saraban.worker.loop import Worker
 from tests.conftest import SignIn, unwrapped
 from tests.features.webhooks.standard_receiver import verified
+from tests.mail_delivery import Mailbox
 from tests.notified_accounts import NEW_YEAR, open_account, told
 from tests.terminal import Command, commands_of
 from tests.webhook_receiver import HOOK, Receiver, make, worker
@@ -46,16 +46,6 @@ async def happen(db: Database, project: str, *, name: str = "document.created", 
             session, events.NewEvent(name, "document", aggregate or str(new_id()), payload, NOW)
         )
     )
-
-
-class Mailbox:
-    """Takes every letter."""
-
-    def __init__(self) -> None:
-        self.taken: list[MailMessage] = []
-
-    async def send(self, mail: MailMessage) -> None:
-        self.taken.append(mail)
 
 
 @pytest.fixture
@@ -182,7 +172,9 @@ class TestMessages:
             await db.transact(
                 lambda session, event=event: notifications.react_all(session, [event], mail_settings=mail_settings)
             )
-        mails = MailJob(db, mail_settings, limiter=limiter, clock=FixedClock(NEW_YEAR, clock.zone))
+        mails = MailJob(
+            db, mail_settings, limiter=limiter, clock=FixedClock(NEW_YEAR, clock.zone), subjects=app.state.subjects
+        )
         runner = worker(db, clock, receiver, per_minute=3, limiter=limiter)
 
         await runner.drain()

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from html import escape
 from typing import Final, Protocol
 from uuid import UUID
 
+from saraban.kit.dates import date_in_words
 from saraban.kit.errors import Text
 
 SUBJECT_LENGTH: Final = 200
@@ -15,6 +16,7 @@ _HELLO = Text("เรียน {name}", "Dear {name},")
 _SEVERAL = Text("เอกสาร {number} มี {count} การเปลี่ยนแปลง", "{number}: {count} changes")
 _DIGEST = Text("สรุปประจำวัน {count} รายการ", "Your daily digest: {count} notifications")
 _OPEN = Text("เปิดเอกสาร", "Open the document")
+_DUE, _FROM, _PROJECT = Text("กำหนดตอบ", "Due date"), Text("จาก", "From"), Text("โครงการ", "Project")
 _WHY = Text(
     "ระบบส่งอีเมลนี้โดยอัตโนมัติ เปลี่ยนเรื่องที่จะรับทางอีเมลได้ที่ตั้งค่าการแจ้งเตือน",
     "This e-mail was sent automatically. Change what you receive in Notification settings.",
@@ -35,12 +37,25 @@ class MailRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MailItem:
-    """One notice in a mail; `link` may be empty."""
+    """
+    One notice in a mail; `link` may be empty.
+
+    :param entity_id: public id of the document, or empty
+    """
 
     title: str
     message: str
     number: str
     link: str
+    due: date | None = None
+    sender: str = ""
+    project: str = ""
+    entity_id: str = ""
+
+    def facts(self, language: str) -> str:
+        due = date_in_words(self.due, language) if self.due else ""
+        labelled = ((_DUE, due), (_FROM, self.sender), (_PROJECT, self.project))
+        return " · ".join(f"{label.say(language)}: {value}" for label, value in labelled if value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,8 @@ class MailMessage:
     One e-mail.
 
     :param key: the same at each attempt, so that a reader's program shows a repeated one once
+    :param thread: public id of the document, when the mail is about one, so that mail programs group mails by document
+    :param choices_link: where the reader chooses what comes by e-mail; may be empty
     """
 
     key: UUID
@@ -58,6 +75,8 @@ class MailMessage:
     text: str
     html: str
     at: datetime
+    thread: str = ""
+    choices_link: str = ""
 
 
 class Mailer(Protocol):
@@ -96,6 +115,8 @@ def compose(
         text=_text(name, lines, language, choices_link),
         html=_html(name, lines, language, choices_link),
         at=at,
+        thread=lines[0].entity_id if len({line.entity_id for line in lines}) == 1 else "",
+        choices_link=choices_link,
     )
 
 
@@ -113,7 +134,10 @@ def _subject(lines: Sequence[MailItem], language: str, *, digest: bool) -> str:
 
 def _text(name: str, lines: Sequence[MailItem], language: str, choices_link: str) -> str:
     parts = [_HELLO.say(language).replace("{name}", name)]
-    parts += ["\n".join(part for part in (one.title, one.message, one.link) if part) for one in lines]
+    parts += [
+        "\n".join(part for part in (line.title, line.message, line.facts(language), line.link) if part)
+        for line in lines
+    ]
     parts.append("-- \n" + "\n".join(part for part in (_WHY.say(language), choices_link) if part))
     return "\n\n".join(parts) + "\n"
 
@@ -132,7 +156,8 @@ def _html(name: str, lines: Sequence[MailItem], language: str, choices_link: str
 
 def _html_line(line: MailItem, language: str) -> str:
     link = f'<br><a href="{escape(line.link)}">{_OPEN.say(language)}</a>' if line.link else ""
-    return f"<p><strong>{escape(line.title)}</strong><br>{escape(line.message)}{link}</p>\n"
+    facts = f"<br><small>{escape(line.facts(language))}</small>" if line.facts(language) else ""
+    return f"<p><strong>{escape(line.title)}</strong><br>{escape(line.message)}{facts}{link}</p>\n"
 
 
 INVITATION, PASSWORD_RESET = "invited", "password_reset"

@@ -11,6 +11,7 @@ from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject, as_list, as_object, as_text
 from saraban.workflow.engine.pending_assignees import SubjectState
 from saraban.workflow.language.outcome import past_tense
+from saraban.workflow.language.subject import SubjectFacts
 
 WEBHOOK_OFF = "webhook.switched_off"
 
@@ -121,6 +122,8 @@ def _notice(template: str, payload: JsonObject, audience: Audience) -> Notice:
         "reason": payload.get("reason"),
         "days": payload.get("days"),
         "due": payload.get("due"),
+        "dueOn": payload.get("dueOn"),
+        "instance": payload.get("instancePublicId"),
     }
     return Notice(
         template=template,
@@ -131,6 +134,20 @@ def _notice(template: str, payload: JsonObject, audience: Audience) -> Notice:
         audience=audience,
         stand=_stand(payload),
     )
+
+
+def add_facts(notice: Notice, facts: SubjectFacts | None) -> Notice:
+    """Add what an e-mail says beside the words of a notice: its project, its sender, and the due date."""
+    if facts is None:
+        return notice
+    days = [as_text(notice.values.get("dueOn")), facts.due_date.isoformat() if facts.due_date else None]
+    further: dict[str, Json] = {
+        "project": facts.context.get("projectCode"),
+        "sender": facts.context.get("originatorCode"),
+        # A reminder's own words say the day.
+        "dueOn": None if "due" in notice.values else min(filter(None, days), default=None),
+    }
+    return replace(notice, values={**notice.values, **{name: value for name, value in further.items() if value}})
 
 
 def _stand(payload: JsonObject) -> SubjectState | None:

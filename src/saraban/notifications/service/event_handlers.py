@@ -16,7 +16,7 @@ from saraban.kit.json import as_text
 from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import channels_of, kind_of
 from saraban.notifications.domain.mail_message import INVITATION, PASSWORD_RESET
-from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, notices, render_notice
+from saraban.notifications.domain.notices import WEBHOOK_OFF, Notice, add_facts, notices, render_notice
 from saraban.notifications.repository import DocumentParties
 from saraban.notifications.service import mail_queue
 from saraban.notifications.service.mail_queue import MailSettings
@@ -67,6 +67,10 @@ class AudienceDirectory:
         """Return whether somebody may see what a notice tells of, in the state it tells of."""
         stand = stand_of(notice, self.parties)
         return person is not None and (stand is None or self.hearing.sees(person, stand))
+
+    def with_facts(self, notice: Notice) -> Notice:
+        stand = stand_of(notice, self.parties)
+        return add_facts(notice, self.hearing.facts.get(stand.entity_id) if stand else None)
 
     def _acts(self, public_id: UUID, notice: Notice) -> bool:
         person, stand = self.callers.get(public_id), notice.stand
@@ -155,7 +159,7 @@ async def react_all(
     if not said:
         return
     known = await directory(session, [notice for _, notice in said], subjects=subjects or Subjects())
-    concerned = [(event, notice, known.readers(notice)) for event, notice in said]
+    concerned = [(event, known.with_facts(notice), known.readers(notice)) for event, notice in said]
     deputies = await _deputies(session, concerned, known)
     told = await repository.already_notified(session, event_uuids=[event.public_id for event in events])
     told |= await repository.already_mailed(session, event_uuids=[event.public_id for event in events])

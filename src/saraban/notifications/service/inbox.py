@@ -51,7 +51,7 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
 
 async def settle(ctx: RequestContext, session: AsyncSession, *, entity_id: str) -> None:
     """Take back what asked the caller to act on a document, once it is done."""
-    await repository.mark_own_settled(session, entity_id, user_id=ctx.caller.user_id)
+    await repository.mark_own_settled(session, entity_id, user_id=ctx.caller.user_id, now=ctx.now)
 
 
 async def read_all(ctx: RequestContext, session: AsyncSession) -> None:

@@ -7,7 +7,7 @@ After a day of attempts it becomes a dead letter, which tells the operators; rev
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID
@@ -21,11 +21,12 @@ from saraban.events import service as events
 from saraban.events.service import Event
 from saraban.identity import service as identity
 from saraban.identity.domain.account import DeliveryPreferences
+from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import DeliveryProfile
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.ids import derived_id
-from saraban.kit.json import JsonObject
+from saraban.kit.json import JsonObject, as_text
 from saraban.kit.rate_limits import RateLimiter, outbound_rule
 from saraban.notifications import repository
 from saraban.notifications.domain.delivery_preferences import after_quiet, send_time
@@ -41,6 +42,7 @@ from saraban.notifications.domain.mail_message import (
 )
 from saraban.notifications.domain.notices import Notice, render_notice
 from saraban.notifications.models import MailLine
+from saraban.workflow.service import Subjects, awaited_instances
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +53,7 @@ for _outcome in ("sent", "retry", "given_up"):
 GIVEN_UP: Final = "mail.given_up"
 QUEUE: Final = "mails"
 DIGEST: Final = "digest"
+ASKS_READER: Final = frozenset({"waiting", "due_soon", "due_today"})  # the others also go to people who are not asked
 LEASE: Final = timedelta(minutes=5)
 KEEP: Final = timedelta(days=30)
 
@@ -133,8 +136,10 @@ async def mail_link(
 class MailJob:
     """A worker's job: one mail at a time. Several workers may run against one database."""
 
-    def __init__(self, db: Database, mail_settings: MailSettings, *, limiter: RateLimiter, clock: Clock) -> None:
-        self._db, self._settings, self._clock = db, mail_settings, clock
+    def __init__(
+        self, db: Database, mail_settings: MailSettings, *, limiter: RateLimiter, clock: Clock, subjects: Subjects
+    ) -> None:
+        self._db, self._settings, self._clock, self._subjects = db, mail_settings, clock, subjects
         self._limiter, self._outbound = limiter, outbound_rule(mail_settings.per_minute)
         self.due = repository.due_mails(events.NOW)
 
@@ -145,7 +150,9 @@ class MailJob:
             key = await repository.first_due(session, now)
         if key is None or await self._limiter.seconds_left(self._outbound):
             return False
-        claim = await self._db.transact(lambda session: _claim(session, mail_settings=self._settings, key=key, now=now))
+        claim = await self._db.transact(
+            partial(_claim, mail_settings=self._settings, subjects=self._subjects, key=key, now=now)
+        )
         if claim is None:
             return False
         if claim.mail is not None:
@@ -178,7 +185,9 @@ async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
     return await repository.delete_done(session, before=now - KEEP)
 
 
-async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int, now: datetime) -> _ClaimedMail | None:
+async def _claim(
+    session: AsyncSession, *, mail_settings: MailSettings, subjects: Subjects, key: int, now: datetime
+) -> _ClaimedMail | None:
     first = await repository.lock_due(session, key, now)
     if first is None:
         return None
@@ -199,9 +208,36 @@ async def _claim(session: AsyncSession, *, mail_settings: MailSettings, key: int
             line.batch_uuid, line.claimed_until = batch, now + LEASE
         else:
             line.due_at = goes_at
-    mail = await _written(session, mail_settings, reader, batch, lines, now) if goes else None
+    if goes:
+        lines = await _drop_done(session, lines, reader.public_id, subjects, now=now, zone=mail_settings.zone)
+    mail = await _written(session, mail_settings, reader, batch, lines, now) if goes and lines else None
     await session.flush()
     return _ClaimedMail(batch, mail)
+
+
+async def _drop_done(
+    session: AsyncSession, lines: Sequence[MailLine], reader: UUID, subjects: Subjects, *, now: datetime, zone: ZoneInfo
+) -> list[MailLine]:
+    """
+    Settle the lines about steps that do not await their reader any more, at each attempt, and return the others.
+
+    Events settle most of them. This finds the rest: answers to a branch of a review, reassigned steps, lost rights, ended
+    delegations, and events that have not been handled.
+    """
+    asking = {line: step for line in lines if line.template in ASKS_READER and (step := _instance(line))}
+    if not asking:
+        return list(lines)
+    ctx = RequestContext((await identity.load_callers(session, [reader]))[reader], now, zone)
+    awaited = await awaited_instances(ctx, session, subjects=subjects, instances=set(asking.values()))
+    for line, step in asking.items():
+        if step not in awaited:
+            line.template, line.given_up_at = repository.SETTLED, now
+    return [line for line in lines if line.template != repository.SETTLED]
+
+
+def _instance(line: MailLine) -> UUID | None:
+    public_id = as_text(line.template_values.get("instance"))
+    return UUID(public_id) if public_id else None
 
 
 async def _put_back(session: AsyncSession, batch: UUID) -> None:
@@ -220,7 +256,7 @@ async def _written(
 ) -> MailMessage | None:
     """The mail, or None for a link that was used or has expired meanwhile."""
     if lines[0].template not in LINK_MAILS:
-        return _message(mail_settings, reader, batch, lines)
+        return _message(mail_settings, reader, batch, lines, now)
     invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
     if invited is None:
         for line in lines:
@@ -237,7 +273,7 @@ async def _written(
 
 
 def _message(
-    mail_settings: MailSettings, reader: DeliveryProfile, batch: UUID, lines: Sequence[MailLine]
+    mail_settings: MailSettings, reader: DeliveryProfile, batch: UUID, lines: Sequence[MailLine], now: datetime
 ) -> MailMessage:
     return compose(
         key=batch,
@@ -247,14 +283,23 @@ def _message(
         lines=[_item(mail_settings, line, reader.language) for line in lines],
         digest=lines[0].bundle == DIGEST,
         choices_link=mail_settings.choices_link,
-        at=lines[-1].created_at,
+        at=now,
     )
 
 
 def _item(mail_settings: MailSettings, line: MailLine, language: str) -> MailItem:
     title, message = render_notice(line.template, line.template_values, language)
-    number = str(line.template_values.get("number", ""))
-    return MailItem(title, message, number, mail_settings.address_of(line.entity_type, line.entity_id))
+    values = {name: as_text(line.template_values.get(name)) or "" for name in ("number", "sender", "project", "dueOn")}
+    return MailItem(
+        title,
+        message,
+        values["number"],
+        mail_settings.address_of(line.entity_type, line.entity_id),
+        due=date.fromisoformat(values["dueOn"]) if values["dueOn"] else None,
+        sender=values["sender"],
+        project=values["project"],
+        entity_id=line.entity_id or "",
+    )
 
 
 async def _sent(session: AsyncSession, batch: UUID, *, now: datetime) -> str:

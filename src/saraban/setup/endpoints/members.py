@@ -94,7 +94,7 @@ def _add(of: Owner, noun: str, saves: tuple[str, str], removes: tuple[str, str])
             function,
             methods=[method],
             name=f"{function.__name__}_{noun}",
-            tags=[f"{of}s"],
+            tags=[f"{of}s".capitalize()],
             summary=summary,
             description=description,
             status_code=status,

@@ -13,6 +13,8 @@ from starlette.responses import FileResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
+from saraban.kit.http import accepts_gzip
+
 FOLDER: Final = Path(__file__).parents[1] / "static"
 MOUNT: Final = "/static"
 TEXT: Final = (".css", ".js", ".svg")
@@ -56,11 +58,8 @@ class StaticAssets(StaticFiles):
         if not path.endswith(TEXT):
             return response
         response.headers["Vary"] = "Accept-Encoding"
-        return await _compressed_response(response) if _accepts_gzip(scope) else response
-
-
-def _accepts_gzip(scope: Scope) -> bool:
-    return scope["method"] == "GET" and "gzip" in Headers(scope=scope).get("accept-encoding", "")
+        takes_gzip = accepts_gzip(Headers(scope=scope).get("accept-encoding", ""))
+        return await _compressed_response(response) if takes_gzip else response
 
 
 async def _compressed_response(response: Response) -> Response:

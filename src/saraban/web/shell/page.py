@@ -284,9 +284,8 @@ def render(
     shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id(), **shell}
     values = {field.name: getattr(model, field.name) for field in fields(model)}
     text = environment(language).get_template(template or model.template).render(shared | values)
-    return HTMLResponse(
-        text, status_code=status or model.faults.status, headers={"Cache-Control": "no-store", "Vary": "HX-Request"}
-    )
+    headers = {"Cache-Control": "no-store", "Vary": "HX-Request", "Content-Language": language}
+    return HTMLResponse(text, status_code=status or model.faults.status, headers=headers)
 
 
 def set_retry_after(response: Response, error: DomainError | None) -> None:

@@ -46,6 +46,7 @@ from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, S
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
     Task,
+    awaited_instances,
     find,
     history,
     list_tasks,
@@ -90,6 +91,7 @@ __all__ = [
     "VersionConflict",
     "WorkflowNotDefined",
     "WorkflowNotValid",
+    "awaited_instances",
     "cancel",
     "create",
     "envelopes",

@@ -244,6 +244,16 @@ async def inbox_page(
     return [tuple(row) for row in (await session.execute(statement)).all()]
 
 
+async def work_items(
+    session: AsyncSession, instances: Collection[UUID], *, users: Collection[int], organizations: Collection[int]
+) -> Sequence[tuple[datetime, UUID]]:
+    """(since, instance) of those instances that wait for some people or for organizations."""
+    item = WorkflowWorkItem
+    mine = sa.or_(item.user_id.in_(users), item.organization_id.in_(organizations))
+    statement = sa.select(item.created_at, item.instance_id).where(item.instance_id.in_(instances), mine)
+    return [(row.created_at, row.instance_id) for row in await session.execute(statement)]
+
+
 def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> AnySelect:
     at, key = WorkflowWorkItem.created_at, WorkflowWorkItem.instance_id
     inner = sa.select(at, key).where(mine)

@@ -2,7 +2,7 @@
 What people read of running instances: the inbox, one instance with its subject, and the steps that were taken.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -254,6 +254,16 @@ async def list_tasks(
         if len(items) == limit or not more:
             break
     return Page(items, after.encode() if more and after else None)
+
+
+async def awaited_instances(
+    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, instances: Collection[UUID]
+) -> frozenset[UUID]:
+    """Return which of some instances wait for the caller now, in their own right or in the place of others."""
+    lent = await delegated_rights_of(ctx, session)
+    users = {ctx.caller.user_id} | lent.user_ids
+    places = await repository.work_items(session, instances, users=users, organizations=ctx.caller.organization_ids)
+    return frozenset(await _actionable(ctx, session, places, subjects=subjects, lent=lent))
 
 
 async def _actionable(
