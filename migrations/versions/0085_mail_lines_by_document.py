@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0085"
-down_revision = "0080"
+down_revision = "0084"
 
 INDEX = "idx_notification_mails_entity"
 MAILS = sa.table(
