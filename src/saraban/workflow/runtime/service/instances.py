@@ -181,6 +181,7 @@ async def cancel(
             action=interventions.CANCEL,
             action_by_user_id=ctx.caller.user_id,
             action_by_user_uuid=str(ctx.caller.public_id),
+            acting_organization_id=ctx.caller.organization_id,
             comment=reason,
             details={"versionNo": row.version_no + 1},
             created_at=now,
