@@ -95,3 +95,17 @@ def next_period(before: CurrentPeriod | None, *, at: datetime) -> CurrentPeriod:
     period ends there.
     """
     return CurrentPeriod(at if before is None else max(at, before.since))
+
+
+def _numbered(letter: str, first: int, last: int) -> list[str]:
+    return [f"{letter}{number}" for number in range(first, last + 1)]
+
+
+# What a sheet is fit for: ISO 19650-2 (UK annex) and PAS 1192-2.
+SUITABILITY_CODES: Final = frozenset(
+    [*_numbered("S", 0, 7), *_numbered("D", 1, 4), *_numbered("A", 0, 9), *_numbered("B", 0, 9), "CR", "AB"]
+)
+UNKNOWN_SUITABILITY: Final = Text(
+    "ไม่มีรหัสสถานะ “{value}” ใช้ได้: S0–S7, D1–D4, A0–A9, B0–B9, CR, AB",
+    "There is no suitability code “{value}”. Known: S0–S7, D1–D4, A0–A9, B0–B9, CR, AB.",
+)
