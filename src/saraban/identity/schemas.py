@@ -1,7 +1,7 @@
 """Requests and answers about sessions, the caller and organizations."""
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.period import PeriodState
+from saraban.kit.errors import FieldProblem
 from saraban.kit.schema import Day, Mailbox, Schema, SingleLine
 
 RoleLevel = Literal["Global", "Organization", "Project", "Contract"]
@@ -123,7 +124,8 @@ class UserChangeIn(Schema):
     first_name: Annotated[str, SingleLine(50, 0)] | None = None
     last_name: Annotated[str, SingleLine(50, 0)] | None = None
     organization_public_id: UUID | None = Field(
-        None, description="Move the person there, null for none; roles stay where they were given."
+        None,
+        description="Move the person there, null for none; roles in other organizations end, those in projects stay.",
     )
     draws_per_minute: Annotated[int, Field(ge=0, le=1_000_000, strict=True)] | None = Field(
         None, description="Numbers a service account may draw in a minute: null is everybody's limit, 0 is none."
@@ -155,6 +157,22 @@ class UserOut(Schema):
     last_login_at: datetime | None
     created_at: datetime
     updated_at: datetime
+
+
+class AccountWarning(Schema):
+    code: str = Field(examples=["ROLES_AFTER_MOVE"])
+    field: str = Field(examples=["/organizationPublicId"])
+    message: str
+
+    @classmethod
+    def of(cls, doubt: FieldProblem, language: str) -> Self:
+        return cls(code=doubt.code, field=doubt.pointer, message=doubt.text.say(language, doubt.values))
+
+
+class UserChangedOut(UserOut):
+    warnings: list[AccountWarning] = Field(
+        default_factory=list, description="What became of the roles with a move; told in the first answer only."
+    )
 
 
 class UserSecretOut(UserOut):

@@ -18,7 +18,7 @@ from saraban.documents.core.schemas import (
     ProjectAnswer,
     Prose,
 )
-from saraban.documents.drawing.domain import SUITABILITY_CODES, UNKNOWN_SUITABILITY
+from saraban.documents.drawing.domain import SUITABILITY, UNKNOWN_SUITABILITY
 from saraban.imports.domain import ImportState
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
@@ -28,17 +28,15 @@ KindName = Literal["contract", "shop", "asbuilt"]
 DrawingNumber = Annotated[str, CodeLine(100)]
 DrawingTitle = Annotated[str, SingleLine(255)]
 RevisionLabel = Annotated[str, CodeLine(10)]
-StatusCode = Annotated[str, CodeLine(20)]
 
 
 def _known_suitability(code: str) -> str:
-    if code not in SUITABILITY_CODES:
-        words = UNKNOWN_SUITABILITY
-        raise PydanticCustomError("not_in_list", words.en, {"value": code, "th": words.th})  # type: ignore[misc]
+    if not SUITABILITY.fullmatch(code):
+        raise PydanticCustomError("not_in_list", UNKNOWN_SUITABILITY.en, {"value": code, "th": UNKNOWN_SUITABILITY.th})
     return code
 
 
-SuitabilityCode = Annotated[StatusCode, AfterValidator(_known_suitability)]
+SuitabilityCode = Annotated[str, CodeLine(20), AfterValidator(_known_suitability)]
 VolumePage = Annotated[int, Field(ge=1, le=100_000, strict=True)]
 
 
@@ -77,8 +75,6 @@ class RevisionCorrections(_RevisionTexts):
     What is put right on a revision: a field that is absent stays, and null empties it. Files are added to those that it has. The label
     and the links stay.
     """
-
-    status_code: StatusCode | None = Field(None, description="As of a new revision, or as it is.", examples=["S2"])
 
 
 class _Sheet(Schema):

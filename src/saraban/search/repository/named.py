@@ -42,24 +42,12 @@ _TYPES: Final = sa.select(
     CorrespondenceType.id, CorrespondenceType.type_code, CorrespondenceType.type_name, CorrespondenceType.type_name_en
 )
 _RFA_TYPES: Final = sa.select(RfaType.id, RfaType.type_code, RfaType.type_name_th, RfaType.type_name_en)
-_RULES: Final[Mapping[SearchKind, KindRules]] = {
-    SearchKind.CORRESPONDENCE: CORRESPONDENCE_RULES,
-    SearchKind.RFA: RFA_RULES,
-    SearchKind.TRANSMITTAL: TRANSMITTAL_RULES,
-}
+_RULES: Final = {SearchKind(one.register): one for one in (CORRESPONDENCE_RULES, RFA_RULES, TRANSMITTAL_RULES)}
 
 
 async def statuses(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
-    """
-    Return the keys of statuses that registers show by one of the words: a state's code or name, or a code of the API.
-
-    A word that is such a code or name means no other, and one that begins some means these.
-    """
-    names = {
-        (kind, key): (*chain(*(_state(state) for state in states)), code)
-        for (kind, key), (code, states) in (await _shown_states(session)).items()
-    }
-    return _by_kind(words, names, is_ranked=True)
+    """A word that is a code or a name means no other status, and one that begins some means these."""
+    return _by_kind(words, await status_names(session), is_ranked=True)
 
 
 async def types(session: AsyncSession, words: Collection[Term]) -> dict[SearchKind, set[int]]:
@@ -80,29 +68,25 @@ def _by_kind(
     return found
 
 
-async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Named]:
-    """Return what registers call each status."""
-    return {place: _state(states[0]) for place, (_, states) in (await _shown_states(session)).items()}
-
-
-async def _shown_states(session: AsyncSession) -> dict[tuple[SearchKind, int], tuple[str, list[str]]]:
-    """Return by kind and key the code of a status with the states that show it, as far as there are any."""
+async def status_names(session: AsyncSession) -> dict[tuple[SearchKind, int], tuple[str, ...]]:
+    """Return how registers show each status: code and names of a state, of others that show it too, and its code in the API."""
     rows = (await session.execute(_STATUSES)).all()
-    found = {(kind, key): (code, _states_of(rules, code)) for kind, rules in _RULES.items() for key, code in rows}
-    sheets = {(SearchKind.CIRCULATION, STATUS_PLACES[code]): (code, [state]) for state, code in STATUSES.items()}
-    return {place: shown for place, shown in (found | sheets).items() if shown[1]}
+    found = {(kind, key): _shown_as(rules, code) for kind, rules in _RULES.items() for key, code in rows}
+    sheets = {(SearchKind.CIRCULATION, STATUS_PLACES[code]): (*_state(name), code) for name, code in STATUSES.items()}
+    return {place: names for place, names in (found | sheets).items() if len(names) > 1}
 
 
-def _states_of(rules: KindRules, code: str) -> list[str]:
+def _shown_as(rules: KindRules, code: str) -> tuple[str, ...]:
     """Workflows of a project's own may lead to a status that only another register has by a name."""
-    for each in (rules, CORRESPONDENCE_RULES):
-        if states := [state for state in each.statuses if code in each.status_codes(state)]:
-            return states
-    return [code.lower()] if code.lower() in STATE_NAMES else []
+    both = (
+        [state for state in each.statuses if code in each.status_codes(state)] for each in (rules, CORRESPONDENCE_RULES)
+    )
+    states = next(filter(None, both), [code.lower()])
+    return (*chain(*(_state(state) for state in states if state in STATE_NAMES)), code)
 
 
-def _state(code: str) -> Named:
-    return Named(code, STATE_NAMES[code].th, STATE_NAMES[code].en)
+def _state(code: str) -> tuple[str, str, str]:
+    return code, STATE_NAMES[code].th, STATE_NAMES[code].en
 
 
 async def type_names(session: AsyncSession) -> dict[tuple[SearchKind, int], Named]:
@@ -129,18 +113,17 @@ def _with(
     for text, is_quoted in words:
         ranks = {key: min(_rank(text, name) for name in written) for key, written in said.items()}
         best = min(ranks.values(), default=_INSIDE)
-        worst = best if is_ranked or (is_quoted and best == _WHOLE) else _INSIDE
-        found &= {key for key, rank in ranks.items() if rank <= min(worst, _INSIDE)}
+        worst = min(best, _INSIDE) if is_ranked or (is_quoted and best == 0) else _INSIDE
+        found &= {key for key, rank in ranks.items() if rank <= worst}
     return found
 
 
-_WHOLE, _BEGINNING, _INSIDE, _NOWHERE = range(4)
+_INSIDE: Final = 2
 
 
 def _rank(text: str, name: str) -> int:
-    if text not in name:
-        return _NOWHERE
-    return _WHOLE if text == name else _BEGINNING if name.startswith(text) else _INSIDE
+    """Return 0 for the whole name, 1 for its beginning, `_INSIDE` for a part of it, more for none."""
+    return (text != name) + (not name.startswith(text)) if text in name else _INSIDE + 1
 
 
 _PROJECTS: Final = PreparedStatement(

@@ -258,6 +258,8 @@ async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm)
 
 async def _correct(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     given = {name: form.text(name) for name in _TEXTS if name in form.values}
+    if given.get("statusCode") == form.text("statusWas"):  # a code from before codes were checked stays
+        given.pop("statusCode", None)
     order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
     receipt = await drawings.correct(form.context, session, kind, public_id, order, form.text("version"))
     return f"/drawings/{kind.path}/{receipt.resource_id}"

@@ -9,19 +9,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.audit.domain.changes import FieldChanges, field_changes, set_fields
+from saraban.audit.domain.changes import field_changes, set_fields
 from saraban.audit.service import AuditEntry
 from saraban.documents.core import service as core
 from saraban.documents.core.service.kind import DocumentServices
-from saraban.documents.drawing.domain import (
-    CREATE,
-    REVISE,
-    SUITABILITY_CODES,
-    UNKNOWN_SUITABILITY,
-    CurrentPeriod,
-    DrawingKind,
-    next_period,
-)
+from saraban.documents.drawing.domain import CREATE, REVISE, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.models import ContractDrawing, Drawing
 from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import writes
@@ -369,7 +361,6 @@ async def correct(
     :raises NotFound: also when the caller may not know of the drawing
     :raises DrawingChanged: when `if_match` names another version of the drawing
     :raises RevisionSubmitted: for one that is being approved or has been answered, unless the first files are added
-    :raises Invalid: for an unknown suitability code; one that is written already stays
     """
     found = await repository.history(session, kind, repository.of_revision(kind, public_id))
     if not found:
@@ -388,7 +379,8 @@ async def correct(
     is_more = told or (files and corrections.attachment_public_ids)
     if is_more and await submitted_among(ctx, session, kind, [row]):
         raise RevisionSubmitted
-    _check_corrections(told)
+    if given.get("title", revision.title) is None:
+        raise required("/title")
     set_fields(revision, {TEXTS[name]: given[name] for name in told})
     added = await attach(
         ctx, session, kind, revision.id, corrections.attachment_public_ids, pointer="", has_main=bool(files)
@@ -402,15 +394,6 @@ async def correct(
         details = {"number": row.number, "revision": revision.revision_label, "changes": told | files_changed}
         await _record(ctx, session, kind, "correct", head.public_id, details)
     return Receipt(kind.entity_type, head.public_id)
-
-
-def _check_corrections(changes: FieldChanges) -> None:
-    """A suitability code that is written already stays."""
-    if changes.get("title", {"new": ""})["new"] is None:
-        raise required("/title")
-    code = changes.get("status_code", {}).get("new")
-    if code is not None and code not in SUITABILITY_CODES:
-        raise invalid("/statusCode", "not_in_list", UNKNOWN_SUITABILITY.th, UNKNOWN_SUITABILITY.en, value=code)
 
 
 async def _tag(session: AsyncSession, kind: DrawingKind, head: Drawing, asked: Sequence[str]) -> list[str]:
