@@ -17,19 +17,26 @@ down_revision = "0080"
 SETTINGS = sa.table("drawing_settings", *map(sa.column, ("project_id", "kind", "revision_scheme")))
 
 
+UP = (r"^([A-Z])$", r"\1-Z")
+DOWN = (r"^([A-Z])-.*|^(\w+)\.\d+$", r"\1\2")
+
+
 def upgrade() -> None:
-    _rewrite(r"^([A-Z])$", r"\1-Z")
+    _rewrite(*UP)
     op.add_column("workflow_histories", sa.Column("acting_organization_id", sa.Integer(), nullable=True))
 
 
 def downgrade() -> None:
     op.drop_column("workflow_histories", "acting_organization_id")
-    _rewrite(r"^([A-Z])-.*|^(\w+)\.\d+$", r"\1\2")
+    _rewrite(*DOWN)
 
 
-def _rewrite(stage: str, former: str) -> None:
+def rewritten(scheme: str, stage: str, other: str) -> str:
+    return ", ".join(re.sub(stage, other, part.strip()) for part in scheme.split(","))
+
+
+def _rewrite(stage: str, other: str) -> None:
     bind = op.get_bind()
     for project, kind, scheme in bind.execute(sa.select(SETTINGS)).all():
-        written = ", ".join(re.sub(stage, former, part.strip()) for part in scheme.split(","))
         row = (SETTINGS.c.project_id == project, SETTINGS.c.kind == kind)
-        bind.execute(sa.update(SETTINGS).where(*row).values(revision_scheme=written))
+        bind.execute(sa.update(SETTINGS).where(*row).values(revision_scheme=rewritten(scheme, stage, other)))

@@ -1,7 +1,7 @@
 """Requests and answers about sessions, the caller and organizations."""
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
@@ -10,7 +10,6 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.period import PeriodState
-from saraban.kit.errors import FieldProblem
 from saraban.kit.schema import Day, Mailbox, Schema, SingleLine
 
 RoleLevel = Literal["Global", "Organization", "Project", "Contract"]
@@ -160,13 +159,9 @@ class UserOut(Schema):
 
 
 class AccountWarning(Schema):
-    code: str = Field(examples=["ROLES_AFTER_MOVE"])
-    field: str = Field(examples=["/organizationPublicId"])
-    message: str
-
-    @classmethod
-    def of(cls, doubt: FieldProblem, language: str) -> Self:
-        return cls(code=doubt.code, field=doubt.pointer, message=doubt.text.say(language, doubt.values))
+    code: str = "ROLES_AFTER_MOVE"
+    field: str = "/organizationPublicId"
+    message: str = Field(examples=["Roles that have ended: Document Control (คคง.)."])
 
 
 class UserChangedOut(UserOut):

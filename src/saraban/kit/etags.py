@@ -16,10 +16,7 @@ class WeakETag(DomainError):
         "If-Match is a weak ETag (W/…), which names no version. A proxy on the way may have weakened it.",
     )
     recovery = (
-        Text(
-            "อ่านข้อมูลใหม่โดยส่ง Accept-Encoding: identity แล้วใช้ ETag ที่ไม่มี W/",
-            "Read it again with Accept-Encoding: identity, and send the ETag without W/.",
-        ),
+        Text("อ่านใหม่ด้วย Accept-Encoding: identity แล้วใช้ ETag ที่ไม่มี W/", "Read it with Accept-Encoding: identity again."),
     )
 
 

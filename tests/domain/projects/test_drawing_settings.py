@@ -40,16 +40,32 @@ class TestRevisionScheme:
 
     @pytest.mark.parametrize(
         ("scheme", "label", "after"),
-        [("0", "7", None), ("0", "2", "0"), ("A", "C", "A"), ("P01, C01", "C01", "P01"), ("P01, C01", "C09", None)]
-        + [("P01.01", "P01", "P01.07"), ("P01.01", "P02.03", "P01"), ("A-Z", "I", "H"), ("A", "J", "H")],
+        [
+            ("0", "7", None),
+            ("0", "2", "0"),
+            ("A", "C", "A"),
+            ("P01, C01", "C01", "P01"),
+            ("P01, C01", "C09", None),
+            ("P01.01", "P01", "P01.07"),
+            ("P01.01", "P02.03", "P01"),
+            ("A-Z", "I", "H"),
+            ("A", "J", "H"),
+        ],
     )
     def test_begins_anywhere_and_leaves_out_what_it_likes(self, scheme: str, label: str, after: str | None) -> None:
         RevisionScheme.parse(scheme).require_next(label, after=after, pointer="/label")
 
     @pytest.mark.parametrize(
         ("scheme", "label", "after"),
-        [("0", "1", "1"), ("0", "0", "3"), ("A", "A", "B"), ("P01, C01", "P09", "C01"), ("A", "Z", "AA")]
-        + [("P01.01", "P01.09", "P01"), ("P01.01", "P01.09", "P01.10")],
+        [
+            ("0", "1", "1"),
+            ("0", "0", "3"),
+            ("A", "A", "B"),
+            ("P01, C01", "P09", "C01"),
+            ("A", "Z", "AA"),
+            ("P01.01", "P01.09", "P01"),
+            ("P01.01", "P01.09", "P01.10"),
+        ],
     )
     def test_never_goes_backwards(self, scheme: str, label: str, after: str) -> None:
         with pytest.raises(RevisionNotForward) as refused:
@@ -83,8 +99,30 @@ class TestRevisionScheme:
 
     @pytest.mark.parametrize(
         "text",
-        ["", "P", "AB", "P0001", "0,1", "A,B", "P01,P02", "a", "P-1", "0,A,B0,C0,D0,E0"]
-        + ["I", "O", "Z-A", "A-CB-D", "AB-", "A-C-E", "P01.", "P01.001", "P01,P01.01", "A,A-Z", ".1", "P๐๑"],
+        [
+            "",
+            "P",
+            "AB",
+            "P0001",
+            "0,1",
+            "A,B",
+            "P01,P02",
+            "a",
+            "P-1",
+            "0,A,B0,C0,D0,E0",
+            "I",
+            "O",
+            "Z-A",
+            "A-CB-D",
+            "AB-",
+            "A-C-E",
+            "P01.",
+            "P01.001",
+            "P01,P01.01",
+            "A,A-Z",
+            ".1",
+            "P๐๑",
+        ],
     )
     def test_is_refused_where_it_says_nothing_or_two_things(self, text: str) -> None:
         if text == "P":

@@ -143,8 +143,9 @@ async def change_user(
     operation = Operation.of(ctx, f"PATCH /users/{public_id}", asked | {"if": if_match})
 
     async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, list[AccountWarning]]]:
-        doubts = await people.change_person(ctx, session, person=public_id, change=body, if_match=if_match)
-        return public_id, {"warnings": [AccountWarning.of(one, language) for one in doubts]}
+        roles = await people.change_person(ctx, session, person=public_id, change=body, if_match=if_match)
+        warning = AccountWarning(message=people.ROLES_AFTER_MOVE.say(language, roles))
+        return public_id, {"warnings": [warning] if roles else []}
 
     return await _done(ctx, db, idempotency, operation, work, UserChangedOut)
 

@@ -44,17 +44,7 @@ from saraban.identity.service.assignments import (
 from saraban.identity.service.callers import lock_rights
 from saraban.kit import etags
 from saraban.kit.db import Database
-from saraban.kit.errors import (
-    REFRESH,
-    DomainError,
-    ErrorKind,
-    FieldProblem,
-    Forbidden,
-    NotFound,
-    Text,
-    invalid,
-    required,
-)
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.pagination import page_of
 
 VIEW, GIVE = account_rows.VIEW, account_rows.GIVE
@@ -187,7 +177,7 @@ _CHANGEABLE = {
 }
 
 
-_ROLES: Final = Text(
+ROLES_AFTER_MOVE: Final = Text(
     "บทบาทที่สิ้นสุด: {ended} บทบาทในโครงการที่ยังอยู่ กรุณาตรวจสอบ: {kept}",
     "Roles that have ended: {ended}. Roles in projects that stay, check them: {kept}.",
 )
@@ -195,9 +185,9 @@ _ROLES: Final = Text(
 
 async def change_person(
     ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
-) -> list[FieldProblem]:
+) -> dict[str, str]:
     """
-    Change an account, or move its person to another organization, and return what became of the roles then.
+    Change an account, or move its person to another organization, and return which roles have `ended` and were `kept` then.
 
     :raises AccountChanged: when `if_match` names another version
     :raises Invalid: for a limit of numbers of somebody who is no program
@@ -224,11 +214,10 @@ async def change_person(
     )
     ended = await change_user(ctx, session, person=person, change=wanted, user=user)
     if user.primary_organization_id == organization or organization is None:
-        return []
+        return {}
     rows = await held_roles.with_places(session, user_id=user.user_id)
     kept = [f"{row.role_name} ({row.place_code})" for row in rows if row.project_id or row.contract_id]
-    values = {"ended": ", ".join(ended) or "–", "kept": ", ".join(kept) or "–"}
-    return [FieldProblem("/organizationPublicId", "ROLES_AFTER_MOVE", _ROLES, values)] if ended or kept else []
+    return {"ended": ", ".join(ended) or "–", "kept": ", ".join(kept) or "–"} if ended or kept else {}
 
 
 async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UUID) -> None:

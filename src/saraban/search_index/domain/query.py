@@ -28,7 +28,7 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 CONDITIONS: Final = {fold(word): name for name, words in _WORDS.items() for word in (name, *words)}
 # What looks like a condition; `12:30`, `1:50`, `C:\\plan` and `http://a.b` are words.
-_CONDITION: Final = re.compile("(?:[a-z]+[_-]?)+[a-z]|[\u0e01-\u0e4e]{2,}", re.IGNORECASE)
+_CONDITION: Final = re.compile("[a-z][a-z_-]*[a-z]|[\u0e01-\u0e4e]{2,}", re.IGNORECASE)
 _PASTED: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # unseen, from pages and word processors
 _GAP: Final = re.compile(r'(?<!\S)-?([^\s:"]+):\s+')
 _PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')

@@ -63,7 +63,8 @@ async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeRespo
     await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
     await repository.change(session, circulation_id=row.circulation.id, values={"updated_at": ctx.now})
     row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
-    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
+    of, by = domain.ENTITY_TYPE, ctx.caller.user_id
+    await workflow.renew_pending(session, entity_type=of, facts=facts_of(row), now=ctx.now, answered_by=by)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
     if seat is not ctx.caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)

@@ -41,13 +41,7 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 _PAGE = 100
 _ABSENT = "onBehalfOfPublicId"
-_OWN = {
-    "at",
-    "source",
-    "organization_code",
-    "revision_label",
-    "details",
-}  # all else of an entry is of the same name in a step
+_OWN = {"at", "source", "revision_label", "details"}  # all else of an entry is of the same name in a step
 _TOLD_ELSEWHERE = "workflow."  # its own history tells all of these better
 
 
@@ -337,9 +331,9 @@ async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Se
 
 def _step(step: workflow.HistoryStep, label: str | None) -> HistoryEntry:
     same = {name: getattr(step, name) for name in HistoryEntry.model_fields if name not in _OWN}
-    acted_for = step.actor.organization_code if step.actor else None
-    own = {"at": step.created_at, "source": "workflow", "organization_code": acted_for, "revision_label": label}
-    return HistoryEntry.model_validate({**same, **own, "details": {}})
+    return HistoryEntry.model_validate(
+        {**same, "at": step.created_at, "source": "workflow", "revision_label": label, "details": {}}
+    )
 
 
 def _absent(entry: audit.AuditRecord) -> UUID | None:
