@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0084"
-down_revision = "0082"
+down_revision = "0083"
 
 
 def upgrade() -> None:

@@ -155,7 +155,7 @@ def change(
     last_name: Annotated[str | None, typer.Option()] = None,
     organization: Annotated[str | None, typer.Option(help="Move to the organization of this code.")] = None,
 ) -> None:
-    """Change names or address of an account, or move its person to another organization; roles stay where they are.
+    """Change names or address of an account, or move its person to another organization; roles in other organizations end.
 
     Example: `saraban user change somchai --organization ผรม.2`
     """

@@ -10,7 +10,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.period import PeriodState
-from saraban.kit.schema import Day, Mailbox, Schema, SingleLine
+from saraban.kit.schema import Day, Mailbox, Schema, SingleLine, WarningOut
 
 RoleLevel = Literal["Global", "Organization", "Project", "Contract"]
 _TOKEN_EXAMPLE = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9…"  # noqa: S105
@@ -123,7 +123,8 @@ class UserChangeIn(Schema):
     first_name: Annotated[str, SingleLine(50, 0)] | None = None
     last_name: Annotated[str, SingleLine(50, 0)] | None = None
     organization_public_id: UUID | None = Field(
-        None, description="Move the person there, null for none; roles stay where they were given."
+        None,
+        description="Move the person there, null for none; roles in other organizations end, those in projects stay.",
     )
     draws_per_minute: Annotated[int, Field(ge=0, le=1_000_000, strict=True)] | None = Field(
         None, description="Numbers a service account may draw in a minute: null is everybody's limit, 0 is none."
@@ -155,6 +156,12 @@ class UserOut(Schema):
     last_login_at: datetime | None
     created_at: datetime
     updated_at: datetime
+
+
+class UserChangedOut(UserOut):
+    warnings: list[WarningOut] = Field(
+        default_factory=list, description="What became of the roles with a move; told in the first answer only."
+    )
 
 
 class UserSecretOut(UserOut):

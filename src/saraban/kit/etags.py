@@ -1,6 +1,23 @@
 """`If-Match` after RFC 9110: compared strongly, so a weak tag names no version, whatever its number."""
 
+from collections.abc import Collection
+
+from saraban.kit.errors import DomainError, ErrorKind, Text
+
 ANY = "*"
+
+
+class WeakETag(DomainError):
+    """`If-Match` has a weak tag (`W/"…"`), as a proxy makes it that compresses answers: a weak tag names no version."""
+
+    kind, code = ErrorKind.STALE, "ETAG_WEAK"
+    says = Text(
+        "If-Match เป็น ETag แบบอ่อน (W/…) ซึ่งใช้ยืนยันรุ่นของข้อมูลไม่ได้ พร็อกซีระหว่างทางอาจแก้ ETag",
+        "If-Match is a weak ETag (W/…), which names no version. A proxy on the way may have weakened it.",
+    )
+    recovery = (
+        Text("อ่านใหม่ด้วย Accept-Encoding: identity แล้วใช้ ETag ที่ไม่มี W/", "Read it with Accept-Encoding: identity again."),
+    )
 
 
 def tags_in(if_match: str) -> frozenset[str]:
@@ -8,10 +25,22 @@ def tags_in(if_match: str) -> frozenset[str]:
     return frozenset(part.strip() for part in if_match.split(","))
 
 
-def is_weak(tag: str) -> bool:
-    return tag.startswith("W/")
+def require_strong(tags: Collection[str]) -> None:
+    """
+    :raises WeakETag: when one of the tags, none of which matches, is weak
+    """
+    if any(tag.startswith("W/") for tag in tags):
+        raise WeakETag
 
 
 def matches(if_match: str, present: str) -> bool:
-    """Return whether the header names the present version, or any."""
-    return not tags_in(if_match).isdisjoint({present, ANY})
+    """
+    Return whether the header names the present version, or any.
+
+    :raises WeakETag: when it does not, and has a weak tag
+    """
+    tags = tags_in(if_match)
+    if not tags.isdisjoint({present, ANY}):
+        return True
+    require_strong(tags)
+    return False

@@ -411,4 +411,6 @@ def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) 
         groups.append(OF_JSON)
     if "Idempotency-Key" in takes:
         groups.append(ONCE)
+    if "If-Match" in takes:
+        groups.append(("ETAG_WEAK",))
     yield from dict.fromkeys(code for group in groups for code in group)

@@ -254,7 +254,8 @@ class RegisterSettings(Schema):
     """What a project decides for one of its registers of drawings."""
 
     revision_scheme: Annotated[str, SingleLine(100)] = Field(
-        description="The first label of each stage, commas between: `0` counts 0, 1, 2; `P01, C01` goes over from P to C.",
+        description="The first label of each stage, commas between: `0` counts 0, 1, 2; `A` leaves I and O out, `A-Z` does not, and "
+        "`A-HJ-NPRT-WY` names the letters; `P01, C01` goes over from P to C; `P01.01` counts up to P01, which shares it.",
         examples=["P01, C01"],
     )
     number_pattern: Annotated[str, SingleLine(100)] | None = Field(

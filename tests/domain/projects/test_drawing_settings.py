@@ -22,6 +22,16 @@ class TestRevisionScheme:
             ("P01, C01", "P02", ["P03", "C01"]),
             ("P01, C01", "C01", ["C02"]),
             ("A,0", "C", ["D", "0"]),
+            ("A", "H", ["J"]),
+            ("A", "N", ["P"]),
+            ("A", "HZ", ["JA"]),
+            ("A-Z", "H", ["I"]),
+            ("A-HJ-NPRT-WY", "R", ["T"]),
+            ("P01.01, C01", None, ["P01.01", "C01"]),
+            ("P01.01, C01", "P01.09", ["P01.10", "P01", "P02.01", "C01"]),
+            ("P01.01, C01", "P01", ["P02.01", "C01"]),
+            ("P01.01, C01", "C01", ["C02"]),
+            ("1.0", "1.0", ["1.1", "1", "2.0"]),
             ("0", "Z9", ["0"]),  # what an older register had is no hindrance
         ],
     )
@@ -30,14 +40,32 @@ class TestRevisionScheme:
 
     @pytest.mark.parametrize(
         ("scheme", "label", "after"),
-        [("0", "7", None), ("0", "2", "0"), ("A", "C", "A"), ("P01, C01", "C01", "P01"), ("P01, C01", "C09", None)],
+        [
+            ("0", "7", None),
+            ("0", "2", "0"),
+            ("A", "C", "A"),
+            ("P01, C01", "C01", "P01"),
+            ("P01, C01", "C09", None),
+            ("P01.01", "P01", "P01.07"),
+            ("P01.01", "P02.03", "P01"),
+            ("A-Z", "I", "H"),
+            ("A", "J", "H"),
+        ],
     )
     def test_begins_anywhere_and_leaves_out_what_it_likes(self, scheme: str, label: str, after: str | None) -> None:
         RevisionScheme.parse(scheme).require_next(label, after=after, pointer="/label")
 
     @pytest.mark.parametrize(
         ("scheme", "label", "after"),
-        [("0", "1", "1"), ("0", "0", "3"), ("A", "A", "B"), ("P01, C01", "P09", "C01"), ("A", "Z", "AA")],
+        [
+            ("0", "1", "1"),
+            ("0", "0", "3"),
+            ("A", "A", "B"),
+            ("P01, C01", "P09", "C01"),
+            ("A", "Z", "AA"),
+            ("P01.01", "P01.09", "P01"),
+            ("P01.01", "P01.09", "P01.10"),
+        ],
     )
     def test_never_goes_backwards(self, scheme: str, label: str, after: str) -> None:
         with pytest.raises(RevisionNotForward) as refused:
@@ -55,6 +83,13 @@ class TestRevisionScheme:
             ("P01, C01", "P1"),
             ("0", "๑"),
             ("1", "0"),
+            ("A", "I"),
+            ("A", "AO"),
+            ("A-HJ-NPRT-WY", "Q"),
+            ("P01.01, C01", "P01.1"),
+            ("P01.01, C01", "P01.00"),
+            ("P01.01, C01", "C01.01"),
+            ("P01", "P01.01"),
         ],
     )
     def test_knows_its_own_labels(self, scheme: str, label: str) -> None:
@@ -62,7 +97,33 @@ class TestRevisionScheme:
             RevisionScheme.parse(scheme).require_next(label, after=None, pointer="/label")
         assert [(one.pointer, one.code) for one in refused.value.fields] == [("/label", "not_in_scheme")]
 
-    @pytest.mark.parametrize("text", ["", "P", "AB", "P0001", "0,1", "A,B", "P01,P02", "a", "P-1", "0,A,B0,C0,D0,E0"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "P",
+            "AB",
+            "P0001",
+            "0,1",
+            "A,B",
+            "P01,P02",
+            "a",
+            "P-1",
+            "0,A,B0,C0,D0,E0",
+            "I",
+            "O",
+            "Z-A",
+            "A-CB-D",
+            "AB-",
+            "A-C-E",
+            "P01.",
+            "P01.001",
+            "P01,P01.01",
+            "A,A-Z",
+            ".1",
+            "P๐๑",
+        ],
+    )
     def test_is_refused_where_it_says_nothing_or_two_things(self, text: str) -> None:
         if text == "P":
             assert RevisionScheme.parse(text).next_labels(None) == ["P"]
@@ -71,7 +132,8 @@ class TestRevisionScheme:
             RevisionScheme.parse(text)
 
     @given(
-        st.sampled_from(["0", "A", "1", "P01, C01", "A, 0", "01"]), st.lists(st.integers(0, 1), min_size=1, max_size=60)
+        st.sampled_from(["0", "A", "1", "P01, C01", "A, 0", "01", "P01.01, C01", "A-HJ-NPRT-WY"]),
+        st.lists(st.integers(0, 1), min_size=1, max_size=60),
     )
     def test_counts_on_in_one_order(self, text: str, choices: list[int]) -> None:
         """Whatever of the offered labels is taken, each comes after all before it, and says where it stands."""
@@ -84,7 +146,7 @@ class TestRevisionScheme:
         assert places == sorted(places)  # type: ignore[type-var]
         assert len(set(places)) == len(places)
 
-    @given(st.sampled_from(["0", "A", "P01, C01", "A, 0", "01"]))
+    @given(st.sampled_from(["0", "A", "P01, C01", "A, 0", "01", "P01.01, C01", "A-HJ-NPRT-WY, C1.0"]))
     def test_reads_back_what_it_writes(self, text: str) -> None:
         assert str(RevisionScheme.parse(text)) == text
 

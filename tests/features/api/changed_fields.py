@@ -385,7 +385,7 @@ async def drawing_revision(desk: Desk, kind: str) -> Resource:
         "title": "ชื่อแบบอื่น",
         "titleEn": "Another title",
         "reason": "เหตุผลอื่น",
-        "statusCode": "S9",
+        "statusCode": "S3",
         "legacyNumber": "OLD-9",
         "attachmentPublicIds": [await desk.upload("admin")],
     }

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
 from saraban.kit.clock import FixedClock
+from saraban.worker.loop import Worker
 from tests.circulations import order, person
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
@@ -148,3 +149,26 @@ class TestSheet:
         assert stale.status_code == 412
         assert cancelled.json()["data"]["status"]["code"] == "CANCELLED"
         assert {item["action"] for item in history} >= {"circulation.create", "circulation.edit", "circulation.cancel"}
+
+    async def test_awaits_nobody_after_a_closing_until_its_author_gives_it_to_another(
+        self, desk: Desk, app: Any
+    ) -> None:
+        gone = {"userPublicId": await person(desk, "reviewer.consultant"), "kind": "ACTION"}
+        sheet = await desk.write("dc.consultant", "circulations", await order(desk, assignees=[gone]))
+        await desk.act("dc.consultant", sheet, "start")
+        author, admin = await desk.as_("dc.consultant"), await desk.as_("admin")
+        await admin.post(f"/api/v1/users/{gone['userPublicId']}/close")
+        await Worker(db=app.state.db, clock=app.state.clock, handlers=app.state.handlers).drain()
+
+        path, instance = f"/api/v1/circulations/{sheet['publicId']}", sheet["workflow"]["instancePublicId"]
+        waiting = (await author.get(path)).json()["workflow"]["waitingFor"]
+        told = [one["title"] for one in (await author.get("/api/v1/notifications")).json()["items"]]
+        order_ = {"userPublicId": await person(desk, "dc.consultant"), "reason": "ผู้รับเดิมลาออกแล้ว"}
+        given = await author.post(f"/api/v1/workflow/instances/{instance}/reassign", json=order_)
+        answered = await author.post(f"{path}/responses", json={"status": "COMPLETED"})
+        done = await desk.act("dc.consultant", sheet, "complete")
+
+        assert (waiting["people"], waiting["nobody"]) == ([], True)
+        assert told.count(f"{sheet['documentNumber']} awaits nobody") == 1
+        assert (given.status_code, answered.status_code) == (200, 201), answered.text
+        assert done["workflow"]["currentState"] == "completed"

@@ -172,11 +172,19 @@ class TestChange:
     async def test_moves_to_another_organization_with_what_is_held_there(self, office: Office) -> None:
         made = await office.somchai()
         there = await office.organization("ผรม.2")
+        role = {"role": "Document Control", "level": "Organization"}
+        for place in (made["organization"]["publicId"], there):
+            await office.ask("admin", "POST", f"/{made['publicId']}/roles", json=role | {"placePublicId": place})
         moved = await office.ask("admin", "PATCH", f"/{made['publicId']}", json={"organizationPublicId": there})
+        held = (await office.ask("admin", "GET", f"/{made['publicId']}/roles")).json()["items"]
         lost = await office.ask("orgadmin", "GET", f"/{made['publicId']}")
 
         assert moved.json()["organization"]["organizationCode"] == "ผรม.2"
         assert lost.status_code == 404
+        assert [one["place"]["code"] for one in held] == ["ผรม.2"]
+        assert [(one["code"], one["field"]) for one in moved.json()["warnings"]] == [
+            ("ROLES_AFTER_MOVE", "/organizationPublicId")
+        ]
 
     async def test_nobody_is_moved_where_the_mover_administers_nobody(self, office: Office) -> None:
         made = await office.somchai("orgadmin")

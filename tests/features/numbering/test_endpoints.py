@@ -332,7 +332,7 @@ class TestFormats:
         )
 
         assert (weak.status_code, first.status_code, second.status_code) == (412, 200, 412)
-        assert second.json()["code"] == "NUMBER_FORMAT_STALE"
+        assert (weak.json()["code"], second.json()["code"]) == ("ETAG_WEAK", "NUMBER_FORMAT_STALE")
 
     @pytest.mark.parametrize(
         ("change", "pointer"),

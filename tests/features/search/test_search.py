@@ -126,7 +126,7 @@ class TestFacets:
             "circulations": 1,
             "drawings/contract": 1,
         }
-        assert consultant["status"]["OPEN"] == 1  # the sheet
+        assert consultant["status"]["draft"] == 2  # a letter and the sheet
         assert consultant["type"]["LETTER"] == 2
         assert list(consultant["year"].values()) == [6]
         assert contractor["kind"]["rfas"] == 2
@@ -141,6 +141,9 @@ class TestFacets:
             for one in facets[name]:
                 narrowed = f"{SAID} {name}:{one['value']}" if name == "year" else f'{SAID} {name}:"{one["value"]}"'
                 assert len(await found(desk, "admin", narrowed)) == one["count"], (name, one)
+        for one in facets["status"]:
+            for said in (one["name"], one["nameTh"]):
+                assert len(await found(desk, "admin", f'{SAID} สถานะ:"{said}"')) == one["count"], (said, one)
 
 
 class TestSearch:

@@ -241,7 +241,16 @@ class TestCorrection:
         wrong = html_of(await browser.post(f"{path}/revisions/{one}", data=sent | {"title": ""}))
         right = await browser.post(f"{path}/revisions/{one}", data=sent)
         assert words in dialog
-        assert given.keys() == {"version", "revision", "date", "title", "titleEn", "statusCode", "legacyNumber"}
+        assert given.keys() == {
+            "version",
+            "revision",
+            "date",
+            "title",
+            "titleEn",
+            "statusCode",
+            "statusWas",
+            "legacyNumber",
+        }
         assert f'data-reopen="correct-{one}"' in wrong
         assert f'name="attachment" value="{file["attachment"]}"' in wrong
         assert (right.status_code, right.headers["location"]) == (303, path)

@@ -72,6 +72,7 @@ class TestTransitions:
         fresh = await act(reviewer, instance, action="approve", headers={"If-Match": 'W/"2", "2"'})
 
         assert [each.status_code for each in (stale, wrong, weak, fresh)] == [412, 422, 412, 200]
+        assert weak.json()["code"] == "ETAG_WEAK"
 
     async def test_repeat_the_stored_answer(self, office: Office, signed_in: SignIn) -> None:
         instance = await pending(office, signed_in)

@@ -12,7 +12,6 @@ from enum import StrEnum
 from saraban.documents.core.domain import KindRules, ReaderKind, RegisterCode
 from saraban.documents.core.domain.registers import Places, ReaderKey
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, Scope, allows
-from saraban.kit.errors import Text
 from saraban.workflow.language.outcome import Outcome
 
 KIND = "circulation"
@@ -32,13 +31,6 @@ STATUSES = {
     COMPLETED: "COMPLETED",
     CANCELLED: "CANCELLED",
     TERMINATED: "TERMINATED",
-}
-STATUS_NAMES = {
-    STATUSES[DRAFT]: Text("ฉบับร่าง", "Draft"),
-    STATUSES[ROUTING]: Text("อยู่ระหว่างเวียน", "In circulation"),
-    STATUSES[COMPLETED]: Text("เสร็จสิ้น", "Completed"),
-    STATUSES[CANCELLED]: Text("ยกเลิกแล้ว", "Cancelled"),
-    STATUSES[TERMINATED]: Text("ยุติแล้ว", "Terminated"),
 }
 # How `document_reach` names what a sheet shows, in the order of a life.
 STATUS_PLACES = {code: place for place, code in enumerate(STATUSES.values(), start=1)}

@@ -307,6 +307,9 @@ class HistoryEntry(Schema):
     action: str = Field(examples=["submit"])
     action_label: LabelOut | None = Field(None, examples=[{"th": "ส่ง", "en": "Submit"}])
     actor: PersonAnswer | None
+    organization_code: str | None = Field(
+        None, description="For which organization the actor acted, of a workflow step.", examples=["คคง."]
+    )
     on_behalf_of: PersonAnswer | None = Field(None, description="In whose place the actor acted.", examples=[None])
     revision_label: str | None = Field(examples=["A"])
     from_state: str | None = Field(None, examples=["draft"])

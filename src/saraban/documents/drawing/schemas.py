@@ -4,7 +4,8 @@ from datetime import date, datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from saraban.documents.core.schemas import (
     EXAMPLE_ID,
@@ -17,6 +18,7 @@ from saraban.documents.core.schemas import (
     ProjectAnswer,
     Prose,
 )
+from saraban.documents.drawing.domain import SUITABILITY, UNKNOWN_SUITABILITY
 from saraban.imports.domain import ImportState
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
@@ -26,7 +28,15 @@ KindName = Literal["contract", "shop", "asbuilt"]
 DrawingNumber = Annotated[str, CodeLine(100)]
 DrawingTitle = Annotated[str, SingleLine(255)]
 RevisionLabel = Annotated[str, CodeLine(10)]
-StatusCode = Annotated[str, CodeLine(20)]
+
+
+def _known_suitability(code: str) -> str:
+    if not SUITABILITY.fullmatch(code):
+        raise PydanticCustomError("not_in_list", UNKNOWN_SUITABILITY.en, {"value": code, "th": UNKNOWN_SUITABILITY.th})
+    return code
+
+
+SuitabilityCode = Annotated[str, CodeLine(20), AfterValidator(_known_suitability)]
 VolumePage = Annotated[int, Field(ge=1, le=100_000, strict=True)]
 
 
@@ -35,7 +45,9 @@ class _RevisionTexts(Schema):
     title: DrawingTitle | None = Field(None, examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
     reason: Prose | None = Field(None, description="Why it was drawn anew.")
-    status_code: StatusCode | None = Field(None, description="Suitability or status code.", examples=["S2"])
+    status_code: SuitabilityCode | None = Field(
+        None, description="Suitability code: S0–S7, D1–D4, A0–A9, B0–B9, CR or AB.", examples=["S2"]
+    )
     legacy_number: Annotated[str, SingleLine(100)] | None = Field(None, description="The number on an older sheet.")
     attachment_public_ids: Ids = Field(
         default_factory=list, description="Uploaded files; the first is the main one of a revision that has none."
@@ -266,7 +278,7 @@ class DrawingSheetLine(Schema):
     scale: Annotated[str, SingleLine(50)] | None = None
     sheet_size: Annotated[str, SingleLine(20)] | None = None
     zone: Annotated[str, SingleLine(100)] | None = None
-    status: StatusCode | None = None
+    status: SuitabilityCode | None = None
     legacy_number: Annotated[str, SingleLine(100)] | None = None
 
 

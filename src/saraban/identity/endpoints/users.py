@@ -18,6 +18,7 @@ from saraban.identity.schemas import (
     KnownPersonOut,
     PeopleImportOut,
     RoleGrantIn,
+    UserChangedOut,
     UserChangeIn,
     UserIn,
     UserOut,
@@ -32,6 +33,7 @@ from saraban.kit.http import (
     Db,
     Idempotent,
     IfMatch,
+    Language,
     PageCursor,
     PageLimit,
     PathId,
@@ -44,6 +46,7 @@ from saraban.kit.http import (
 )
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import WarningOut
 
 router = APIRouter(tags=["Users"], prefix="/users")
 
@@ -121,18 +124,31 @@ async def read_user(public_id: PathId, ctx: Context, session: ReadSession, respo
     return user
 
 
-@router.patch("/{publicId}", response_model=UserOut, summary="Change an account, or move its person")
+@router.patch("/{publicId}", response_model=UserChangedOut, summary="Change an account, or move its person")
 async def change_user(
-    public_id: PathId, body: UserChangeIn, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
+    public_id: PathId,
+    body: UserChangeIn,
+    ctx: KeyedContext,
+    db: Db,
+    idempotency: Idempotent,
+    language: Language,
+    if_match: IfMatch = None,
 ) -> Response:
     """
-    Fields that are left out stay. With `organizationPublicId` the person moves; roles stay where they were given. With
-    `If-Match`, only the version that was read.
+    Fields that are left out stay. With `organizationPublicId` the person moves and acts for the new organization
+    only: roles in others end, and those in projects and contracts stay, as `warnings` say. With `If-Match`, only the version
+    that was read.
     """
     asked = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
     operation = Operation.of(ctx, f"PATCH /users/{public_id}", asked | {"if": if_match})
-    work = partial(people.change_person, person=public_id, change=body, if_match=if_match)
-    return await _done(ctx, db, idempotency, operation, partial(_then, work, public_id))
+
+    async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, list[WarningOut]]]:
+        roles = await people.change_person(ctx, session, person=public_id, change=body, if_match=if_match)
+        message = people.ROLES_AFTER_MOVE.say(language, roles)
+        warning = WarningOut(code="ROLES_AFTER_MOVE", field="/organizationPublicId", message=message, public_id=None)
+        return public_id, {"warnings": [warning] if roles else []}
+
+    return await _done(ctx, db, idempotency, operation, work, UserChangedOut)
 
 
 @router.post("/{publicId}/close", response_model=UserOut, summary="Close an account")

@@ -373,6 +373,16 @@ async def _take_back(
     await tell_changed(session, [user], ctx.now)
 
 
+async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: User) -> list[str]:
+    """Take back the roles in other organizations than a person's own, and return those, as they are called, with their places."""
+    rows = await held_roles.with_places(session, user_id=user.user_id)
+    ended = [row for row in rows if row.organization_id not in {None, user.primary_organization_id}]
+    for row in ended:
+        details = {"role": row.role_name, "scope": row.scope, "place": row.place_code}
+        await _take_back(ctx, session, user, await session.get_one(UserAssignment, row.id), details)
+    return [f"{row.role_name} ({row.place_code})" for row in ended]
+
+
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:
     """
     Called under `lock_rights`, so that two who close each other come one after another.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import groupby
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -176,11 +177,17 @@ _CHANGEABLE = {
 }
 
 
+ROLES_AFTER_MOVE: Final = Text(
+    "บทบาทที่สิ้นสุด: {ended} บทบาทในโครงการที่ยังอยู่ กรุณาตรวจสอบ: {kept}",
+    "Roles that have ended: {ended}. Roles in projects that stay, check them: {kept}.",
+)
+
+
 async def change_person(
     ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
-) -> None:
+) -> dict[str, str]:
     """
-    Change an account, or move its person to another organization.
+    Change an account, or move its person to another organization, and return which roles have `ended` and were `kept` then.
 
     :raises AccountChanged: when `if_match` names another version
     :raises Invalid: for a limit of numbers of somebody who is no program
@@ -189,6 +196,7 @@ async def change_person(
     if "organization_public_id" in sent:
         await lock_rights(session)
     user = await load_manageable(ctx, session, person, "user.edit", lock=True)
+    organization = user.primary_organization_id
     present = await read_person(ctx, session, person)
     if if_match is not None and not etags.matches(if_match, etag(present)):
         raise AccountChanged
@@ -204,7 +212,12 @@ async def change_person(
         organization=change.organization_public_id if "organization_public_id" in sent else UNCHANGED,
         draws_per_minute=change.draws_per_minute if "draws_per_minute" in sent else UNCHANGED,
     )
-    await change_user(ctx, session, person=person, change=wanted, user=user)
+    ended = await change_user(ctx, session, person=person, change=wanted, user=user)
+    if user.primary_organization_id == organization or organization is None:
+        return {}
+    rows = await held_roles.with_places(session, user_id=user.user_id)
+    kept = [f"{row.role_name} ({row.place_code})" for row in rows if row.project_id or row.contract_id]
+    return {"ended": ", ".join(ended) or "–", "kept": ", ".join(kept) or "–"} if ended or kept else {}
 
 
 async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UUID) -> None:

@@ -34,6 +34,7 @@ _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
     "returned": "waiting",
     "returned_with_comment": "waiting",
     "settled": "waiting",
+    "unattended": "waiting",
     "webhook_failing": "webhook",
     "webhook_gone": "webhook",
     "webhook_address": "webhook",

@@ -66,6 +66,8 @@ def notices(name: str, payload: JsonObject) -> list[Notice]:
         return _transitioned(payload)
     if name == "document.reminded":
         return [_reminded(payload)]
+    if name == "workflow.unattended":
+        return [_notice("unattended", payload, _audience(payload.get("notify")))]
     if name == WEBHOOK_OFF:
         return [_webhook_off(payload)]
     if name in _OF_DOCUMENTS:
@@ -181,6 +183,10 @@ TEMPLATES: Mapping[str, NoticeText] = {
     "waiting": NoticeText(
         Text("{number} รอคุณดำเนินการ", "{number} awaits your action"),
         Text("“{subject}” อยู่ในสถานะ {state}", "“{subject}” now has the status {state}."),
+    ),
+    "unattended": NoticeText(
+        Text("{number} ไม่มีผู้ดำเนินการ", "{number} awaits nobody"),
+        Text("บัญชีของผู้ที่ “{subject}” รออยู่ถูกปิดแล้ว กรุณามอบหมายให้ผู้อื่น", "“{subject}” awaits a closed account. Reassign it."),
     ),
     "settled": NoticeText(
         Text("{number} ไม่รอคุณดำเนินการแล้ว", "{number} no longer awaits your action"),

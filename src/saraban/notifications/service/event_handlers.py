@@ -126,7 +126,7 @@ _SETTLES = frozenset({"workflow.transitioned", "document.cancelled"})
 Deputies = Callable[[Event, Notice, Sequence[int]], list[int]]
 EVENTS = (
     *("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned"),
-    WEBHOOK_OFF,
+    *("workflow.unattended", WEBHOOK_OFF),
 )
 
 

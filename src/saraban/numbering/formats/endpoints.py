@@ -203,15 +203,11 @@ def _warning(other: FormatRow, language: str) -> FormatWarning:
     return FormatWarning(code="FORMATS_CAN_MEET", field="/template", message=message, public_id=at, config_public_id=at)
 
 
-_NO_VERSION = 0  # they are counted from 1
-
-
 def _version(if_match: str | None) -> int | None:
     if if_match is None or if_match.strip() == "*":
         return None
     text = if_match.strip()
-    if etags.is_weak(text):
-        return _NO_VERSION
+    etags.require_strong([text])
     text = text.strip('"')
     if not (text.isascii() and text.isdigit()):
         raise invalid("header:If-Match", "malformed", "If-Match ไม่ถูกต้อง", "If-Match is not a version of this format.")

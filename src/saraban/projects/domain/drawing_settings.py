@@ -73,5 +73,5 @@ class DrawingSettings:
 
 
 DEFAULT_SCHEME: Final = "0"
-_LETTERS: Final = RevisionScheme.parse("A")
+_LETTERS: Final = RevisionScheme.parse("A-Z")
 DEFAULTS: Final = DrawingSettings(RevisionScheme.parse(DEFAULT_SCHEME), is_decided=False)

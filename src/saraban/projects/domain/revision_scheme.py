@@ -1,9 +1,12 @@
 """
-How revisions are labelled: those of documents by letters, those of a register of drawings by its scheme: `0` counts 0, 1, 2; `A` counts A, B, C; `P01, C01` counts P01, P02 and so on
-until C01, from where it goes on with C02.
+How revisions are labelled: those of documents by letters, those of a register of drawings by its scheme.
+
+`0` counts 0, 1, 2. `A` counts A, B, C without I and O, `A-Z` with them, and `A-HJ-NPRT-WY` names the letters. `P01, C01` counts P01, P02
+until C01, from where it goes on with C02. `P01.01` counts P01.01, P01.02 until P01, which shares them, and then P02.01 (ISO 19650).
 """
 
 import re
+import string
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,47 +16,68 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Te
 
 MOST_STAGES: Final = 5
 LONGEST_LABEL: Final = 10  # characters, which the column holds
-_STAGE: Final = re.compile(r"([A-Z]{0,3})(\d{1,3})|([A-Z])")
-_LETTERS: Final = 26
+_STAGE: Final = re.compile(r"([A-Z]{0,3})(\d{1,3})(?:\.(\d{1,2}))?|((?:[A-Z](?:-[A-Z])?)+)", re.ASCII)
+_RANGE: Final = re.compile(r"([A-Z])(?:-([A-Z]))?")
+_DRAWN_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # I and O look like figures on a drawing
+_MOST_LETTERS: Final = 3
+_MINORS: Final = 1000  # counts of the part after the point; the last one is the label without it
 
 
-def revision_label(number: int) -> str:
+def revision_label(number: int, alphabet: str = string.ascii_uppercase) -> str:
     """Return the label of the revision with this number, the first being 0."""
     if number < 0:
         raise ValueError("revisions are counted from 0")
     letters = ""
     rest = number + 1
     while rest:
-        rest, letter = divmod(rest - 1, _LETTERS)
-        letters = chr(ord("A") + letter) + letters
+        rest, letter = divmod(rest - 1, len(alphabet))
+        letters = alphabet[letter] + letters
     return letters
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionStage:
     """
-    Labels that are counted on: a prefix with figures, or letters alone.
+    Labels that are counted on: a prefix with figures, with or without a part after a point, or letters alone.
 
+    :param written: as the scheme has it
     :param width: of the figures, 0 for letters
     :param first: the count of the first label
+    :param minor_width: of the figures after the point, 0 for none
     """
 
-    prefix: str
-    width: int
-    first: int
+    written: str
+    prefix: str = ""
+    width: int = 0
+    first: int = 0
+    minor_width: int = 0
+    alphabet: str = _DRAWN_LETTERS
 
     def label(self, count: int) -> str:
-        return f"{self.prefix}{count:0{self.width}d}" if self.width else revision_label(count)
+        if not self.width:
+            return revision_label(count, self.alphabet)
+        major, minor = divmod(count, _MINORS) if self.minor_width else (count, _MINORS - 1)
+        point = f".{minor:0{self.minor_width}d}" if minor < _MINORS - 1 else ""
+        return f"{self.prefix}{major:0{self.width}d}{point}"
 
     def count(self, label: str) -> int | None:
         """Return the count that a label of this stage stands for, None for any other text."""
         if not self.width:
-            count = _count_of_letters(label) if re.fullmatch(r"[A-Z]{1,3}", label) else None
-        elif re.fullmatch(re.escape(self.prefix) + r"\d{1,6}", label, re.ASCII):
-            count = int(label.removeprefix(self.prefix))
+            count = _count_of_letters(label, self.alphabet) if len(label) <= _MOST_LETTERS else None
+        elif figures := re.fullmatch(re.escape(self.prefix) + r"(\d{1,6})(?:\.(\d{1,3}))?", label, re.ASCII):
+            minor = int(figures[2] or _MINORS - 1)
+            count = int(figures[1]) * _MINORS + minor if self.minor_width else int(figures[1])
         else:
             return None
         return count if count is not None and count >= self.first and self.label(count) == label else None
+
+    def following(self, count: int) -> list[str]:
+        """Return what may come next in this stage: of a label with a point also the one that shares it, and the next before the point."""
+        if not self.minor_width:
+            return [self.label(count + 1)]
+        major, minor = divmod(count, _MINORS)
+        shared = [] if minor == _MINORS - 1 else [count + 1, major * _MINORS + _MINORS - 1]
+        return [self.label(one) for one in (*shared, (major + 1) * _MINORS + self.first % _MINORS)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +104,7 @@ class RevisionScheme:
         return cls(stages)
 
     def __str__(self) -> str:
-        return ", ".join(stage.label(stage.first) for stage in self.stages)
+        return ", ".join(stage.written for stage in self.stages)
 
     def place(self, label: str) -> tuple[int, int] | None:
         """Return where a label stands, as stage and count, which compare as labels follow each other; None for a strange one."""
@@ -93,7 +117,7 @@ class RevisionScheme:
 
     def next_labels(self, after: str | None) -> list[str]:
         """
-        Return what may be offered next: the label that counts on, then the first one of each later stage.
+        Return what may be offered next: the labels that count on, then the first one of each later stage.
 
         :param after: the latest label; None, or one of another scheme, offers all first ones
         """
@@ -102,7 +126,7 @@ class RevisionScheme:
         if found is None:
             return firsts
         index, count = found
-        return [self.stages[index].label(count + 1), *firsts[index + 1 :]]
+        return [*self.stages[index].following(count), *firsts[index + 1 :]]
 
     def require_next(self, label: str, *, after: str | None, pointer: str) -> None:
         """
@@ -149,22 +173,37 @@ class RevisionNotForward(DomainError):
 
 def _stage(text: str, pointer: str) -> RevisionStage:
     found = _STAGE.fullmatch(text)
-    if found is None:
+    alphabet = _letters(found[4]) if found is not None and found[4] else _DRAWN_LETTERS
+    if found is None or not alphabet or text in {"I", "O"}:
         raise invalid(
             pointer,
             "malformed",
-            "“{value}” ไม่ใช่ฉบับแรกของช่วง ตัวอย่าง: 0, A, P01",
-            "“{value}” is not a first label. Examples: 0, A, P01.",
+            "“{value}” ไม่ใช่ฉบับแรกของช่วง ตัวอย่าง: 0, A (ไม่มี I และ O), A-Z, P01, P01.01",
+            "“{value}” is not a first label. Examples: 0, A (without I and O), A-Z, P01, P01.01.",
             value=text,
         )
-    prefix, figures, letter = found.groups()
-    if letter:
-        return RevisionStage("", 0, _count_of_letters(letter))
-    return RevisionStage(prefix, len(figures), int(figures))
+    prefix, figures, minor, letters = found.groups()
+    if letters:
+        return RevisionStage(text, first=_count_of_letters(text, alphabet) or 0, alphabet=alphabet)
+    first = int(figures) * _MINORS + int(minor) if minor else int(figures)
+    return RevisionStage(text, prefix, len(figures), first, len(minor or ""))
 
 
-def _count_of_letters(text: str) -> int:
+def _letters(text: str) -> str:
+    """Return the letters that ranges such as `A-HJ-NP-Z` name, all for one letter alone; empty where they are not in order."""
+    if len(text) == 1:
+        return _DRAWN_LETTERS
+    pairs = [(found[1], found[2] or found[1]) for found in _RANGE.finditer(text)]
+    ends = [letter for pair in pairs for letter in pair]
+    if ends != sorted(ends) or len({first for first, _ in pairs}) < len(pairs) or "-" not in text:
+        return ""
+    return "".join(one for one in string.ascii_uppercase if any(first <= one <= last for first, last in pairs))
+
+
+def _count_of_letters(text: str, alphabet: str) -> int | None:
     count = 0
     for letter in text:
-        count = count * _LETTERS + ord(letter) - ord("A") + 1
-    return count - 1
+        if letter not in alphabet:
+            return None
+        count = count * len(alphabet) + alphabet.index(letter) + 1
+    return count - 1 if text else None

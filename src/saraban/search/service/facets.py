@@ -44,11 +44,12 @@ class Facets:
 
 async def facets_of(session: AsyncSession, found: Sequence[Match], zone: ZoneInfo) -> Facets:
     statuses, types = await named.status_names(session), await named.type_names(session)
+    shown = {place: Named(*names[:3]) for place, names in statuses.items()}
     parties = await _parties(session, found)
     organizations = await named.organization_names(session, parties.keys())
     return Facets(
         kind=_plain(Counter(SearchKind(one.kind).path for one in found)),
-        status=_coded(found, lambda one: statuses.get((SearchKind(one.kind), one.status))),
+        status=_coded(found, lambda one: shown.get((SearchKind(one.kind), one.status))),
         type=_coded(found, lambda one: types.get((SearchKind(one.kind), one.type_id))),
         party=_most({organizations[key]: count for key, count in parties.items() if key in organizations}.items()),
         year=sorted(

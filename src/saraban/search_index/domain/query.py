@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 from saraban.kit.dates import BUDDHIST_OFFSET, EARLIEST_BUDDHIST, read_date
@@ -15,19 +16,21 @@ LONGEST: Final = 500  # characters of a query
 MOST_WORDS: Final = 12
 SHORTEST: Final = 2  # characters that lead to something; a shorter word is compared beside a longer one
 
-CONDITIONS: Final[Mapping[str, str]] = {
-    **{name: name for name in ("from", "to", "party", "type", "status", "due", "year", "number")},
-    "จาก": "from",
-    "ถึง": "to",
-    "หน่วยงาน": "party",
-    "ประเภท": "type",
-    "สถานะ": "status",
-    "กำหนด": "due",
-    "ปี": "year",
-    "เลขที่": "number",
+_WORDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "from": ("sender", "ผู้ส่ง", "จาก"),
+    "to": ("recipient", "ถึง", "ผู้รับ"),
+    "party": ("organization", "องค์กร", "หน่วยงาน"),
+    "number": ("เลขที่", "เลขที่เอกสาร"),
+    "type": ("ประเภท", "ประเภทเอกสาร"),
+    "status": ("สถานะ",),
+    "due": ("กำหนด", "กำหนดตอบ"),
+    "year": ("ปี",),
 }
+CONDITIONS: Final = {fold(word): name for name, words in _WORDS.items() for word in (name, *words)}
+# What looks like a condition; `12:30`, `1:50`, `C:\\plan` and `http://a.b` are words.
+_CONDITION: Final = re.compile("[a-z][a-z_-]*[a-z]|[\u0e01-\u0e4e]{2,}", re.IGNORECASE)
 _PASTED: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # unseen, from pages and word processors
-_GAP: Final = re.compile(rf"(?<!\S)(-?(?:{'|'.join(CONDITIONS)})):\s+", re.IGNORECASE)
+_GAP: Final = re.compile(r'(?<!\S)-?([^\s:"]+):\s+')
 _PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
 _DAYS: Final = re.compile(r"([<>]?)(\d{1,4})(?:d|วัน)")
 _YEAR: Final = re.compile(r"[12]\d{3}")
@@ -73,11 +76,11 @@ class SearchQuery:
 
 def parse(text: str, *, today: date) -> SearchQuery:
     """
-    Read what was typed. A colon behind another word than a condition's is part of the word, and so is a minus where nothing
-    else was typed.
+    Read what was typed. A colon behind what is no word, and in quotes, is part of what is looked for, and so is a minus where
+    nothing else was typed.
 
     :param today: what `due:<7d` counts from
-    :raises Invalid: for what nothing can be found by, and for a minus before a condition, naming `query:q`
+    :raises Invalid: for what nothing can be found by, for a condition that there is not, and for a minus before one, naming `query:q`
     """
     found = _read(text, CONDITIONS, today)
     _check(found)
@@ -110,8 +113,8 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
     conditions: dict[str, tuple[Term, ...]] = {}
     due: DueRange | None = None
     year: int | None = None
-    for minus, prefix, part, phrase in _PART.findall(_GAP.sub(r"\1:", text) if names else text):
-        name = names.get(prefix.lower())
+    for minus, prefix, part, phrase in _PART.findall(_GAP.sub(partial(_close_gap, names), text)):
+        name = _condition(names, prefix, part)
         typed = phrase if part.startswith('"') else part
         word = _word(typed, prefix if name is None else "")
         if not word:
@@ -136,6 +139,26 @@ def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuer
     if not words and (is_number or not (conditions or due or year)):  # `-0012` alone is the end of a number
         words, excluded = [f"-{one}" for one in excluded], []
     return SearchQuery(tuple(dict.fromkeys(words)), tuple(dict.fromkeys(excluded)), conditions, due, year)
+
+
+def _close_gap(names: Mapping[str, str], gap: re.Match[str]) -> str:
+    return gap[0].rstrip() if fold(gap[1]) in names else gap[0]
+
+
+def _condition(names: Mapping[str, str], prefix: str, part: str) -> str | None:
+    """
+    :raises Invalid: for a word before a colon that is no condition
+    """
+    name = names.get(fold(prefix))
+    if names and name is None and _CONDITION.fullmatch(prefix) and not part.startswith("//"):
+        raise invalid(
+            "query:q",
+            "unknown_condition",
+            "ไม่มีเงื่อนไข “{name}:” ใช้ ผู้ส่ง: ถึง: องค์กร: เลขที่: ประเภท: สถานะ: กำหนด: หรือ ปี: ถ้าจะค้นข้อความนี้ ให้ใส่ในเครื่องหมายคำพูด",
+            "There is no condition “{name}:”. Use from:, to:, party:, number:, type:, status:, due: or year:. Put a text with a colon in quotes.",
+            name=prefix,
+        )
+    return name
 
 
 def _word(part: str, prefix: str) -> str:

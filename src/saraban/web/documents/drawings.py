@@ -258,6 +258,8 @@ async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm)
 
 async def _correct(kind: DrawingKind, public_id: UUID, revision: UUID, form: SentForm, session: AsyncSession) -> str:
     given = {name: form.text(name) for name in _TEXTS if name in form.values}
+    if given.get("statusCode") == form.text("statusWas"):  # a code from before codes were checked stays
+        given.pop("statusCode", None)
     order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
     await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
     receipt = await drawings.correct(form.context, session, kind, revision, order, form.text("version"))

@@ -50,7 +50,7 @@ _NAMES: Final = {
     "mine": Text("เอกสารที่ฉันจัดทำ", "Created by me"),
 }
 _NAMES_OF_SHEETS: Final = {
-    "party": Text("หน่วยงาน", "Organization"),
+    "party": Text("องค์กร", "Organization"),
     "person": Text("ผู้จัดทำหรือผู้รับเวียน", "Created by or circulated to"),
 }
 _RFA_TYPE: Final = Text("ประเภท RFA", "RFA type")

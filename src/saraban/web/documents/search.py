@@ -35,7 +35,7 @@ _FACETS: Final[Mapping[str, Text]] = {
     "kind": Text("ทะเบียน", "Register"),
     "status": Text("สถานะ", "Status"),
     "type": Text("ประเภท", "Type"),
-    "party": Text("หน่วยงาน", "Organization"),
+    "party": Text("องค์กร", "Organization"),
     "year": Text("ปี", "Year"),
 }
 _NOTHING: Final = Found((), 0)

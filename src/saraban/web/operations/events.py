@@ -38,6 +38,7 @@ EVENT_NAMES: Final[Mapping[str, Text]] = {
     "document.answered": Text("ตอบใบเวียน", "Circulation answered"),
     "document.reminded": Text("เตือนกำหนดของเอกสาร", "Reminder of a due date"),
     "workflow.transitioned": Text("ดำเนินการตามขั้นตอน", "Workflow action taken"),
+    "workflow.unattended": Text("แจ้งว่าผู้ที่รออยู่ปิดบัญชีแล้ว", "Assignee's account closed"),
     "workflow.answered": Text("ตอบการพิจารณา", "Review answered"),
     "workflow.webhook": Text("แจ้งเว็บฮุกตามที่กระบวนงานกำหนด", "Webhook named by a workflow"),
     "notification.created": Text("แจ้งเตือนผู้ใช้", "Notice to a user"),

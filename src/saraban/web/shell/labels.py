@@ -16,28 +16,18 @@ from saraban.numbering.register.domain import GapReason
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
 from saraban.numbering.series.domain.template import Narrowing
 from saraban.projects.domain import master_data
-from saraban.workflow.language.outcome import WORDS, past_tense
+from saraban.workflow.language.outcome import STATE_NAMES, WORDS, past_tense
 
 # Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
-STATES: Final[dict[str, tuple[Text, str]]] = {
-    "draft": (Text("ฉบับร่าง", "Draft"), "yellow"),
-    "in_review": (Text("อยู่ระหว่างพิจารณา", "In review"), "blue"),
-    "pending_review": (Text("รอตรวจสอบ", "Pending review"), "blue"),
-    "pending_approval": (Text("รออนุมัติ", "Pending approval"), "orange"),
-    "submitted": (Text("ส่งแล้ว รอตอบรับ", "Submitted"), "blue"),
-    "routing": (Text("อยู่ระหว่างเวียน", "In circulation"), "blue"),
-    "awaiting_response": (Text("รอคำตอบ", "Awaiting response"), "blue"),
-    "responded": (Text("ตอบแล้ว", "Responded"), "orange"),
-    "approved": (Text("อนุมัติแล้ว", "Approved"), "green"),
-    "acknowledged": (Text("รับทราบแล้ว", "Acknowledged"), "green"),
-    "completed": (Text("เสร็จสิ้น", "Completed"), "green"),
-    "rejected": (Text("ไม่อนุมัติ", "Rejected"), "red"),
-    "revision_requested": (Text("ขอให้แก้ไข", "Revision requested"), "red"),
-    "returned": (Text("ส่งคืนแล้ว", "Returned"), "red"),
-    "closed": (Text("ปิดเรื่องแล้ว", "Closed"), "green"),
-    "cancelled": (Text("ยกเลิกแล้ว", "Cancelled"), "grey"),
-    "terminated": (Text("ยุติแล้ว", "Terminated"), "grey"),
+_TONES: Final[dict[str, tuple[str, ...]]] = {
+    "yellow": ("draft",),
+    "blue": ("in_review", "pending_review", "submitted", "routing", "awaiting_response"),
+    "orange": ("pending_approval", "responded"),
+    "green": ("approved", "acknowledged", "completed", "closed"),
+    "red": ("rejected", "revision_requested", "returned"),
+    "grey": ("cancelled", "terminated"),
 }
+STATES: Final = {code: (STATE_NAMES[code], tone) for tone, codes in _TONES.items() for code in codes}
 
 NUMBER_STATES: Final[dict[str, tuple[Text, str]]] = {
     NumberState.RESERVED: (Text("จองไว้", "Reserved"), "yellow"),

@@ -25,6 +25,28 @@ WORDS: Final[Mapping[str, Text]] = MappingProxyType(
         "withdrawn": Text("ถอนเรื่อง", "Withdrawn"),
     }
 )
+# What registers and the search call the states of documents.
+STATE_NAMES: Final[Mapping[str, Text]] = MappingProxyType(
+    {
+        "draft": Text("ฉบับร่าง", "Draft"),
+        "in_review": Text("อยู่ระหว่างพิจารณา", "In review"),
+        "pending_review": Text("รอตรวจสอบ", "Pending review"),
+        "pending_approval": Text("รออนุมัติ", "Pending approval"),
+        "submitted": Text("ส่งแล้ว รอตอบรับ", "Submitted"),
+        "routing": Text("อยู่ระหว่างเวียน", "In circulation"),
+        "awaiting_response": Text("รอคำตอบ", "Awaiting response"),
+        "responded": Text("ตอบแล้ว", "Responded"),
+        "approved": Text("อนุมัติแล้ว", "Approved"),
+        "acknowledged": Text("รับทราบแล้ว", "Acknowledged"),
+        "completed": Text("เสร็จสิ้น", "Completed"),
+        "rejected": Text("ไม่อนุมัติ", "Rejected"),
+        "revision_requested": Text("ขอให้แก้ไข", "Revision requested"),
+        "returned": Text("ส่งคืนแล้ว", "Returned"),
+        "closed": Text("ปิดเรื่องแล้ว", "Closed"),
+        "cancelled": Text("ยกเลิกแล้ว", "Cancelled"),
+        "terminated": Text("ยุติแล้ว", "Terminated"),
+    }
+)
 # For versions that were published before there was the word, and for those that need none beside the name.
 BY_NAME: Final[Mapping[str, Outcome]] = MappingProxyType(
     {

@@ -170,6 +170,8 @@ class WorkflowHistory(Base):
         sa.ForeignKey("users.user_id", name="fk_wf_hist_on_behalf")
     )
     on_behalf_of_user_uuid: Mapped[str | None] = mapped_column(sa.String(36))
+    # For which organization the actor acted then; who moves to another one leaves it as it is. None before 0083.
+    acting_organization_id: Mapped[int | None]
     comment: Mapped[str | None] = mapped_column(sa.Text())
     details: Mapped[dict[str, Json] | None] = mapped_column("metadata", sa.JSON())
     created_at: Mapped[datetime]

@@ -384,7 +384,7 @@ class TransitionIn(Schema):
 class ActorOut(Schema):
     public_id: UUID
     display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
-    organization_code: str | None = Field(examples=["คคง."])
+    organization_code: str | None = Field(description="For which the actor acted then.", examples=["คคง."])
 
 
 class HistoryFileOut(Schema):

@@ -47,8 +47,12 @@ class NotAssigned(Forbidden):
     recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
 
 
-def own_row(person: Caller, assignees: Sequence[AssigneeRow]) -> AssigneeRow | None:
-    return next((one for one in assignees if one.routing.assigned_to == person.user_id), None)
+def own_row(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[Person] = ()) -> AssigneeRow | None:
+    """Return the part of a person, or the open one of a closed account where the step was `given` to the person."""
+    own = next((one for one in assignees if one.routing.assigned_to == person.user_id), None)
+    if own is None and any(one.public_id == person.public_id for one in given):
+        return next((one for one in assignees if not one.is_active and domain.is_open(one.routing.status)), None)
+    return own
 
 
 def check_day(day: date | None, today: date, pointer: str) -> None:
@@ -213,13 +217,14 @@ def scope_of(row: CirculationRow) -> Scope:
 
 
 async def assignee_to_answer(
-    ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, named: UUID | None, workflow_code: str
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, named: UUID | None, envelope: workflow.Envelope
 ) -> tuple[Caller, AssigneeRow]:
     """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
-    own = own_row(ctx.caller, row.assignees)
+    own = own_row(ctx.caller, row.assignees, envelope.waiting_for.people)
     if named == ctx.caller.public_id or (named is None and own is not None and domain.is_open(own.routing.status)):
         return ctx.caller, _checked(ctx.caller, row, own)
-    seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
+    code = envelope.workflow_code
+    seats = await delegators_of(ctx, session, workflow_code=code, project_id=row.circulation.project_id)
     if named is not None:
         seat = delegation.seat_of(seats, named)
         return seat, _checked(seat, row, own_row(seat, row.assignees))

@@ -57,14 +57,14 @@ async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeRespo
     row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id)
     if envelope is None:
         raise NotRouting
-    code = envelope.workflow_code
-    seat, part = await assignee_to_answer(ctx, session, row, named=response.on_behalf_of, workflow_code=code)
+    seat, part = await assignee_to_answer(ctx, session, row, named=response.on_behalf_of, envelope=envelope)
     if envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
     await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
     await repository.change(session, circulation_id=row.circulation.id, values={"updated_at": ctx.now})
     row = (await repository.visible(session, reach=None, public_ids=[public_id]))[0]
-    await workflow.renew_pending(session, entity_type=domain.ENTITY_TYPE, facts=facts_of(row), now=ctx.now)
+    of, by = domain.ENTITY_TYPE, ctx.caller.user_id
+    await workflow.renew_pending(session, entity_type=of, facts=facts_of(row), now=ctx.now, answered_by=by)
     details: dict[str, object] = {"status": response.status, "comment": response.comment}
     if seat is not ctx.caller:
         details["onBehalfOfPublicId"] = str(seat.public_id)
@@ -90,9 +90,10 @@ async def permitted_actions(
     in_draft = envelope.current_state == domain.DRAFT
     routing = envelope.current_state == domain.ROUTING
     asked = row.assignees if routing else ()
+    own = own_row(ctx.caller, asked, envelope.waiting_for.people)
     return CirculationActions(
         edit=envelope.can_edit and ctx.caller.may(domain.CREATE, scope),
         cancel=ctx.caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
-        respond=(own := own_row(ctx.caller, asked)) is not None and may_answer(ctx.caller, row, own),
+        respond=own is not None and may_answer(ctx.caller, row, own),
         respond_for=await represented(ctx, session, row, asked, workflow_code=envelope.workflow_code),
     )

@@ -4,6 +4,7 @@ What a drawing is, decided without a database: its kinds, whom it concerns, and 
 The three registers (contract, shop and as-built drawings) are one feature: what differs between them stands in `DrawingKind`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -95,3 +96,11 @@ def next_period(before: CurrentPeriod | None, *, at: datetime) -> CurrentPeriod:
     period ends there.
     """
     return CurrentPeriod(at if before is None else max(at, before.since))
+
+
+# What a sheet is fit for: ISO 19650-2 (UK annex) and PAS 1192-2.
+SUITABILITY: Final = re.compile("S[0-7]|D[1-4]|[AB][0-9]|CR|AB")
+UNKNOWN_SUITABILITY: Final = Text(
+    "ไม่มีรหัสสถานะ “{value}” ใช้ได้: S0–S7, D1–D4, A0–A9, B0–B9, CR, AB",
+    "There is no suitability code “{value}”. Known: S0–S7, D1–D4, A0–A9, B0–B9, CR, AB.",
+)

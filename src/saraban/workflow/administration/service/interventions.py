@@ -114,7 +114,7 @@ async def _decide_force(
     _alone: bool,
 ) -> Decision:
     await check_running(session, held, request)
-    _require(held, anywhere=action is None)
+    _require(held, interventions.may_steer if action is None else interventions.may_push)
     reason = interventions.checked_reason(request.command.comment or "")
     step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
     record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
@@ -145,7 +145,7 @@ async def _decide_termination(
     session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
 ) -> Decision:
     await check_running(session, held, request)
-    _require(held, anywhere=True)
+    _require(held, interventions.may_steer)
     reason = interventions.checked_reason(request.command.comment or "")
     step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
     values, details = {"status": InstanceStatus.TERMINATED}, {"terminated": True, "reason": reason}
@@ -193,7 +193,7 @@ async def _decide_reassignment(
     reassignment: Reassignment, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
 ) -> Decision:
     await check_running(session, held, request)
-    _require(held, anywhere=False)
+    _require(held, interventions.may_give)
     key = reassignment.user_public_id
     person = (await identity.load_callers(session, [key])).get(key)
     if person is None or person.is_service:
@@ -290,7 +290,7 @@ async def people_for(ctx: RequestContext, session: AsyncSession, one: InstanceSt
     """Return the same for an instance that was read."""
     row, facts, definition, here = one.row, one.facts, one.definition, one.state
     waiting = waiting_of(definition, row.current_state, facts)
-    if here.terminal or here.review is not None or not interventions.may_push(ctx.caller, facts, waiting):
+    if here.terminal or here.review is not None or not interventions.may_give(ctx.caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
     members = await identity.users_of(session, places)
@@ -305,14 +305,8 @@ async def people_for(ctx: RequestContext, session: AsyncSession, one: InstanceSt
     return tuple(sorted(able, key=lambda person: person.display_name))
 
 
-def _require(held: HeldInstance, *, anywhere: bool) -> None:
-    waiting = waiting_of(held.definition, held.row.current_state, held.facts)
-    allowed = (
-        interventions.may_steer(held.caller, held.facts)
-        if anywhere
-        else interventions.may_push(held.caller, held.facts, waiting)
-    )
-    if not allowed:
+def _require(held: HeldInstance, may: Callable[[Caller, SubjectFacts, PendingAssignees], bool]) -> None:
+    if not may(held.caller, held.facts, waiting_of(held.definition, held.row.current_state, held.facts)):
         raise InterventionForbidden(f"The permission {interventions.PERMISSION} is needed in a place that counts here.")
 
 
@@ -350,6 +344,6 @@ def _offered(
         ways if pushes else (),
         elsewhere if steers else (),
         terminate=steers,
-        reassign=pushes and here.review is None,
+        reassign=interventions.may_give(caller, facts, waiting) and here.review is None,
         reassign_branches=pushes and here.review is not None,
     )

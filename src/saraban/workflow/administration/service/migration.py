@@ -343,6 +343,7 @@ def _history(run: _Run, one: _Examined, now: datetime) -> WorkflowHistory:
         action=interventions.MIGRATE,
         action_by_user_id=run.ctx.caller.user_id,
         action_by_user_uuid=str(run.ctx.caller.public_id),
+        acting_organization_id=run.ctx.caller.organization_id,
         comment=None,
         details={
             "migrated": {"before": one.version, "after": run.plan.version},

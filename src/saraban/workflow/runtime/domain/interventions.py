@@ -67,7 +67,13 @@ def may_push(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -
     return _may(caller, subject, waiting.organizations)
 
 
-def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
+def may_give(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -> bool:
+    """Return whether the caller may give a step to one person: the author too, of what awaits people of their organization."""
+    is_inside = subject.scope.organizations <= {subject.originator_organization_id} and bool(waiting.users)
+    return may_push(caller, subject, waiting) or (is_inside and caller.user_id == subject.submitter_user_id)
+
+
+def may_steer(caller: Caller, subject: SubjectFacts, _waiting: PendingAssignees | None = None) -> bool:
     """Return whether the caller may put the instance into any state, or end it."""
     return _may(caller, subject, frozenset())
 

@@ -170,7 +170,7 @@ class StepRow(NamedTuple):
     """
     One step as its history shows it.
 
-    :param organization_code: of the actor's organization
+    :param organization_code: of the organization for which the actor acted
     :param absent: in whose place the actor acted
     """
 
@@ -198,7 +198,7 @@ _STEPS = PreparedStatement(
     .select_from(WorkflowHistory)
     .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
     .outerjoin(_ABSENT, _ABSENT.user_id == WorkflowHistory.on_behalf_of_user_id)
-    .outerjoin(Organization, Organization.id == User.primary_organization_id)
+    .outerjoin(Organization, Organization.id == WorkflowHistory.acting_organization_id)
     .where(WorkflowHistory.instance_id.in_(sa.bindparam("instances", type_=UuidText(), expanding=True)))
     .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
     .limit(sa.bindparam("limit", type_=sa.Integer()))

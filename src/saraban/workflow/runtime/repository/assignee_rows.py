@@ -108,13 +108,13 @@ async def waiting_for(session: AsyncSession, *, public_id: UUID) -> Sequence[Ins
 
 
 async def asked_people(session: AsyncSession, instance_ids: Collection[UUID], *, most: int) -> Sequence[AnyRow]:
-    """Rows of (instance id, public id, first name, last name, user name, how many they are): at most `most` of each."""
+    """Rows of (instance id, public id, first name, last name, user name, how many they are) of open accounts: at most `most` of each."""
     item = WorkflowWorkItem
     count = sa.func.count().over(partition_by=item.instance_id).label("count")
     place = sa.func.row_number().over(partition_by=item.instance_id, order_by=User.username).label("place")
     found = (
         sa.select(item.instance_id, User.public_id, User.first_name, User.last_name, User.username, count, place)
-        .join(User, User.user_id == item.user_id)
+        .join(User, sa.and_(User.user_id == item.user_id, User.is_active))
         .where(item.instance_id.in_(instance_ids))
         .subquery()
     )

@@ -201,7 +201,7 @@ async def _looked_up(
                 )
             ),
             *_shown(one, people.get(key, ())),
-            nobody=key in stuck,
+            nobody=key in stuck or (bool(ahead.users) and key not in people),
         )
         for key, (one, ahead) in found.items()
     }

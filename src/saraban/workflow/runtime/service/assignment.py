@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.events.service import Event, Handlers
+from saraban.events.service import Event, Handlers, NewEvent, record_all
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
 from saraban.kit.db import Database
@@ -22,11 +22,14 @@ from saraban.projects import service as projects
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.subject import SubjectFacts
+from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.models import Instance, WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions, instances
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
+
+UNATTENDED = "workflow.unattended"
 
 
 async def renew_people(session: AsyncSession, one: InstanceState, *, now: datetime) -> PendingAssignees:
@@ -78,6 +81,8 @@ async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_
         branched = await assignee_rows.asking(session, person=person)
     rows = {row.id: row for row in (*there, *more, *(row for row, _ in branched))}
     known = await _known(session, subjects, [row for row in rows.values() if await _asks_people(session, row)])
+    if person is None:
+        await _tell_authors(session, subjects, there, now=now)
     asked = frozenset[UUID]()
     if person is not None:
         asked |= await _asked_to_act(session, person, more, known)
@@ -85,6 +90,20 @@ async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_
     # Where they were asked and still are, nothing has changed for anybody.
     changed = asked ^ {row.id for row in there}
     await _ask_anew(session, {key: known[key] for key in changed & known.keys()}, now=now)
+
+
+async def _tell_authors(session: AsyncSession, subjects: Subjects, rows: Sequence[Instance], *, now: datetime) -> None:
+    """Tell the authors of what awaits a closed account by name: nobody else is asked instead."""
+    for key, facts in (await _known(session, subjects, rows)).items():
+        row = next(one for one in rows if one.id == key)
+        if assignees.pending_by_definition(
+            InstanceState(row, await definitions.load(session, row.definition_id), facts)
+        ).users:
+            authors = await repository.user_public_ids(session, {facts.submitter_user_id or 0})
+            names = {"documentPublicId": str(facts.public_id), "documentKind": facts.kind, "number": facts.number}
+            at = {"title": facts.title, "entityId": row.entity_id, "entityType": row.entity_type}
+            told = {**names, **at, "notify": {"users": [str(one) for one in authors.values()]}}
+            await record_all(session, [NewEvent(UNATTENDED, "workflow_instance", str(key), told, now)])
 
 
 async def _asks_people(session: AsyncSession, row: Instance) -> bool:

@@ -181,6 +181,7 @@ async def cancel(
             action=interventions.CANCEL,
             action_by_user_id=ctx.caller.user_id,
             action_by_user_uuid=str(ctx.caller.public_id),
+            acting_organization_id=ctx.caller.organization_id,
             comment=reason,
             details={"versionNo": row.version_no + 1},
             created_at=now,
@@ -190,12 +191,21 @@ async def cancel(
     await repository.write_work_items(session, repository.WorkItems(row.id, CANCELLED.name, (), (), now))
 
 
-async def renew_pending(session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime) -> None:
-    """Rewrite whom an instance waits for, after its subject changed its recipients or assignees."""
+async def renew_pending(
+    session: AsyncSession, *, entity_type: str, facts: SubjectFacts, now: datetime, answered_by: int = 0
+) -> None:
+    """
+    Rewrite whom an instance waits for, after its subject changed its recipients or assignees.
+
+    :param answered_by: who has answered; what was given to that person is done, and the others are asked again
+    """
     found = await repository.instances_of(session, entity_type, [facts.entity_id], lock=True)
     row = found.get(facts.entity_id)
     if row is None or row.status != InstanceStatus.ACTIVE:
         return
+    if row.assigned_user_id == answered_by:
+        row.assigned_user_id, values = None, {"assigned_user_id": None}
+        await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
     one = InstanceState(row, await definitions.load(session, row.definition_id), facts)
     if not one.state.editable:
         await renew_work_items(session, one, since=now)

@@ -38,6 +38,7 @@ from saraban.workflow.runtime.service.transition_request import (
     StepTaken,
     Transitioned,
     VersionLost,
+    acting_organization,
     behalf_of,
     item_details,
 )
@@ -182,6 +183,7 @@ def _history(one: StepTaken) -> dict[str, Any]:
         "action_by_user_id": caller.user_id,
         "action_by_user_uuid": str(caller.public_id),
         **behalf_of(one.held),
+        "acting_organization_id": acting_organization(one.held),
         "comment": one.command.comment,
         "metadata": details,
         "created_at": one.now,

@@ -39,6 +39,7 @@ from saraban.workflow.runtime.service.transition_request import (
     Transitioned,
     TransitionRequest,
     VersionLost,
+    acting_organization,
     behalf_of,
     check_version,
     item_details,
@@ -225,6 +226,7 @@ def _history(given: AcceptedAnswer) -> WorkflowHistory:
         comment=None if given.hidden else command.comment,
         details={"branch": given.branch.name, "branchPublicId": str(given.branch.id), **said},
         created_at=held.ctx.now,
+        acting_organization_id=acting_organization(held),
         **behalf_of(held),
     )
 

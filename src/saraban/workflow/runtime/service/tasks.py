@@ -92,6 +92,10 @@ class HistoryStep:
     item_results: Json = None
     nobody: bool = False
 
+    @property
+    def organization_code(self) -> str | None:
+        return self.actor.organization_code if self.actor is not None else None
+
 
 async def find(
     ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime | None = None

@@ -14,12 +14,13 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
+from saraban.kit.etags import require_strong
 from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow.engine.decisions import Step
-from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.engine.pending_assignees import PendingAssignees, assignees_of
 from saraban.workflow.language.registers import reserved
 from saraban.workflow.language.review import ANSWER
 from saraban.workflow.language.subject import ItemResult
@@ -140,10 +141,12 @@ def check_version(command: Command, version_no: int) -> None:
     """
     :raises VersionConflict: when the body names another version
     :raises StaleInstance: when `If-Match` names another version
+    :raises WeakETag: when it names none, because a tag is weak
     """
     if command.client_version_no is not None and command.client_version_no != version_no:
         raise VersionConflict(f"The client saw version {command.client_version_no}, the present one is {version_no}.")
     if command.if_match is not None and not command.if_match & {str(version_no), "*"}:
+        require_strong(command.if_match)
         raise StaleInstance(f"If-Match does not name the present version {version_no}.")
 
 
@@ -189,6 +192,13 @@ def behalf_of(held: HeldInstance) -> dict[str, int | str | None]:
         "on_behalf_of_user_id": seat.user_id if seat else None,
         "on_behalf_of_user_uuid": str(seat.public_id) if seat else None,
     }
+
+
+def acting_organization(held: HeldInstance) -> int | None:
+    """Return for which organization a step is taken: the person's own, unless it awaits another one that they act for."""
+    acting = held.seat or held.caller
+    asked = assignees_of(held.definition, held.row.current_state, held.facts).organizations & acting.organization_ids
+    return min(asked) if asked and acting.organization_id not in asked else acting.organization_id
 
 
 @dataclass(frozen=True, slots=True)

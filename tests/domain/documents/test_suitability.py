@@ -1,0 +1,20 @@
+"""Suitability codes are those of ISO 19650, in the API, in forms and in imported sheets."""
+
+import pytest
+from pydantic import ValidationError
+
+from saraban.documents.drawing.schemas import DrawingSheetLine, NewDrawingRevision
+
+
+@pytest.mark.parametrize("code", ["S0", "S7", "D4", "A1", "B9", "CR", "AB"])
+def test_a_known_code_is_taken(code: str) -> None:
+    assert NewDrawingRevision.model_validate({"statusCode": code}).status_code == code
+
+
+@pytest.mark.parametrize("code", ["S9", "X1", "s2", "IFC"])
+def test_another_code_is_refused_with_those_that_are_known(code: str) -> None:
+    for schema, field in ((NewDrawingRevision, "statusCode"), (DrawingSheetLine, "status")):
+        with pytest.raises(ValidationError) as refused:
+            schema.model_validate({field: code, "drawingNumber": "N-1"})
+        (fault,) = [one for one in refused.value.errors() if one["loc"][-1] == field]
+        assert (fault["type"], "S0–S7" in fault["msg"]) == ("not_in_list", True)
