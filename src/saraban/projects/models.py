@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.keys import keyed
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 
 
+@keyed("project_code")
 class Project(HasPublicId, Base):
     __tablename__ = "projects"
 
@@ -38,6 +40,7 @@ class ProjectOrganization(Base):
     role_in_project: Mapped[str] = mapped_column(Code(20), server_default="OTHER")
 
 
+@keyed("contract_code")
 class Contract(HasPublicId, Base):
     __tablename__ = "contracts"
 
@@ -77,6 +80,7 @@ class _Ordered:
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
+@keyed("contract_id", "discipline_code")
 class Discipline(_Ordered, Base):
     __tablename__ = "disciplines"
 
@@ -93,6 +97,7 @@ class Discipline(_Ordered, Base):
     )
 
 
+@keyed("type_code")
 class CorrespondenceType(_Ordered, Base):
     """The kinds of document: RFA, LETTER, TRANSMITTAL, … and what number formats hang off."""
 
@@ -106,6 +111,7 @@ class CorrespondenceType(_Ordered, Base):
     deleted_at: Mapped[datetime | None]
 
 
+@keyed("contract_id", "correspondence_type_id", "sub_type_code")
 class CorrespondenceSubType(_Ordered, Base):
     """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (REQ-FMT-13)."""
 
@@ -127,6 +133,7 @@ class CorrespondenceSubType(_Ordered, Base):
     )
 
 
+@keyed("status_code")
 class CorrespondenceStatus(_Ordered, Base):
     __tablename__ = "correspondence_status"
 
@@ -135,6 +142,7 @@ class CorrespondenceStatus(_Ordered, Base):
     status_name_en: Mapped[str | None] = mapped_column(sa.String(255))
 
 
+@keyed("contract_id", "type_code")
 class RfaType(_Ordered, Base):
     __tablename__ = "rfa_types"
 
@@ -151,6 +159,7 @@ class RfaType(_Ordered, Base):
     )
 
 
+@keyed("status_code")
 class RfaStatusCode(_Ordered, Base):
     __tablename__ = "rfa_status_codes"
 
@@ -160,6 +169,7 @@ class RfaStatusCode(_Ordered, Base):
     description: Mapped[str | None] = mapped_column(sa.Text)
 
 
+@keyed("approve_code")
 class RfaApproveCode(_Ordered, Base):
     __tablename__ = "rfa_approve_codes"
 
@@ -169,6 +179,7 @@ class RfaApproveCode(_Ordered, Base):
     description: Mapped[str | None] = mapped_column(sa.Text)
 
 
+@keyed("code")
 class CirculationStatusCode(_Ordered, Base):
     __tablename__ = "circulation_status_codes"
 
@@ -186,6 +197,7 @@ class _ListEntry(_Ordered):
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
 
+@keyed("project_id", "tag_code")
 class Tag(_ListEntry, Base):
     """What documents of a project are found by, whatever their kind."""
 
@@ -203,6 +215,7 @@ class Tag(_ListEntry, Base):
     )
 
 
+@keyed("project_id", "volume_code")
 class ContractDrawingVolume(_ListEntry, Base):
     __tablename__ = "contract_drawing_volumes"
 
@@ -213,6 +226,7 @@ class ContractDrawingVolume(_ListEntry, Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "volume_code", name="ux_volume_project"),)
 
 
+@keyed("project_id", "cat_code")
 class ContractDrawingCategory(_ListEntry, Base):
     __tablename__ = "contract_drawing_cats"
 
@@ -223,6 +237,7 @@ class ContractDrawingCategory(_ListEntry, Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "cat_code", name="ux_cat_project"),)
 
 
+@keyed("project_id", "sub_cat_code")
 class ContractDrawingSubCategory(_ListEntry, Base):
     __tablename__ = "contract_drawing_sub_cats"
 
@@ -246,6 +261,7 @@ class ContractDrawingCategoryPair(Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_id", "cat_id", name="ux_map_unique"),)
 
 
+@keyed("project_id", "main_category_code")
 class ShopDrawingMainCategory(_ListEntry, Base):
     __tablename__ = "shop_drawing_main_categories"
 
@@ -256,6 +272,7 @@ class ShopDrawingMainCategory(_ListEntry, Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "main_category_code", name="ux_main_category_project"),)
 
 
+@keyed("project_id", "sub_category_code")
 class ShopDrawingSubCategory(_ListEntry, Base):
     __tablename__ = "shop_drawing_sub_categories"
 
@@ -291,6 +308,7 @@ class ProjectDay(Base):
     created_at: Mapped[datetime]
 
 
+@keyed("project_id", "team_code")
 class ReviewTeam(Base):
     """People of a project who are asked together in a parallel review; a workflow names it by its code."""
 

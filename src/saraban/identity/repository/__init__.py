@@ -1,9 +1,9 @@
 """Queries about people, what their roles allow, their tokens and organizations; each function is one statement."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -27,28 +27,35 @@ from saraban.identity.models import (
 )
 from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
+from saraban.kit.keys import NormalKey, is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
+from saraban.kit.text import Spellings, normal_form
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
-PROJECTS = sa.table("projects", *map(sa.column, ("id", "project_code", "project_name")), sa.column("uuid", sa.Uuid()))
+PROJECTS = sa.table(
+    "projects",
+    *map(sa.column, ("id", "project_code", "project_name")),
+    *(sa.column("uuid", sa.Uuid()), sa.column("project_code_key", NormalKey())),
+)
 CONTRACTS = sa.table(
-    "contracts", *map(sa.column, ("id", "contract_code", "contract_name", "project_id")), sa.column("uuid", sa.Uuid())
+    "contracts",
+    *map(sa.column, ("id", "contract_code", "contract_name", "project_id")),
+    *(sa.column("uuid", sa.Uuid()), sa.column("contract_code_key", NormalKey())),
 )
 
 
 async def organization_key(session: AsyncSession, code: str) -> int | None:
-    return await session.scalar(
-        sa.select(Organization.id).where(Organization.organization_code == code, Organization.deleted_at.is_(None))
-    )
+    statement = sa.select(Organization.id).where(Organization.deleted_at.is_(None))
+    return await session.scalar(spelled(statement, Organization.organization_code, code))
 
 
 async def project_key(session: AsyncSession, *, code: str) -> int | None:
-    return await session.scalar(sa.select(PROJECTS.c.id).where(PROJECTS.c.project_code == code))
+    return await session.scalar(spelled(sa.select(PROJECTS.c.id), PROJECTS.c.project_code, code))
 
 
 async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
-    statement = sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id).where(CONTRACTS.c.contract_code == code)
+    statement = spelled(sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id), CONTRACTS.c.contract_code, code)
     return (await session.execute(statement)).one_or_none()
 
 
@@ -56,7 +63,7 @@ async def user_named(session: AsyncSession, *, username: str, with_password: boo
     """
     :param with_password: for whoever compares it: nobody else reads its hash
     """
-    statement = sa.select(User).where(User.username == username, User.deleted_at.is_(None))
+    statement = spelled(sa.select(User).where(User.deleted_at.is_(None)), User.username, username)
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
 
@@ -70,16 +77,19 @@ def parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
     return (distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE))
 
 
-async def taken(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> set[str]:
+async def taken(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> dict[str, str]:
     """
-    Those of some user names and addresses that an account has.
+    Those of some user names and addresses that an account has, or that look like its own, by their normal forms.
 
     Closed and deleted accounts count too: a name in the audit trail must mean one person for ever.
     """
-    found: set[str] = set()
-    for column, values in ((User.username, usernames), (User.email, emails)):
+    found: dict[str, str] = {}
+    for column, key, values in (
+        (User.username, key_column(User.username), usernames),
+        (User.email, User.email, emails),
+    ):
         for part in parts(values):
-            found |= set(await session.scalars(sa.select(column).where(column.in_(part))))
+            found |= {normal_form(one): one for one in await session.scalars(sa.select(column).where(key.in_(part)))}
     return found
 
 
@@ -89,9 +99,19 @@ async def organization_keys(session: AsyncSession, named: Iterable[str | UUID | 
     found: dict[str | UUID, int] = {}
     for column, kind in ((Organization.organization_code, str), (Organization.public_id, UUID)):
         for part in parts(one for one in asked if isinstance(one, kind)):
-            statement = sa.select(column, Organization.id).where(column.in_(part), Organization.deleted_at.is_(None))
-            found |= cast("dict[str | UUID, int]", {row[0]: row[1] for row in await session.execute(statement)})
+            statement = sa.select(column, Organization.id).where(_is_one_of(column, part))
+            rows = await session.execute(statement.where(Organization.deleted_at.is_(None)))
+            found |= _as_asked({row[0]: row[1] for row in rows}, part)
     return found
+
+
+def _is_one_of(column: Any, part: Sequence[Any]) -> sa.ColumnElement[bool]:
+    return is_spelled(column, part) if isinstance(part[0], str) else column.in_(part)
+
+
+def _as_asked(found: Mapping[Any, T], part: Sequence[Any]) -> dict[Any, T]:
+    known = Spellings(found) if isinstance(part[0], str) else found
+    return {one: known[one] for one in part if one in known}
 
 
 async def organization_code(session: AsyncSession, key: int) -> str | None:
@@ -105,13 +125,12 @@ async def people_named(
     found: dict[str | UUID, User] = {}
     for column, kind in ((User.username, str), (User.public_id, UUID)):
         for part in parts(one for one in asked if isinstance(one, kind)):
-            statement = sa.select(User).where(column.in_(part), User.deleted_at.is_(None))
+            statement = sa.select(User).where(_is_one_of(column, part), User.deleted_at.is_(None))
             if kind is UUID:
                 statement = statement.where(User.username != SYSTEM_USERNAME)
             if lock:
                 statement = statement.with_for_update().execution_options(populate_existing=True)
-            for user in await session.scalars(statement):
-                found[user.username if kind is str else user.public_id] = user
+            found |= _as_asked({getattr(user, column.key): user for user in await session.scalars(statement)}, part)
     return found
 
 
@@ -351,7 +370,9 @@ _ASKED: Any = sa.bindparam("asked", expanding=True)
 _IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
 _USERS = _users_with_grants(User.__table__).order_by(User.username, UserAssignment.id)
 _OPEN_USERS = PreparedStatement(_USERS.where(User.public_id.in_(_ASKED), _IS_OPEN))
-_USER_NAMED = PreparedStatement(_USERS.where(User.username == sa.bindparam("username")))
+_USER_NAMED = PreparedStatement(
+    _USERS.where(sa.or_(User.username == sa.bindparam("username"), key_column(User.username) == sa.bindparam("key")))
+)
 # The tables begin with the tokens, because SQLite moves no table across an outer join.
 _OPEN_SESSIONS = PreparedStatement(
     _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
@@ -372,7 +393,8 @@ async def rows_of_sessions(db: Database, sessions: Collection[UUID]) -> Sequence
 
 
 async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:
-    return [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username)]
+    rows = [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username, key=username)]
+    return [row for row in rows if row.username == username] or rows
 
 
 async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:

@@ -47,6 +47,7 @@ from saraban.kit.errors import (
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
+from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
@@ -351,6 +352,7 @@ def _document_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.I
         "uuid": draft.public_id,
         "correspondence_type_id": plan.type.id,
         "correspondence_number": issued.number,
+        "number_sort": sort_key(issued.number),
         "number_uuid": issued.public_id,
         "discipline_id": plan.discipline.id if plan.discipline else None,
         "sub_type_id": plan.sub_type.id if plan.sub_type else None,
