@@ -25,7 +25,7 @@ _SUSPECTS: Final = re.compile(
 _DECOMPOSED_SARA_AM = "\u0e4d\u0e32"
 _SARA_AM = "\u0e33"
 # Nothing is printed for them: format characters, and what Unicode calls Default_Ignorable_Code_Point.
-_INVISIBLE: Final = re.compile(
+INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
@@ -83,7 +83,7 @@ def fold_bounded(text: str) -> str:
     """Fold a text that is known to have no run of combining marks that is too long."""
     if text.isascii():
         return text
-    folded = unicodedata.normalize("NFC", _INVISIBLE.sub("", text))
+    folded = unicodedata.normalize("NFC", INVISIBLE.sub("", text))
     if _DECOMPOSED_SARA_AM in folded:
         folded = folded.replace(_DECOMPOSED_SARA_AM, _SARA_AM)
     return folded
@@ -99,7 +99,7 @@ def alike(text: str) -> str:
     if text.isascii():
         folded = text.lower()
     else:
-        folded = _nfkc(_INVISIBLE.sub("", _SUSPECTS.sub(_cut_marks, text))).casefold()
+        folded = _nfkc(INVISIBLE.sub("", _SUSPECTS.sub(_cut_marks, text))).casefold()
         if _TONE_BEFORE_VOWEL.search(folded):
             folded = _THAI_MARKS.sub(_vowels_first, folded)
         folded = _DASHES.sub("-", _nfkc(folded)).replace("\u0e40\u0e40", "\u0e41")

@@ -41,7 +41,7 @@ class TestRead:
     @pytest.mark.parametrize(
         ("column", "value", "code"),
         [
-            ("number", "1\u200b2", "character"),
+            ("number", "1\u00002", "character"),
             ("issued", "31/05/2567", "malformed"),
             ("issued", "2567-05-31", "malformed"),
             ("year", "12", "out_of_range"),

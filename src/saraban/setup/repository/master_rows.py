@@ -233,15 +233,13 @@ async def update(session: AsyncSession, kind: MasterKind, changed: Sequence[tupl
     """
     if not changed:
         return
-    table = _table(kind.table)
+    table, code = _table(kind.table), kind.code.column
+    changed = [(key, {**values, f"{code}_key": values[code]} if code in values else values) for key, values in changed]
     names = list(changed[0][1])
     statement = (
         sa.update(table)
         .where(table.c.id == sa.bindparam("row_key"))
-        .values(
-            {n: sa.bindparam(f"new_{n}") for n in names}
-            | {f"{n}_key": sa.bindparam(f"new_{n}") for n in names if n == kind.code.column}
-        )
+        .values({n: sa.bindparam(f"new_{n}") for n in names})
     )
     rows = [{"row_key": key, **{f"new_{name}": values[name] for name in names}} for key, values in changed]
     connection = await session.connection()

@@ -17,7 +17,6 @@ from saraban.identity.models import (
     UserAssignment,
 )
 from saraban.kit.db import AnyRow, Base
-from saraban.kit.keys import is_spelled, spelled
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberFormat
 from saraban.projects.models import (
     Contract,
@@ -48,7 +47,7 @@ async def _rows(session: AsyncSession, statement: sa.Select[*tuple[Any, ...]]) -
 
 async def project(session: AsyncSession, *, code: str) -> Project | None:
     """Closed ones, too: their codes are taken."""
-    return await session.scalar(spelled(sa.select(Project), Project.project_code, code))
+    return await session.scalar(sa.select(Project).where(Project.project_code == code))
 
 
 async def organizations(session: AsyncSession) -> Sequence[Organization]:
@@ -92,7 +91,7 @@ async def accounts(session: AsyncSession) -> dict[str, AnyRow]:
 
 
 async def account(session: AsyncSession, *, username: str) -> User:
-    return (await session.scalars(spelled(sa.select(User), User.username, username))).one()
+    return (await session.scalars(sa.select(User).where(User.username == username))).one()
 
 
 async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[str, str]]:
@@ -150,7 +149,7 @@ async def roles_of_parties(session: AsyncSession, *, project_id: int) -> Rows:
 
 async def contracts(session: AsyncSession, codes: Collection[str], *, project_id: int | None) -> Sequence[Contract]:
     """Those of the project and, of other projects, those of the codes; closed ones too."""
-    wanted = sa.or_(is_spelled(Contract.contract_code, codes), Contract.project_id == project_id)
+    wanted = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)
     return (await session.scalars(sa.select(Contract).where(wanted).order_by(Contract.contract_code))).all()
 
 
