@@ -49,9 +49,12 @@ NUMBERS = {
 }
 LEDGER = "document_number_reservations"
 DRAWINGS = {"contract_drawings": "condwg_no", "shop_drawings": "drawing_number", "asbuilt_drawings": "drawing_number"}
-SORTED = {"correspondences": "correspondence_number", "circulations": "circulation_no", **DRAWINGS}
-# Which rows of `document_reach` a table has.
-REGISTERS = {"correspondences": (1, 2, 3), "circulations": (4,)}
+SORTED = {"correspondence_revisions": "correspondence_number", "circulations": "circulation_no", **DRAWINGS}
+# Heads, the rows of `document_reach` about them, and what these rows show.
+REGISTERS = (
+    ("correspondences", (1, 2, 3), "correspondence_revisions", "revision_id"),
+    ("circulations", (4,), "circulations", "document_id"),
+)
 REACH, REACH_INDEX = "document_reach", "ix_reach_number"
 _REACH_KEY = ("project_id", "reader_kind", "reader_id", "kind")
 
@@ -70,8 +73,8 @@ def upgrade() -> None:
     _fill(LEDGER, "id", "document_number", "document_number_key", key_text)
     for table, column in SORTED.items():
         _fill(table, "id", column, "number_sort", sort_key)
-    for table, registers in REGISTERS.items():
-        _fill_reach(table, registers)
+    for register in REGISTERS:
+        _fill_reach(*register)
     _order_by("number_sort")
 
 
@@ -168,10 +171,10 @@ def _fill_keys(name: str, key: str, within: Sequence[str], column: str) -> None:
         _write(table, key, target, {row_key: str(form[-1]) for form, row_key in first.items()})
 
 
-def _fill_reach(name: str, registers: Sequence[int]) -> None:
-    heads = sa.table(name, *map(sa.column, ("id", "number_sort")))
-    reach = sa.table(REACH, *map(sa.column, ("document_id", "kind", "number_sort")))
-    sort = sa.select(heads.c.number_sort).where(heads.c.id == reach.c.document_id).scalar_subquery()
+def _fill_reach(name: str, registers: Sequence[int], numbered: str, key: str) -> None:
+    heads, shown = sa.table(name, sa.column("id")), sa.table(numbered, *map(sa.column, ("id", "number_sort")))
+    reach = sa.table(REACH, *map(sa.column, ("document_id", "revision_id", "kind", "number_sort")))
+    sort = sa.select(shown.c.number_sort).where(shown.c.id == reach.c[key]).scalar_subquery()
     for rows in _pages(heads, "id", empty=sa.true()):
         of_page = reach.c.document_id.between(rows[0][0], rows[-1][0])
         statement = sa.update(reach).where(of_page, reach.c.kind.in_(registers), reach.c.number_sort == "")

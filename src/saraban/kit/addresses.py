@@ -27,4 +27,6 @@ def split_url(address: str) -> SplitResult | None:
 
 def is_mailbox(address: str) -> bool:
     """Return whether a text is exactly one e-mail address, without a display name, quotes or a comment."""
-    return _MAILBOX.fullmatch(address) is not None and control_character(address) is None and not INVISIBLE.search(address)
+    return (
+        _MAILBOX.fullmatch(address) is not None and control_character(address) is None and not INVISIBLE.search(address)
+    )

@@ -38,7 +38,6 @@ class Document(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     correspondence_type_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondence_types.id"))
     correspondence_number: Mapped[str] = mapped_column(Code(255))
-    number_sort: Mapped[str] = sort_key_of("correspondence_number")
     number_uuid: Mapped[UUID | None]
     discipline_id: Mapped[int | None] = mapped_column(sa.ForeignKey("disciplines.id"))
     sub_type_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondence_sub_types.id"))
@@ -77,6 +76,7 @@ class DocumentRevision(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"))
     correspondence_number: Mapped[str] = mapped_column(Code(255))
+    number_sort: Mapped[str] = sort_key_of("correspondence_number")
     revision_number: Mapped[int]
     revision_label: Mapped[str] = mapped_column(Code(10))
     is_current: Mapped[bool] = mapped_column(default=False, server_default=sa.false())

@@ -16,7 +16,6 @@ from saraban.documents.core.models import (
 from saraban.kit.db import table_of
 from saraban.kit.driver import NewKey, key_of_code
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.text import sort_key
 from saraban.projects.models import CorrespondenceStatus
 
 
@@ -118,8 +117,6 @@ async def change_revision(session: AsyncSession, *, revision_id: int, values: di
 
 async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
     """Change what all revisions of a document show, and raise the version of each."""
-    if "correspondence_number" in values:
-        values = values | {"number_sort": sort_key(values["correspondence_number"])}
     await session.execute(sa.update(Document).where(Document.id == document_id).values(values))
     await raise_versions(session, document_id=document_id)
 

@@ -352,7 +352,6 @@ def _document_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.I
         "uuid": draft.public_id,
         "correspondence_type_id": plan.type.id,
         "correspondence_number": issued.number,
-        "number_sort": sort_key(issued.number),
         "number_uuid": issued.public_id,
         "discipline_id": plan.discipline.id if plan.discipline else None,
         "sub_type_id": plan.sub_type.id if plan.sub_type else None,
@@ -368,6 +367,7 @@ def _revision_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.I
     order = draft.order
     return {
         "correspondence_number": issued.number,
+        "number_sort": sort_key(issued.number),
         "revision_number": 0,
         "revision_label": issued.revision,
         "is_current": True,
