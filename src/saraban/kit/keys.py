@@ -5,10 +5,11 @@ Each column with one has a key beside it, `<column>_key`. What stood there befor
 one has the key, and the others have NULL, are found by their own spelling, and are listed by `saraban number verify`.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from typing import Any, TypeVar, TypeVarTuple, cast
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import MappedColumn, mapped_column
 
 from saraban.kit.db import Base, Code
@@ -56,6 +57,15 @@ def sort_key_of(column: str) -> MappedColumn[str]:
 def key_column(column: Any) -> "sa.ColumnElement[str | None]":
     """Return the key beside a column."""
     return cast("sa.ColumnElement[str | None]", column.expression.table.c[f"{column.key}_key"])
+
+
+async def list_twins(session: AsyncSession) -> AsyncIterator[tuple[str, str]]:
+    """Give table and text of each row without the key that would be unique."""
+    for index in (one for table in Base.metadata.sorted_tables for one in table.indexes if one.unique):
+        for key in (column for column in index.columns if isinstance(column.type, NormalKey)):
+            statement = sa.select(key.table.c[key.name.removesuffix("_key")]).where(key.is_(None))
+            async for text in await session.stream_scalars(statement):
+                yield index.table.name, text  # type: ignore[union-attr]
 
 
 def is_spelled(column: Any, texts: Collection[str]) -> sa.ColumnElement[bool]:
