@@ -27,21 +27,15 @@ from saraban.identity.models import (
 )
 from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
-from saraban.kit.keys import NormalKey, is_spelled, key_column, spelled
+from saraban.kit.keys import is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import Spellings, normal_form
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
-PROJECTS = sa.table(
-    "projects",
-    *map(sa.column, ("id", "project_code", "project_name")),
-    *(sa.column("uuid", sa.Uuid()), sa.column("project_code_key", NormalKey())),
-)
+PROJECTS = sa.table("projects", *map(sa.column, ("id", "project_code", "project_name")), sa.column("uuid", sa.Uuid()))
 CONTRACTS = sa.table(
-    "contracts",
-    *map(sa.column, ("id", "contract_code", "contract_name", "project_id")),
-    *(sa.column("uuid", sa.Uuid()), sa.column("contract_code_key", NormalKey())),
+    "contracts", *map(sa.column, ("id", "contract_code", "contract_name", "project_id")), sa.column("uuid", sa.Uuid())
 )
 
 
@@ -51,11 +45,11 @@ async def organization_key(session: AsyncSession, code: str) -> int | None:
 
 
 async def project_key(session: AsyncSession, *, code: str) -> int | None:
-    return await session.scalar(spelled(sa.select(PROJECTS.c.id), PROJECTS.c.project_code, code))
+    return await session.scalar(sa.select(PROJECTS.c.id).where(PROJECTS.c.project_code == code))
 
 
 async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
-    statement = spelled(sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id), CONTRACTS.c.contract_code, code)
+    statement = sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id).where(CONTRACTS.c.contract_code == code)
     return (await session.execute(statement)).one_or_none()
 
 
@@ -370,9 +364,7 @@ _ASKED: Any = sa.bindparam("asked", expanding=True)
 _IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
 _USERS = _users_with_grants(User.__table__).order_by(User.username, UserAssignment.id)
 _OPEN_USERS = PreparedStatement(_USERS.where(User.public_id.in_(_ASKED), _IS_OPEN))
-_USER_NAMED = PreparedStatement(
-    _USERS.where(sa.or_(User.username == sa.bindparam("username"), key_column(User.username) == sa.bindparam("key")))
-)
+_USER_NAMED = PreparedStatement(_USERS.where(User.username == sa.bindparam("username")))
 # The tables begin with the tokens, because SQLite moves no table across an outer join.
 _OPEN_SESSIONS = PreparedStatement(
     _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
@@ -393,8 +385,7 @@ async def rows_of_sessions(db: Database, sessions: Collection[UUID]) -> Sequence
 
 
 async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:
-    rows = [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username, key=username)]
-    return [row for row in rows if row.username == username] or rows
+    return [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username)]
 
 
 async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:

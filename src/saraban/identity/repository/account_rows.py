@@ -199,8 +199,9 @@ async def resettable_user(session: AsyncSession, identifier: str) -> User | None
     """Return the person with this user name or else this address, if they have a password and an open account."""
     named = sa.or_(is_spelled(User.username, [identifier]), User.email == identifier)
     people = sa.select(User).where(named, User.password_hash != NO_PASSWORD, *acts())
-    by_name = (User.username == identifier).desc(), (User.email != identifier).desc()
-    return await session.scalar(people.order_by(*by_name).limit(1))
+    return await session.scalar(
+        people.order_by((User.username == identifier).desc(), User.email == identifier).limit(1)
+    )
 
 
 async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:

@@ -24,8 +24,7 @@ from saraban.documents.demo.repository import HEADS, ITEMS, REVISIONS, RFA_REVIS
 from saraban.kit.db import UtcDateTime
 from saraban.kit.driver import DriverConnection
 from saraban.kit.ids import new_id
-from saraban.kit.keys import key_text
-from saraban.kit.text import sort_key
+from saraban.kit.text import key_text, sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import AUDIT, LEDGER, RENDERINGS
 

@@ -251,11 +251,8 @@ async def renumber(session: AsyncSession, kind: DrawingKind, numbers: Mapping[in
     """Let drawings go by the numbers of their current revisions."""
     tables = tables_of(kind)
     for key, number in numbers.items():
-        await session.execute(
-            sa.update(tables.head)
-            .where(tables.head.id == key)
-            .values({tables.number: number, tables.head.number_sort: sort_key(number)})
-        )
+        values = {tables.number: number, tables.head.number_sort: sort_key(number)}
+        await session.execute(sa.update(tables.head).where(tables.head.id == key).values(values))
 
 
 class CategoryPair(NamedTuple):

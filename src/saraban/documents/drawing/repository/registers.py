@@ -194,10 +194,8 @@ def _range(kind: DrawingKind, search: DrawingSearch, within: Sequence[Condition]
     if search.moment is not None:  # no revision is current before its drawing is there, and the index has this
         conditions.append(head.created_at <= search.moment)
     return (
-        sa.select(
-            *(head.id.label("drawing"), revision.id.label("revision")),
-            *(tables.number.label("number"), head.number_sort.label("sort")),
-        )
+        sa.select(head.id.label("drawing"), revision.id.label("revision"), tables.number.label("number"))
+        .add_columns(head.number_sort.label("sort"))
         .join(revision, sa.and_(tables.drawing == head.id, _at(revision, search.moment)))
         .where(*conditions)
         .order_by(head.number_sort, tables.number)
@@ -220,9 +218,8 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
     if search.tag is not None:
         of = tables.tagged.c
         tagged = sa.select(of.drawing_id).join(Tag, Tag.id == of.tag_id)
-        found.append(
-            head.id.in_(tagged.where(Tag.project_id == search.project_id, is_spelled(Tag.tag_code, [search.tag])))
-        )
+        tagged = tagged.where(Tag.project_id == search.project_id, is_spelled(Tag.tag_code, [search.tag]))
+        found.append(head.id.in_(tagged))
     if search.contract is not None:
         found.append(head.contract_id.in_(sa.select(Contract.id).where(Contract.public_id == search.contract)))
     if search.originator is not None:
