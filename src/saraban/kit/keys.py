@@ -61,7 +61,7 @@ def key_column(column: Any) -> "sa.ColumnElement[str | None]":
 
 async def list_twins(session: AsyncSession) -> AsyncIterator[tuple[str, str]]:
     """Give table and text of each row without the key that would be unique."""
-    for index in (one for table in Base.metadata.sorted_tables for one in table.indexes if one.unique):
+    for index in (one for table in Base.metadata.tables.values() for one in table.indexes if one.unique):
         for key in (column for column in index.columns if isinstance(column.type, NormalKey)):
             statement = sa.select(key.table.c[key.name.removesuffix("_key")]).where(key.is_(None))
             async for text in await session.stream_scalars(statement):

@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, TypeVar
 
 from saraban.kit.errors import Text, invalid
@@ -146,6 +146,9 @@ class Spellings(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+    def of(self, codes: Iterable[str]) -> dict[str, T]:
+        return {code: self[code] for code in codes if code in self}
 
 
 def sort_key(number: str) -> str:

@@ -104,8 +104,7 @@ def _is_one_of(column: Any, part: Sequence[Any]) -> sa.ColumnElement[bool]:
 
 
 def _as_asked(found: Mapping[Any, T], part: Sequence[Any]) -> dict[Any, T]:
-    known = Spellings(found) if isinstance(part[0], str) else found
-    return {one: known[one] for one in part if one in known}
+    return Spellings(found).of(part) if isinstance(part[0], str) else dict(found)
 
 
 async def organization_code(session: AsyncSession, key: int) -> str | None:

@@ -111,8 +111,7 @@ async def by_number(
         RegisteredDrawing._make((*row[:own], dict(zip(classified, row[own:], strict=True))))
         for row in await session.execute(statement)
     ]
-    known = Spellings({one.number: one for one in found})
-    return {number: known[number] for number in numbers if number in known}
+    return Spellings({one.number: one for one in found}).of(numbers)
 
 
 async def histories(

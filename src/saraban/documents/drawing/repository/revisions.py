@@ -115,8 +115,7 @@ async def numbers_now(
     tables = tables_of(kind)
     place, printed = tables.head.project_id == project_id, tables.revision.drawing_number
     current = await session.scalars(sa.select(tables.number).where(place, tables.is_numbered(numbers)))
-    known = Spellings({number: number for number in current})
-    found = {number: known[number] for number in numbers if number in known}
+    found = Spellings({number: number for number in current}).of(numbers)
     if earlier := set(numbers) - found.keys():  # sought apart: along no index
         statement = sa.select(printed, tables.number).join(tables.head, tables.head.id == tables.drawing)
         rows = await session.execute(statement.where(place, printed.in_(earlier)))
