@@ -87,7 +87,9 @@ async def race(any_people_db: Database) -> AsyncIterator[Race]:
 class TestAtOnce:
     async def test_a_code_is_added_by_one_and_the_others_are_told_so(self, race: Race) -> None:
         for kind in [one for one in KINDS if one is not kinds.PROJECT]:
-            told = await race.told(*(race.add(kind, **{kind.code.name: one}) for one in alike(kind.code.example)))
+            unique = [kind.code.name, *([kind.unique] if kind.unique else [])]
+            spellings = alike(kind.code.example)
+            told = await race.told(*(race.add(kind, **dict.fromkeys(unique, one)) for one in spellings))
 
             late = f"MASTER_CODE_TAKEN /{kind.code.name}"
             assert (kind.name, told) == (kind.name, ["", *[late] * (AT_ONCE - 1)])
