@@ -36,6 +36,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.models import Organization, Permission, Role, RolePermission, User, UserAssignment
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.text import sort_key
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, Project
 from saraban.search.service import search as search_service
 from saraban.search.service.indexing import index_next
@@ -529,7 +530,7 @@ FILTERS: dict[str, Filter] = {
 LAST = date(9999, 12, 31)
 SORTS: dict[str, Callable[[Paper, Revision], Any]] = {
     "created": lambda paper, _revision: paper.created_at,
-    "number": lambda _paper, revision: revision.number.encode(),
+    "number": lambda _paper, revision: sort_key(revision.number),
     "date": lambda paper, revision: (revision.dated or LAST) if paper.kind != SHEET else paper.created_at,
     "due": lambda _paper, revision: revision.due_day or LAST,
     "status": lambda _paper, revision: revision.status,

@@ -12,7 +12,7 @@ from alembic import op
 from saraban_history.columns import code
 
 revision = "0082"
-down_revision = "0080"
+down_revision = "0081"
 
 TABLE, COLUMN, INDEX = "correspondence_revisions", "sender_number_key", "idx_corr_revisions_sender"
 REVISIONS = sa.table(TABLE, *map(sa.column, ("id", "sender_number", COLUMN)))

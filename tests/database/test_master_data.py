@@ -27,6 +27,16 @@ AT_ONCE = 4
 Work = Callable[..., Awaitable[MasterRow]]
 
 
+def alike(code: str) -> list[str]:
+    """As many spellings of a code as add it at once."""
+    return [
+        code,
+        code.lower(),
+        f"\u00ad{code}",
+        "".join(chr(ord(one) + 0xFEE0) if one.isalnum() and one.isascii() else one for one in code),
+    ]
+
+
 class Race:
     """Several who do one thing at once, with the same rights."""
 
@@ -79,7 +89,9 @@ class TestAtOnce:
     @pytest.mark.sampled("mariadb")
     async def test_a_code_is_added_by_one_and_the_others_are_told_so(self, race: Race) -> None:
         for kind in [one for one in KINDS if one is not kinds.PROJECT]:
-            told = await race.told(*(race.add(kind) for _ in range(AT_ONCE)))
+            unique = [kind.code.name, *([kind.unique] if kind.unique else [])]
+            spellings = alike(kind.code.example)
+            told = await race.told(*(race.add(kind, **dict.fromkeys(unique, one)) for one in spellings))
 
             late = f"MASTER_CODE_TAKEN /{kind.code.name}"
             assert (kind.name, told) == (kind.name, ["", *[late] * (AT_ONCE - 1)])

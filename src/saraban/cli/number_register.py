@@ -130,6 +130,8 @@ def _line(line: "LedgerLine[NumberRow]", zone: ZoneInfo) -> str:
 def verify() -> None:
     """Compare counters, ledger, audit and documents of the whole database; numbers may be issued meanwhile.
 
+    Codes, user names and numbers that looked like an earlier one before that was refused are listed; they change no exit code.
+
     Exit code 0 when everything adds up, 1 when something does not (each discrepancy is named), 2 when it cannot tell.
 
     Example: `saraban number verify`
@@ -144,6 +146,7 @@ def verify() -> None:
 
 async def _verify(system: "System") -> tuple[int, int]:
     from saraban.bootstrap import carriers
+    from saraban.kit.keys import list_twins
     from saraban.numbering import service as numbering
 
     count = rows = 0
@@ -158,6 +161,9 @@ async def _verify(system: "System") -> tuple[int, int]:
         async for found in numbering.check_consistency(system.db, carriers=carriers(), progress=progress):
             count += 1
             sys.stderr.write(f"saraban: {_says(found)}\n")
+    async with system.db.reading() as session:
+        async for table, text in list_twins(session):
+            tell(f"{table}: “{text}” ดูเหมือนรายการก่อนหน้า", f"{table}: “{text}” looks like an earlier one.")
     return count, rows
 
 

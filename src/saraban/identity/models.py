@@ -17,6 +17,7 @@ from sqlalchemy.sql.functions import FunctionElement
 
 from saraban.kit.db import Base, Code, HasPublicId, UtcDateTime, public_id_index
 from saraban.kit.json import JsonObject
+from saraban.kit.keys import keyed
 
 
 class OrganizationRole(Base):
@@ -31,6 +32,7 @@ class OrganizationRole(Base):
     deleted_at: Mapped[datetime | None]
 
 
+@keyed("organization_code")
 class Organization(HasPublicId, Base):
     """`organization_code` is printed inside document numbers, so it compares byte for byte."""
 
@@ -47,6 +49,7 @@ class Organization(HasPublicId, Base):
     deleted_at: Mapped[datetime | None]
 
 
+@keyed("username")
 class User(HasPublicId, Base):
     """An account. A service account (`is_service`) acts for a program; one without a usable hash cannot log in."""
 

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from saraban.kit.errors import Text
-from saraban.kit.text import control_character, has_mark_run
+from saraban.kit.text import INVISIBLE, control_character, has_mark_run
 
 NOT_MAILBOX: Final = Text(
     "อีเมลไม่ถูกต้อง ต้องเป็นที่อยู่เดียว เช่น name@example.org",
@@ -27,4 +27,6 @@ def split_url(address: str) -> SplitResult | None:
 
 def is_mailbox(address: str) -> bool:
     """Return whether a text is exactly one e-mail address, without a display name, quotes or a comment."""
-    return _MAILBOX.fullmatch(address) is not None and control_character(address) is None
+    return (
+        _MAILBOX.fullmatch(address) is not None and control_character(address) is None and not INVISIBLE.search(address)
+    )

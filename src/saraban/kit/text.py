@@ -1,16 +1,20 @@
 """One spelling for each Thai or English text, so that what looks alike compares alike (REQ-FMT-05)."""
 
 import codecs
+import hashlib
 import re
 import unicodedata
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from saraban.kit.errors import Text, invalid
 
 codecs.register(lambda name: codecs.lookup("cp874") if name == "windows_874" else None)  # as mail and clients call it
 
+T = TypeVar("T")
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text for a formula that begins like this
 FORMULA = "\0"  # before the value of a cell that has one: no text of a sheet begins like this
+MOST_KEY: Final = 255  # characters
 MOST_MARKS: Final = 30  # in a row; Unicode's stream-safe format (UAX 15) has the same bound
 TOO_MANY_MARKS: Final = Text(
     "มีเครื่องหมายประกอบอักษรติดกันเกิน {most} ตัว", "There are more than {most} combining marks in a row."
@@ -23,6 +27,22 @@ _SUSPECTS: Final = re.compile(
 )
 _DECOMPOSED_SARA_AM = "\u0e4d\u0e32"
 _SARA_AM = "\u0e33"
+# Nothing is printed for them: format characters, and what Unicode calls Default_Ignorable_Code_Point.
+INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_CONTROLS: Final = re.compile("[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f]")
+_DASHES: Final = re.compile(
+    "[" + "".join(c for c in map(chr, range(0x80, 0x10000)) if unicodedata.category(c) == "Pd") + "\u2043\u2212]"
+)
+_BLANKS: Final = re.compile(r"\s+")
+# Typed alike and stored in either order, or as two characters that look like one.
+_TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4c][\u0e31\u0e34-\u0e3a\u0e47]")
+_THAI_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4c]{2,}")
+_SPLIT_SARA_AM: Final = re.compile("\u0e4d([\u0e48-\u0e4b]*)\u0e32")
+_PLAIN: Final = re.compile("[ -~\u0e01-\u0e5b]*")
+_DIGITS: Final = re.compile("[0-9]+")
 
 
 def has_mark_run(text: str) -> bool:
@@ -52,7 +72,7 @@ def compose(text: str, pointer: str = "") -> str:
 
 
 def fold(text: str, pointer: str = "") -> str:
-    """Return what `compose` does, with the decomposed sara am (U+0E4D U+0E32) joined to U+0E33."""
+    """Return what is stored of a text: as `compose`, with sara am (U+0E4D U+0E32) joined and without invisible characters."""
     check_marks(text, pointer)
     return fold_bounded(text)
 
@@ -64,18 +84,96 @@ def fold_stored(text: str) -> str:
 
 def fold_bounded(text: str) -> str:
     """Fold a text that is known to have no run of combining marks that is too long."""
-    folded = unicodedata.normalize("NFC", text)
+    if text.isascii():
+        return text
+    folded = unicodedata.normalize("NFC", INVISIBLE.sub("", text))
     if _DECOMPOSED_SARA_AM in folded:
         folded = folded.replace(_DECOMPOSED_SARA_AM, _SARA_AM)
     return folded
+
+
+def alike(text: str) -> str:
+    """
+    Return the form in which texts are compared: NFKC with sara am joined, no case, no invisible characters, one kind of hyphen,
+    one sara ae, Thai marks in one order, and one space for each gap. Two texts that look alike have the same.
+    """
+    if not text.isprintable():
+        text = _CONTROLS.sub("", text)
+    if text.isascii():
+        folded = text.lower()
+    else:
+        folded = _nfkc(INVISIBLE.sub("", _SUSPECTS.sub(_cut_marks, text))).casefold()
+        if _TONE_BEFORE_VOWEL.search(folded):
+            folded = _THAI_MARKS.sub(_vowels_first, folded)
+        folded = _DASHES.sub("-", _nfkc(folded)).replace("\u0e40\u0e40", "\u0e41")
+        if "\u0e4d" in folded:
+            folded = _SPLIT_SARA_AM.sub("\\1\u0e33", folded)
+    return _BLANKS.sub(" ", folded) if "  " in folded or not folded.isprintable() else folded
+
+
+def _nfkc(text: str) -> str:
+    return _SARA_AM.join([unicodedata.normalize("NFKC", part) for part in text.split(_SARA_AM)])
+
+
+def _vowels_first(marks: re.Match[str]) -> str:
+    return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4c"))
+
+
+def normal_form(text: str) -> str:
+    """Return the one form of a code, a number or a user name: `alike`, without outer blanks. It is unique where they are."""
+    folded = alike(text).strip()
+    # A mark of another script between two of Thai may have moved.
+    return folded if _PLAIN.fullmatch(folded) or folded == text else normal_form(folded)
+
+
+def key_text(text: str) -> str:
+    """Return a normal form as it is stored: the end of a long one is its digest."""
+    key = normal_form(text)
+    if len(key) <= MOST_KEY:
+        return key
+    return key[: MOST_KEY - 32] + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+class Spellings(Mapping[str, T]):
+    """What is known by codes: by its own spelling, or else by one that looks like it."""
+
+    def __init__(self, known: Mapping[str, T]) -> None:
+        self._known = known
+        self._alike = {normal_form(code): value for code, value in reversed([*known.items()])}
+
+    def __getitem__(self, code: str) -> T:
+        return self._known[code] if code in self._known else self._alike[normal_form(code)]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def of(self, codes: Iterable[str]) -> dict[str, T]:
+        return {code: self[code] for code in codes if code in self}
+
+
+def sort_key(number: str) -> str:
+    """
+    Return what sorts numbers as people count: 1, 2, 10. Only numbers that have one normal form have the same.
+
+    Each run of digits begins with its length; leading zeros follow it.
+    """
+    return _DIGITS.sub(_counted, normal_form(number))[:MOST_KEY]
+
+
+def _counted(digits: re.Match[str]) -> str:
+    number = digits[0].lstrip("0")
+    length = f"{len(number)}" if len(number) < 9 else f"9{len(number):03}"
+    return length + number + "\x01" * (len(digits[0]) - len(number))
 
 
 def control_character(text: str, *, multiline: bool = False) -> int | None:
     """
     Return the position of the first character that must not be stored, or None.
 
-    Controls, surrogates, unassigned and private code points, and bidirectional overrides are refused: each can make
-    two different texts look the same. Zero-width joiners are kept out for the same reason.
+    Controls, surrogates, unassigned and private code points are refused: nobody can type them. `fold` removes what is invisible.
     """
     if text.isprintable():  # most are, and it costs little to know
         return None
@@ -84,7 +182,5 @@ def control_character(text: str, *, multiline: bool = False) -> int | None:
         if character in allowed:
             continue
         if unicodedata.category(character) in {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}:
-            return position
-        if character in "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff":
             return position
     return None

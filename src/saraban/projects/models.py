@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.keys import keyed
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 
 
+@keyed("project_code")
 class Project(HasPublicId, Base):
     __tablename__ = "projects"
 
@@ -39,6 +41,7 @@ class ProjectOrganization(Base):
     role_in_project: Mapped[str] = mapped_column(Code(20), server_default="OTHER")
 
 
+@keyed("contract_code")
 class Contract(HasPublicId, Base):
     __tablename__ = "contracts"
 
@@ -78,6 +81,7 @@ class _Ordered:
     is_active: Mapped[bool] = mapped_column(default=True, server_default=sa.true())
 
 
+@keyed("contract_id", "discipline_code")
 class Discipline(_Ordered, Base):
     __tablename__ = "disciplines"
 
@@ -94,6 +98,7 @@ class Discipline(_Ordered, Base):
     )
 
 
+@keyed("type_code")
 class CorrespondenceType(_Ordered, Base):
     """The kinds of document: RFA, LETTER, TRANSMITTAL, … and what number formats hang off."""
 
@@ -107,6 +112,7 @@ class CorrespondenceType(_Ordered, Base):
     deleted_at: Mapped[datetime | None]
 
 
+@keyed("contract_id", "correspondence_type_id", "sub_type_code")
 class CorrespondenceSubType(_Ordered, Base):
     """A sub type belongs to a contract and a type; `{SUB_TYPE}` prints its number (REQ-FMT-13)."""
 
@@ -128,6 +134,7 @@ class CorrespondenceSubType(_Ordered, Base):
     )
 
 
+@keyed("status_code")
 class CorrespondenceStatus(_Ordered, Base):
     __tablename__ = "correspondence_status"
 
@@ -136,6 +143,7 @@ class CorrespondenceStatus(_Ordered, Base):
     status_name_en: Mapped[str | None] = mapped_column(sa.String(255))
 
 
+@keyed("contract_id", "type_code")
 class RfaType(_Ordered, Base):
     __tablename__ = "rfa_types"
 
@@ -152,6 +160,7 @@ class RfaType(_Ordered, Base):
     )
 
 
+@keyed("status_code")
 class RfaStatusCode(_Ordered, Base):
     __tablename__ = "rfa_status_codes"
 
@@ -161,6 +170,7 @@ class RfaStatusCode(_Ordered, Base):
     description: Mapped[str | None] = mapped_column(sa.Text)
 
 
+@keyed("approve_code")
 class RfaApproveCode(_Ordered, Base):
     __tablename__ = "rfa_approve_codes"
 
@@ -170,6 +180,7 @@ class RfaApproveCode(_Ordered, Base):
     description: Mapped[str | None] = mapped_column(sa.Text)
 
 
+@keyed("code")
 class CirculationStatusCode(_Ordered, Base):
     __tablename__ = "circulation_status_codes"
 
@@ -187,6 +198,7 @@ class _ListEntry(_Ordered):
     updated_at: Mapped[datetime] = mapped_column(server_default=NOW)
 
 
+@keyed("project_id", "tag_code")
 class Tag(_ListEntry, Base):
     """What documents of a project are found by, whatever their kind."""
 
@@ -204,6 +216,7 @@ class Tag(_ListEntry, Base):
     )
 
 
+@keyed("project_id", "volume_code")
 class ContractDrawingVolume(_ListEntry, Base):
     __tablename__ = "contract_drawing_volumes"
 
@@ -214,6 +227,7 @@ class ContractDrawingVolume(_ListEntry, Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "volume_code", name="ux_volume_project"),)
 
 
+@keyed("project_id", "cat_code")
 class ContractDrawingCategory(_ListEntry, Base):
     __tablename__ = "contract_drawing_cats"
 
@@ -224,6 +238,7 @@ class ContractDrawingCategory(_ListEntry, Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "cat_code", name="ux_cat_project"),)
 
 
+@keyed("project_id", "sub_cat_code")
 class ContractDrawingSubCategory(_ListEntry, Base):
     __tablename__ = "contract_drawing_sub_cats"
 
@@ -247,6 +262,7 @@ class ContractDrawingCategoryPair(Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "sub_cat_id", "cat_id", name="ux_map_unique"),)
 
 
+@keyed("project_id", "main_category_code")
 class ShopDrawingMainCategory(_ListEntry, Base):
     __tablename__ = "shop_drawing_main_categories"
 
@@ -257,6 +273,7 @@ class ShopDrawingMainCategory(_ListEntry, Base):
     __table_args__ = (sa.UniqueConstraint("project_id", "main_category_code", name="ux_main_category_project"),)
 
 
+@keyed("project_id", "sub_category_code")
 class ShopDrawingSubCategory(_ListEntry, Base):
     __tablename__ = "shop_drawing_sub_categories"
 
@@ -292,6 +309,7 @@ class ProjectDay(Base):
     created_at: Mapped[datetime]
 
 
+@keyed("project_id", "team_code")
 class ReviewTeam(Base):
     """People of a project who are asked together in a parallel review; a workflow names it by its code."""
 

@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import (
@@ -205,7 +206,7 @@ async def sub_types(
     if type_id is not None:
         statement = statement.where(CorrespondenceType.id == type_id)
     if type_code is not None:
-        statement = statement.where(CorrespondenceType.type_code == type_code)
+        statement = statement.where(is_spelled(CorrespondenceType.type_code, [type_code]))
     return await _of_contracts(session, statement, CorrespondenceSubType.sub_type_code, wanted)
 
 
@@ -222,7 +223,7 @@ async def _of_contracts(session: AsyncSession, statement: AnySelect, code: Any, 
     if wanted.contract is not None:
         statement = statement.where(Contract.public_id == wanted.contract)
     if wanted.code is not None:
-        statement = statement.where(code == wanted.code)
+        statement = statement.where(is_spelled(code, [wanted.code]))
     return (await session.execute(statement)).all()
 
 
@@ -262,9 +263,8 @@ async def active_project(session: AsyncSession, public_id: UUID) -> Project | No
 
 
 async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
-    return await session.scalar(
-        sa.select(Project).where(Project.project_code == code, Project.is_active, Project.deleted_at.is_(None))
-    )
+    statement = sa.select(Project).where(Project.is_active, Project.deleted_at.is_(None))
+    return await session.scalar(spelled(statement, Project.project_code, code))
 
 
 async def lock_project(session: AsyncSession, project_id: int) -> None:
@@ -304,13 +304,9 @@ async def contract(session: AsyncSession, *, project_id: int, public_id: UUID) -
 
 
 async def type_coded(session: AsyncSession, *, code: str) -> CorrespondenceType | None:
-    return await session.scalar(
-        sa.select(CorrespondenceType).where(
-            CorrespondenceType.type_code == code,
-            CorrespondenceType.is_active,
-            CorrespondenceType.deleted_at.is_(None),
-        )
-    )
+    model = CorrespondenceType
+    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
+    return await session.scalar(spelled(statement, model.type_code, code))
 
 
 def parties(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
@@ -443,9 +439,8 @@ async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTea
 
 
 async def team(session: AsyncSession, *, project_id: int, code: str) -> ReviewTeam | None:
-    return await session.scalar(
-        sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id, ReviewTeam.team_code == code)
-    )
+    statement = sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id)
+    return await session.scalar(spelled(statement, ReviewTeam.team_code, code))
 
 
 async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> Rows:
@@ -491,7 +486,7 @@ async def has_discipline(session: AsyncSession, *, project_id: int, code: str) -
     statement = (
         sa.select(Discipline.id)
         .join(Contract, Contract.id == Discipline.contract_id)
-        .where(Contract.project_id == project_id, Discipline.discipline_code == code, Discipline.is_active)
+        .where(Contract.project_id == project_id, is_spelled(Discipline.discipline_code, [code]), Discipline.is_active)
         .limit(1)
     )
     return await session.scalar(statement) is not None

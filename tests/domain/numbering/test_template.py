@@ -91,7 +91,7 @@ class TestParse:
             ("{SEQ:4}}", "unbalanced", 8, ""),
             ("a\tb{SEQ:4}", "character", 2, ""),
             ("a\nb{SEQ:4}", "character", 2, ""),
-            ("a\u202eb{SEQ:4}", "character", 2, ""),
+            ("a\ue000b{SEQ:4}", "character", 2, ""),
             ("<b>{SEQ:4}", "character", 1, ""),
             (" {SEQ:4}", "outer_blank", 1, ""),
             ("{SEQ:4} ", "outer_blank", 8, ""),

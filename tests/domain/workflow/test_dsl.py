@@ -60,7 +60,7 @@ EVENT_KEY = f"/dsl{CLOSE}/events/0/template"
         ("/states/1/on", {"again": {"to": "open", "label": WORDS}}, "/dsl/states/1/on", "exit_from_terminal"),
         ("/states/0/label", "Open", "/dsl/states/0/label", "type"),
         ("/states/0/label/th", "", "/dsl/states/0/label/th", "label"),
-        ("/states/0/label/en", "a\u202eb", "/dsl/states/0/label/en", "label"),
+        ("/states/0/label/en", "a\ue000b", "/dsl/states/0/label/en", "label"),
         (f"{CLOSE}/to", "gone", f"/dsl{CLOSE}/to", "unknown_state"),
         (f"{CLOSE}/to", 5, f"/dsl{CLOSE}/to", "name"),
         (f"{CLOSE}/comment", [], f"/dsl{CLOSE}/comment", "choice"),

@@ -59,7 +59,7 @@ REFUSED = [
     ("a.docx", archive("anything.txt"), "FILE_TYPE_MISMATCH", "type_mismatch"),
     ("a.eml", b"no mail\n", "FILE_TYPE_MISMATCH", "type_mismatch"),
     ("empty.pdf", b"", "VALIDATION_ERROR", "empty"),
-    ("a\u202efdp.pdf", PDF, "VALIDATION_ERROR", "control_character"),
+    ("a\ue000fdp.pdf", PDF, "VALIDATION_ERROR", "control_character"),
     ("ก" * 260 + ".pdf", PDF, "VALIDATION_ERROR", "too_long"),
 ]
 PART = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'

@@ -68,11 +68,19 @@ class TestRegister:
     async def test_takes_a_number_once(self, desk: Desk, kind: str) -> None:
         await desk.register("admin", kind, "LP3-HW-ST-001")
 
-        answer = await sent(desk, "admin", kind, "LP3-HW-ST-001")
+        for twin in ("LP3-HW-ST-001", "LP3\u2011HW–st-001", "ＬＰ３-HW-ST-001"):
+            answer = await sent(desk, "admin", kind, twin)
 
-        assert (answer.status_code, answer.json()["code"]) == (409, "DRAWING_NUMBER_TAKEN")
-        assert pointers(answer) == ["/drawingNumber"]
+            assert (answer.status_code, answer.json()["code"]) == (409, "DRAWING_NUMBER_TAKEN")
+            assert pointers(answer) == ["/drawingNumber"]
+            assert "LP3-HW-ST-001" in answer.text
         assert await numbers(desk, "admin", kind) == ["LP3-HW-ST-001"]
+
+    async def test_stands_where_people_count_it(self, desk: Desk, kind: str) -> None:
+        for number in ("N-10", "N-9", "n-1", "N-100", "N-2"):
+            await desk.register("admin", kind, number)
+
+        assert await numbers(desk, "admin", kind) == ["n-1", "N-2", "N-9", "N-10", "N-100"]
 
     async def test_does_the_same_request_once(self, desk: Desk, kind: str) -> None:
         client = await desk.as_("admin")

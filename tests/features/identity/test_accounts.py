@@ -35,13 +35,22 @@ class TestCreateUser:
         assert caller.organization_ids == {caller.organization_id}
         assert caller.permissions == frozenset()
 
+    async def test_refuses_a_name_that_looks_like_another_and_finds_it_by_either(self, office: Office) -> None:
+        await office.do(identity.create_user, **somchai(username="สมชาย"))
+
+        for twin in ("สม\u00adชาย", "สมชาย\u2060"):
+            with pytest.raises(identity.UsernameTaken) as refusal:
+                await office.do(identity.create_user, **somchai(username=twin, email="other@example.org"))
+            assert refusal.value.values == {"value": "สมชาย"}
+        assert await office.enters("สมชาย\u2060", STRONG)
+
     @pytest.mark.parametrize(
         ("pointer", "changes"),
         [
             ("/username", {"username": "x"}),
             ("/username", {"username": "two words"}),
             ("/username", {"username": "a" * 51}),
-            ("/username", {"username": "zero\u200bwidth"}),
+            ("/username", {"username": "private\ue000use"}),
             ("/email", {"email": "nowhere"}),
             ("/email", {"email": "a b@example.org"}),
             ("/firstName", {"first_name": "ก" * 51}),

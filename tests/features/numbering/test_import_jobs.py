@@ -61,7 +61,7 @@ class TestUpload:
             ("a.xlsx", b"no workbook", "unreadable"),
             ("a.csv", b"PK\x00\x00", "unreadable"),
             ("a.csv", b"", "empty"),
-            ("a\u202e.csv", b"x", "control_character"),
+            ("a\ue000.csv", b"x", "control_character"),
         ],
     )
     async def test_of_what_is_no_sheet_is_refused_and_kept_nowhere(

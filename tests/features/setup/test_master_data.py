@@ -116,15 +116,15 @@ class TestARow:
         assert changed["after"] == {name: "Another name"}
 
     @of_lists
-    async def test_has_a_code_that_more_than_its_case_tells_from_another_one(
-        self, desk: Desk, kind: MasterKind
-    ) -> None:
+    async def test_has_a_code_that_looks_like_no_other(self, desk: Desk, kind: MasterKind) -> None:
         row = await desk.add(kind)
 
-        with pytest.raises(MasterCodeTaken) as refused:
-            await desk.add(kind, **{kind.code.name: row.code.lower()})
+        for twin in (row.code.lower(), f" {row.code[0]}\u2060{row.code[1:].lower()}"):
+            with pytest.raises(MasterCodeTaken) as refused:
+                await desk.add(kind, **{kind.code.name: twin})
 
-        assert [(one.pointer, one.code) for one in refused.value.fields] == [(f"/{kind.code.name}", "collides")]
+            assert [(one.pointer, one.code) for one in refused.value.fields] == [(f"/{kind.code.name}", "collides")]
+            assert refused.value.values["other"] == row.code
         assert (await desk.change(row, **{kind.code.name: row.code.lower()})).code == row.code.lower()
 
     @every_kind

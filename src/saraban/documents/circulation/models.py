@@ -10,6 +10,7 @@ from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.core.models import priority_type
 from saraban.documents.drawing.models import CarriedDrawing, carried_once
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.keys import sort_key_of
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 
@@ -24,6 +25,7 @@ class Circulation(HasPublicId, Base):
     correspondence_id: Mapped[int | None] = mapped_column(sa.ForeignKey("correspondences.id"))
     organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"))
     circulation_no: Mapped[str] = mapped_column(Code(255))
+    number_sort: Mapped[str] = sort_key_of("circulation_no")
     number_uuid: Mapped[UUID | None]
     circulation_subject: Mapped[str] = mapped_column(sa.String(500))
     circulation_status_code: Mapped[str] = mapped_column(Code(20), sa.ForeignKey("circulation_status_codes.code"))

@@ -265,5 +265,6 @@ REACH = {
     "author_id": Circulation.created_by_user_id,
     "due_date": sa.type_coerce(Circulation.deadline_date, sa.String()) + " 00:00:00.000000",
     "document_number": Circulation.circulation_no,
+    "number_sort": Circulation.number_sort,
 }
 REACH_STATUS = sa.case(STATUS_PLACES, value=sa.bindparam("code", type_=sa.String()), else_=0)

@@ -13,6 +13,8 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
+from saraban.kit.keys import sort_key_of
+from saraban.kit.text import MOST_KEY
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 _KEY = ("project_id", "reader_kind", "reader_id", "kind")
@@ -74,6 +76,7 @@ class DocumentRevision(HasPublicId, Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     correspondence_id: Mapped[int] = mapped_column(sa.ForeignKey("correspondences.id"))
     correspondence_number: Mapped[str] = mapped_column(Code(255))
+    number_sort: Mapped[str] = sort_key_of("correspondence_number")
     revision_number: Mapped[int]
     revision_label: Mapped[str] = mapped_column(Code(10))
     is_current: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
@@ -185,6 +188,7 @@ class DocumentReach(Base):
     document_date: Mapped[date]
     due_date: Mapped[datetime]
     document_number: Mapped[str] = mapped_column(Code(255))
+    number_sort: Mapped[str] = mapped_column(Code(MOST_KEY), server_default="")
 
     __table_args__ = (
         sa.Index("ix_reach_status", *_KEY, "status", *_NEWEST),
@@ -192,7 +196,7 @@ class DocumentReach(Base):
         sa.Index("ix_reach_discipline", *_KEY, "discipline_id", *_NEWEST),
         sa.Index("ix_reach_due", *_KEY, "is_open", "due_date", *_NEWEST),
         sa.Index("ix_reach_date", *_KEY, "document_date", *_NEWEST),
-        sa.Index("ix_reach_number", *_KEY, "document_number", *_NEWEST),
+        sa.Index("ix_reach_number", *_KEY, "number_sort", *_NEWEST),
         # Not unique: deleting from a unique index and inserting again would lock what stands beside it.
         sa.Index("ix_reach_document", "document_id", "kind"),
         {"sqlite_with_rowid": False},

@@ -15,6 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from saraban.imports.domain import ImportState
 from saraban.imports.models import FileImport
 from saraban.kit.db import Base, Code, HasPublicId, TableArguments, public_id_index
+from saraban.kit.keys import sort_key_of
 
 NOW = sa.text("CURRENT_TIMESTAMP")
 
@@ -29,6 +30,7 @@ class Drawing(HasPublicId, Base):
     """
 
     __abstract__ = True
+    number_sort: Mapped[str]
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
@@ -54,14 +56,14 @@ def _indexes(table: str, number: str, unique: str) -> TableArguments:
 
     Each says when a drawing was registered, so that the register as of an early day passes over the later ones without reading them.
     """
-    audience = ("project_id", "audience_kind", "audience_id")
+    audience, order = ("project_id", "audience_kind", "audience_id"), ("number_sort", number, "created_at")
     return public_id_index(
         table,
         sa.UniqueConstraint("project_id", number, name=unique),
-        sa.Index(f"ix_{table}_number", "project_id", number, "created_at"),
-        sa.Index(f"ix_{table}_discipline", "project_id", "discipline_id", number, "created_at"),
-        sa.Index(f"ix_{table}_audience", *audience, number, "created_at"),
-        sa.Index(f"ix_{table}_audience_discipline", *audience, "discipline_id", number, "created_at"),
+        sa.Index(f"ix_{table}_number", "project_id", *order),
+        sa.Index(f"ix_{table}_discipline", "project_id", "discipline_id", *order),
+        sa.Index(f"ix_{table}_audience", *audience, *order),
+        sa.Index(f"ix_{table}_audience_discipline", *audience, "discipline_id", *order),
     )
 
 
@@ -69,6 +71,7 @@ class _NumberedDrawing(Drawing):
     __abstract__ = True
 
     drawing_number: Mapped[str] = mapped_column(Code(255))
+    number_sort: Mapped[str] = sort_key_of("drawing_number")
     main_category_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_main_categories.id"))
     sub_category_id: Mapped[int | None] = mapped_column(sa.ForeignKey("shop_drawing_sub_categories.id"))
 
@@ -121,6 +124,7 @@ class ContractDrawing(Drawing):
     __tablename__ = "contract_drawings"
 
     condwg_no: Mapped[str] = mapped_column(Code(255))
+    number_sort: Mapped[str] = sort_key_of("condwg_no")
     title: Mapped[str] = mapped_column(sa.String(255))
     map_cat_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_subcat_cat_maps.id"))
     volume_id: Mapped[int | None] = mapped_column(sa.ForeignKey("contract_drawing_volumes.id"))

@@ -10,11 +10,10 @@ from datetime import date
 from typing import Final, NamedTuple
 
 from saraban.identity.domain import catalogue
-from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.period import BEFORE_FROM
 from saraban.kit.dates import read_date
 from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Invalid, Text, invalid
-from saraban.kit.text import FORMULA, fold
+from saraban.kit.text import FORMULA, fold, normal_form
 
 
 class PeopleColumn(NamedTuple):
@@ -116,7 +115,7 @@ def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson],
         cells = {key: text.removeprefix(FORMULA) for key, text in texts.items()}
         worked_out = texts.get("role", "").startswith(FORMULA)
         roles, wrong = ((), []) if worked_out else _role(line, cells)
-        name = canonical_username(cells["username"])
+        name = normal_form(cells["username"])
         first = found.get(name)
         if first is None:
             wrong += _missing(line, cells)

@@ -1,9 +1,9 @@
 """Queries about people, what their roles allow, their tokens and organizations; each function is one statement."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -27,8 +27,10 @@ from saraban.identity.models import (
 )
 from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
+from saraban.kit.keys import is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
+from saraban.kit.text import Spellings, normal_form
 
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
 PROJECTS = sa.table("projects", *map(sa.column, ("id", "project_code", "project_name")), sa.column("uuid", sa.Uuid()))
@@ -38,9 +40,8 @@ CONTRACTS = sa.table(
 
 
 async def organization_key(session: AsyncSession, code: str) -> int | None:
-    return await session.scalar(
-        sa.select(Organization.id).where(Organization.organization_code == code, Organization.deleted_at.is_(None))
-    )
+    statement = sa.select(Organization.id).where(Organization.deleted_at.is_(None))
+    return await session.scalar(spelled(statement, Organization.organization_code, code))
 
 
 async def project_key(session: AsyncSession, *, code: str) -> int | None:
@@ -56,7 +57,7 @@ async def user_named(session: AsyncSession, *, username: str, with_password: boo
     """
     :param with_password: for whoever compares it: nobody else reads its hash
     """
-    statement = sa.select(User).where(User.username == username, User.deleted_at.is_(None))
+    statement = spelled(sa.select(User).where(User.deleted_at.is_(None)), User.username, username)
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
 
@@ -70,16 +71,19 @@ def parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
     return (distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE))
 
 
-async def taken(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> set[str]:
+async def taken(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> dict[str, str]:
     """
-    Those of some user names and addresses that an account has.
+    Those of some user names and addresses that an account has, or that look like its own, by their normal forms.
 
     Closed and deleted accounts count too: a name in the audit trail must mean one person for ever.
     """
-    found: set[str] = set()
-    for column, values in ((User.username, usernames), (User.email, emails)):
+    found: dict[str, str] = {}
+    for column, key, values in (
+        (User.username, key_column(User.username), usernames),
+        (User.email, User.email, emails),
+    ):
         for part in parts(values):
-            found |= set(await session.scalars(sa.select(column).where(column.in_(part))))
+            found |= {normal_form(one): one for one in await session.scalars(sa.select(column).where(key.in_(part)))}
     return found
 
 
@@ -89,9 +93,18 @@ async def organization_keys(session: AsyncSession, named: Iterable[str | UUID | 
     found: dict[str | UUID, int] = {}
     for column, kind in ((Organization.organization_code, str), (Organization.public_id, UUID)):
         for part in parts(one for one in asked if isinstance(one, kind)):
-            statement = sa.select(column, Organization.id).where(column.in_(part), Organization.deleted_at.is_(None))
-            found |= cast("dict[str | UUID, int]", {row[0]: row[1] for row in await session.execute(statement)})
+            statement = sa.select(column, Organization.id).where(_is_one_of(column, part))
+            rows = await session.execute(statement.where(Organization.deleted_at.is_(None)))
+            found |= _as_asked({row[0]: row[1] for row in rows}, part)
     return found
+
+
+def _is_one_of(column: Any, part: Sequence[Any]) -> sa.ColumnElement[bool]:
+    return is_spelled(column, part) if isinstance(part[0], str) else column.in_(part)
+
+
+def _as_asked(found: Mapping[Any, T], part: Sequence[Any]) -> dict[Any, T]:
+    return Spellings(found).of(part) if isinstance(part[0], str) else dict(found)
 
 
 async def organization_code(session: AsyncSession, key: int) -> str | None:
@@ -105,13 +118,12 @@ async def people_named(
     found: dict[str | UUID, User] = {}
     for column, kind in ((User.username, str), (User.public_id, UUID)):
         for part in parts(one for one in asked if isinstance(one, kind)):
-            statement = sa.select(User).where(column.in_(part), User.deleted_at.is_(None))
+            statement = sa.select(User).where(_is_one_of(column, part), User.deleted_at.is_(None))
             if kind is UUID:
                 statement = statement.where(User.username != SYSTEM_USERNAME)
             if lock:
                 statement = statement.with_for_update().execution_options(populate_existing=True)
-            for user in await session.scalars(statement):
-                found[user.username if kind is str else user.public_id] = user
+            found |= _as_asked({getattr(user, column.key): user for user in await session.scalars(statement)}, part)
     return found
 
 

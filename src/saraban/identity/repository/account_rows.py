@@ -24,6 +24,7 @@ from saraban.identity.models import (
 from saraban.identity.repository import CONTRACTS, PROJECTS, acts
 from saraban.identity.schemas import UserSearch
 from saraban.kit.db import AnyRow
+from saraban.kit.keys import is_spelled
 from saraban.kit.pagination import newest_first
 
 VIEW, GIVE = "user.view", "user.manage_assignments"
@@ -196,9 +197,11 @@ async def place_names(session: AsyncSession) -> list[str]:
 
 async def resettable_user(session: AsyncSession, identifier: str) -> User | None:
     """Return the person with this user name or else this address, if they have a password and an open account."""
-    named = sa.or_(User.username == identifier, User.email == identifier)
+    named = sa.or_(is_spelled(User.username, [identifier]), User.email == identifier)
     people = sa.select(User).where(named, User.password_hash != NO_PASSWORD, *acts())
-    return await session.scalar(people.order_by((User.username == identifier).desc()).limit(1))
+    return await session.scalar(
+        people.order_by((User.username == identifier).desc(), User.email == identifier).limit(1)
+    )
 
 
 async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:

@@ -41,7 +41,7 @@ from saraban.identity.service.callers import display_name, lock_rights
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, Invalid, NotFound, Text, required
 from saraban.kit.ids import new_id
-from saraban.kit.text import fold
+from saraban.kit.text import fold, normal_form
 from saraban.search_index import service as search_index
 
 CREATE: Final = "user.create"
@@ -159,14 +159,14 @@ async def open_accounts(
 
 
 def _new_user(
-    ctx: RequestContext, new: NewAccount, homes: dict[str | UUID, int], taken: set[str], password_hash: str
+    ctx: RequestContext, new: NewAccount, homes: dict[str | UUID, int], taken: dict[str, str], password_hash: str
 ) -> User:
     name, mail, first, last, home = _acceptable(new, homes)
     ctx.caller.require(CREATE, Scope(organizations=frozenset({home} if home else ())))
     for field, value in (("/username", name), ("/email", mail)):
-        if value in taken:
-            raise UsernameTaken.at(field, value)
-    taken.update((name, mail))
+        if other := taken.get(normal_form(value)):
+            raise UsernameTaken.at(field, other)
+    taken |= {normal_form(name): name, normal_form(mail): mail}
     return User(
         public_id=new_id(),
         username=name,
@@ -355,7 +355,7 @@ async def _change_words(session: AsyncSession, user: User, change: AccountChange
         user.last_name = acceptable_name("/lastName", change.last_name or "") or None
     if change.email != UNCHANGED:
         mail = acceptable_address(change.email)
-        if mail != user.email and mail in await repository.taken(session, [], [mail]):
+        if mail != user.email and await repository.taken(session, [], [mail]):
             raise UsernameTaken.at("/email", mail)
         user.email = mail
 

@@ -37,8 +37,9 @@ from saraban.identity.service.callers import load_caller, lock_rights, system_co
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.keys import NO_KEY
 from saraban.kit.schema import CODE_LIKE_FORMULA
-from saraban.kit.text import DANGEROUS, control_character, fold
+from saraban.kit.text import DANGEROUS, control_character, fold, normal_form
 
 # Shipped rows carry the same moment everywhere, so that filling a database twice gives the same rows.
 SHIPPED_AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,9 +74,14 @@ async def seed_catalogue(session: AsyncSession) -> None:
 
 
 async def add_missing(session: AsyncSession, code: Any, rows: Iterable[Any]) -> None:
-    """Add the rows whose value in the column `code` is not there yet."""
+    """Add the rows whose value in the column `code` is not there yet. One that looks like another has no key."""
     known = await repository.values_of(session, code)
-    session.add_all(row for row in rows if getattr(row, code.key) not in known)
+    alike = set(map(normal_form, known))
+    for row in rows:
+        if (value := getattr(row, code.key)) not in known:
+            if normal_form(value) in alike and hasattr(row, f"{code.key}_key"):
+                setattr(row, f"{code.key}_key", NO_KEY)
+            session.add(row)
     await session.flush()
 
 

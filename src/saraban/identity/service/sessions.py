@@ -33,6 +33,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.ids import new_id, new_secret
 from saraban.kit.json import JsonObject
+from saraban.kit.text import normal_form
 
 _ALGORITHM = "HS256"
 
@@ -181,6 +182,7 @@ async def log_in(
     name = canonical_username(username)
     async with db.reading() as session:
         user = await repository.user_named(session, username=name, with_password=True)
+    name = user.username if user else normal_form(name)  # failures count together, however it is spelled
     attempt = throttle.attempt(
         name=name,
         address=device.address,

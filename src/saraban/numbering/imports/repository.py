@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.imports.domain import ImportState
+from saraban.kit.text import key_text
 from saraban.numbering.series.models import LEDGER, RENDERINGS, NumberImport
 
 
@@ -28,15 +29,18 @@ async def numbers_in_ledger(
     session: AsyncSession, *, project_id: int, register: str, bases: Sequence[str], numbers: Sequence[str]
 ) -> tuple[dict[str, UUID], frozenset[str]]:
     """:returns: base number to request token of those in the ledger, and which of `numbers` were ever printed"""
-    held = sa.select(LEDGER.c.base_number, LEDGER.c.token).where(
+    held = sa.select(LEDGER.c.base_number_key, LEDGER.c.token).where(
         LEDGER.c.project_id == project_id,
-        LEDGER.c.base_number.in_({*bases, *numbers}),
+        LEDGER.c.base_number_key.in_({*bases, *numbers}),
         LEDGER.c.register == register,
     )
-    printed = sa.select(RENDERINGS.c.document_number).where(
+    printed = sa.select(RENDERINGS.c.document_number_key).where(
         RENDERINGS.c.project_id == project_id,
-        RENDERINGS.c.document_number.in_({*bases, *numbers}),
+        RENDERINGS.c.document_number_key.in_({*bases, *numbers}),
         RENDERINGS.c.register == register,
     )
-    found = {row[0]: row[1] for row in await session.execute(held)}
-    return found, frozenset(await session.scalars(printed))
+    tokens = {row[0]: row[1] for row in await session.execute(held)}
+    forms = set(await session.scalars(printed))
+    keys = {number: key_text(number) for number in {*bases, *numbers}}
+    found = {number: tokens[key] for number, key in keys.items() if key in tokens}
+    return found, frozenset(number for number, key in keys.items() if key in forms)

@@ -18,9 +18,11 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect, SessionOrConnection
 from saraban.kit.driver import DriverConnection, SqlStatement, insert_many, insert_statement
 from saraban.kit.ids import new_id
+from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.pagination import Page, newest_first, page_of
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
+from saraban.kit.text import key_text
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.series.domain.counter import CounterState, SeriesKey
 from saraban.numbering.series.domain.states import NumberState, OperationCode
@@ -58,17 +60,18 @@ _ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERR
 
 async def taken_numbers(
     connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str], register: str
-) -> frozenset[str]:
-    """Return which of these base numbers and renderings a register has; plain reads, no locks (REQ-NUM-05)."""
-    held = sa.select(LEDGER.c.base_number).where(
-        LEDGER.c.project_id == project_id, LEDGER.c.base_number.in_(bases), LEDGER.c.register == register
+) -> dict[str, str]:
+    """Return which of these numbers a register has, with those that look like them; plain reads, no locks (REQ-NUM-05)."""
+    held = sa.select(LEDGER.c.base_number_key, LEDGER.c.base_number).where(
+        LEDGER.c.project_id == project_id, LEDGER.c.base_number_key.in_(bases), LEDGER.c.register == register
     )
-    printed = sa.select(RENDERINGS.c.document_number).where(
+    printed = sa.select(RENDERINGS.c.document_number_key, RENDERINGS.c.document_number).where(
         RENDERINGS.c.project_id == project_id,
-        RENDERINGS.c.document_number.in_(numbers),
+        RENDERINGS.c.document_number_key.in_(numbers),
         RENDERINGS.c.register == register,
     )
-    return frozenset(await connected.scalars(held)) | frozenset(await connected.scalars(printed))
+    found = {row[0]: row[1] for statement in (held, printed) for row in await connected.execute(statement)}
+    return {one: found[key] for one in {*bases, *numbers} if (key := key_text(one)) in found} if found else {}
 
 
 async def by_tokens(session: AsyncSession, tokens: Sequence[UUID]) -> dict[UUID, LedgerEntry]:
@@ -121,7 +124,7 @@ async def has_drawing_category(session: AsyncSession, project_id: int, register:
     is_contract = register == CONTRACT_REGISTER
     column = ContractDrawingCategory.cat_code if is_contract else ShopDrawingMainCategory.main_category_code
     model = column.class_
-    statement = sa.select(model.id).where(model.project_id == project_id, column == code, model.is_active)
+    statement = sa.select(model.id).where(model.project_id == project_id, is_spelled(column, [code]), model.is_active)
     return await session.scalar(statement) is not None
 
 
@@ -313,22 +316,24 @@ _ADVANCE = (
     f"UPDATE {COUNTERS.name} SET last_number = {{}}, version = version + 1, updated_at = {{}} "  # noqa: S608  no values yet
     "WHERE project_id = {} AND series = {} AND `range` = {} AND version = {} AND last_number = {}"
 )
+_FORM = "project_id, register, document_number, document_number_key, revision_label, created_at"
 # The ledger's rows that the statement before has written, each with its key.
 _PRINT = (
-    f"INSERT INTO {RENDERINGS.name} (project_id, register, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
-    f"SELECT project_id, register, id, document_number, revision_label, 'ISSUE', created_at FROM {LEDGER.name}{{}} WHERE {{}} AND ({{}})"
+    f"INSERT INTO {RENDERINGS.name} ({_FORM}, reservation_id, kind) "  # noqa: S608
+    f"SELECT {_FORM}, id, 'ISSUE' FROM {LEDGER.name}{{}} WHERE {{}} AND ({{}})"
 )
 _WRITTEN = "(project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {})"
 # What the driver says when a number (not a token or anything else) is already there.
 NUMBER_CONSTRAINTS = (
-    "idx_docnum_ledger_base",
-    "idx_docnum_rendering_number",
-    "document_number_reservations.base_number",
+    *("idx_docnum_ledger_base", "idx_docnum_ledger_key", "idx_docnum_rendering_number", "idx_docnum_rendering_key"),
+    "document_number_reservations.base_number",  # or its key
     "document_number_renderings.document_number",
 )
 TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
 
 
+_KEYED_COLUMNS = (*LEDGER_COLUMNS, "base_number_key", "document_number_key")
+_BASE, _NUMBER = LEDGER_COLUMNS.index("base_number"), LEDGER_COLUMNS.index("document_number")
 Moved = Sequence[tuple[SeriesKey, CounterState, int]]
 
 
@@ -352,9 +357,13 @@ def queue_numbers(
     for advance in _advances(sorted(moved), now):
         make = partial(_advance, values=advance, waits=len(moved) == 1)
         pipeline.add(make, expect=1, refusal=refusal, guards=True)
-    pipeline.add(partial(insert_statement, table=LEDGER, columns=LEDGER_COLUMNS, rows=entries))
+    pipeline.add(partial(insert_statement, table=LEDGER, columns=_KEYED_COLUMNS, rows=_keyed(entries)))
     pipeline.add(partial(_print, moved=moved, count=len(entries)))
     pipeline.add(partial(insert_statement, table=AUDIT, columns=AUDIT_COLUMNS, rows=audits))
+
+
+def _keyed(entries: Sequence[Sequence[object]]) -> list[list[object]]:
+    return [[*entry, entry[_BASE], entry[_NUMBER]] for entry in entries]
 
 
 def _advance(driver: DriverConnection, values: Sequence[object], *, waits: bool) -> SqlStatement:
@@ -387,8 +396,7 @@ async def advance_counters(driver: DriverConnection, moved: Moved, *, now: datet
 
 # Printed forms of the rows just inserted. What somebody else has committed meanwhile has its printed forms already.
 _PRINT_FINAL = (
-    f"INSERT INTO {RENDERINGS.name} (project_id, register, reservation_id, document_number, revision_label, kind, created_at) "  # noqa: S608
-    f"SELECT l.project_id, l.register, l.id, l.document_number, l.revision_label, 'ISSUE', l.created_at FROM {LEDGER.name} AS l "
+    f"INSERT INTO {RENDERINGS.name} ({_FORM}, reservation_id, kind) SELECT {_FORM}, id, 'ISSUE' FROM {LEDGER.name} AS l "  # noqa: S608
     "WHERE l.id >= {} AND l.project_id = {} AND l.source = {} "
     f"AND NOT EXISTS (SELECT 1 FROM {RENDERINGS.name} AS r WHERE r.reservation_id = l.id)"
 )
@@ -410,14 +418,14 @@ async def insert_numbers(
     driver = await DriverConnection.of(session)
     if driver.on_sqlite:
         first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
-        await insert_many(driver, LEDGER, LEDGER_COLUMNS, entries)
+        await insert_many(driver, LEDGER, _KEYED_COLUMNS, _keyed(entries))
         await driver.run([_filled(driver, _PRINT_FINAL, (first, project_id, source))])
         await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
         return
     printed = _PRINT_FINAL.format("LAST_INSERT_ID()", project_id, driver.literal(source))
     await driver.run(
         [
-            insert_statement(driver, LEDGER, LEDGER_COLUMNS, entries),
+            insert_statement(driver, LEDGER, _KEYED_COLUMNS, _keyed(entries)),
             SqlStatement(printed),
             insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
         ]
@@ -454,7 +462,7 @@ async def errors_page(
     if filters.kind is not None:
         statement = statement.where(NumberError.error_type == filters.kind)
     if filters.username is not None:  # by the key: a condition on the joined table would let MariaDB begin with that
-        key = sa.select(User.user_id).where(User.username == filters.username).scalar_subquery()
+        key = spelled(sa.select(User.user_id), User.username, filters.username).scalar_subquery()
         statement = statement.where(NumberError.user_id == key)
     if filters.trace is not None:
         statement = statement.where(NumberError.trace_id == filters.trace)

@@ -16,6 +16,7 @@ from saraban.imports.domain import ImportState
 from saraban.imports.models import FileImport
 from saraban.kit.db import Base, Code, HasPublicId, public_id_index
 from saraban.kit.json import Json
+from saraban.kit.keys import key_of
 from saraban.numbering.series.domain.states import DOCUMENTS, NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.numbering.series.domain.template import FormatKey, Narrowing
 
@@ -195,6 +196,7 @@ class LedgerEntry(HasPublicId, Base):
         "document_number_reservations",
         sa.Index("idx_docnum_ledger_token", "token", unique=True),
         sa.Index("idx_docnum_ledger_base", "project_id", "base_number", "register", unique=True),
+        sa.Index("idx_docnum_ledger_key", "project_id", "base_number_key", "register", unique=True),
         sa.Index("idx_docnum_ledger_series", "project_id", "series", "range", "sequence_number"),
         # In which series an organization has numbers, whoever they were begun for.
         sa.Index("idx_docnum_ledger_originator", "originator_organization_id", "project_id", "series"),
@@ -215,7 +217,9 @@ class LedgerEntry(HasPublicId, Base):
     range: Mapped[int] = mapped_column(default=0)
     sequence_number: Mapped[int]
     base_number: Mapped[str] = mapped_column(Code(255))
+    base_number_key: Mapped[str | None] = key_of("base_number")
     document_number: Mapped[str] = mapped_column(Code(255))
+    document_number_key: Mapped[str | None] = key_of("document_number")
     revision_label: Mapped[str] = mapped_column(sa.String(10), default="A")
     document_number_status: Mapped[str] = mapped_column(sa.String(20))
     source: Mapped[str] = mapped_column(sa.String(10), default=NumberSource.DRAW)
@@ -246,6 +250,7 @@ class NumberRendering(Base):
     __tablename__ = "document_number_renderings"
     __table_args__ = (
         sa.Index("idx_docnum_rendering_number", "project_id", "document_number", "register", unique=True),
+        sa.Index("idx_docnum_rendering_key", "project_id", "document_number_key", "register", unique=True),
         sa.Index("idx_docnum_rendering_ledger", "reservation_id"),
     )
 
@@ -254,6 +259,7 @@ class NumberRendering(Base):
     register: Mapped[str] = mapped_column(Code(10), default=DOCUMENTS, server_default=DOCUMENTS)
     reservation_id: Mapped[int] = mapped_column(sa.ForeignKey("document_number_reservations.id"))
     document_number: Mapped[str] = mapped_column(Code(255))
+    document_number_key: Mapped[str | None] = key_of("document_number")
     revision_label: Mapped[str | None] = mapped_column(sa.String(10))
     kind: Mapped[str] = mapped_column(sa.String(10))
     created_at: Mapped[datetime]

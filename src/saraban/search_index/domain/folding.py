@@ -5,48 +5,27 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
-from saraban.kit.text import fold_stored
+from saraban.kit.text import INVISIBLE, alike
 
 THAI_DIGITS: Final = [(chr(ord("๐") + digit), str(digit)) for digit in range(10)]
-# Typed alike and stored in either order, or as two characters that look like one.
-_TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4c][\u0e31\u0e34-\u0e3a\u0e47]")
-_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4c]{2,}")
-_SARA_AM: Final = re.compile("\u0e4d([\u0e48-\u0e4b]?)\u0e32")
-_UNSEEN: Final = re.compile(
-    "[\u0000-\u0008\u000e-\u001f\u007f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
-)
-_SPACE: Final = re.compile(r"\s+")
 # Thai has no blanks between words. People put them beside numbers or not, and programs that make PDFs between letters.
-_BLANK: Final = rf"[\s{_UNSEEN.pattern[1:-1]}]"
+_BLANK: Final = rf"[\s{INVISIBLE.pattern[1:-1]}]"
 _THAI_GAP: Final = re.compile(f"(?<=[\u0e01-\u0e4e]){_BLANK}+|(?<!{_BLANK}){_BLANK}++(?=[\u0e01-\u0e4e])")
 # Thai vowels above and below and tone marks are no separators, though they are no `\w` either.
 _SEPARATORS: Final = re.compile("[^\\w\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]|_")
 # What is folded alone gives the same as folded in its text: a letter with its marks, doubled sara e, or a gap.
 _CLUSTER: Final = re.compile(
-    "(?:[\u0e40]{2}|\\s[\\s\u200b-\u200f\u2060-\u2064\ufeff]*|.)[\u0300-\u036f\u0e31-\u0e3a\u0e47-\u0e4e]*", re.DOTALL
+    "(?:[\u0e40]{2}|\\s[\\s\u200b-\u200f\u2060-\u2064\ufeff]*|.)[\u0300-\u036f\u0e31-\u0e3a\u0e47-\u0e4e\uff9e\uff9f]*",
+    re.DOTALL,
 )
 
 
 def fold(text: str) -> str:
-    """
-    Return the form in which texts are compared: NFC, sara am joined, marks in one order, Thai digits as Arabic ones, no case, and
-    one space for each gap, but none beside Thai letters. Two texts that look alike have the same.
-    """
-    folded = fold_stored(_THAI_GAP.sub("", text))
-    if not folded.isprintable():  # nor has it gaps other than a space, then
-        folded = _SPACE.sub(" ", _UNSEEN.sub("", folded))
-    folded = folded.casefold().replace("\u0e40\u0e40", "\u0e41")
+    """Return the form in which texts are found: `kit.text.alike`, with Thai digits as Arabic ones and no blanks beside Thai letters."""
+    folded = alike(_THAI_GAP.sub("", text))
     for thai, digit in THAI_DIGITS:  # a translation looks at each character, and takes four times as long
         folded = folded.replace(thai, digit)
-    if _TONE_BEFORE_VOWEL.search(folded):
-        folded = _MARKS.sub(_vowels_first, folded)
-    if "\u0e4d" in folded:
-        folded = _SARA_AM.sub("\\1\u0e33", folded)
-    return _SPACE.sub(" ", folded) if "  " in folded else folded
-
-
-def _vowels_first(marks: re.Match[str]) -> str:
-    return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4c"))
+    return folded
 
 
 fold_cached = lru_cache(maxsize=4_096)(fold)  # of what comes again and again: single letters, names

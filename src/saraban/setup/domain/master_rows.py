@@ -12,7 +12,7 @@ import orjson
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid, unknown
 from saraban.kit.json import Json
-from saraban.kit.text import fold
+from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
 
 PLACE: Final = 10  # between neighbours of a list
@@ -88,16 +88,16 @@ class MasterPlaceClosed(DomainError):
     recovery = (Text("เปิดใช้อีกครั้งก่อน แล้วจึงแก้ไข", "Reopen it first, then make the change."),)
 
 
-BY_CASE: Final = Text(
-    "รหัส “{value}” ต่างจาก “{other}” ที่มีอยู่แล้วเพียงตัวพิมพ์เล็กใหญ่ ให้ใช้รหัสเดิมหรือเปลี่ยนรหัส",
-    "“{value}” differs from “{other}”, which is there already, by case only: use that code or choose another.",
+LOOKS_ALIKE: Final = Text(
+    "รหัส “{value}” ดูเหมือน “{other}” ที่มีอยู่แล้ว ให้ใช้รหัสเดิมหรือเปลี่ยนรหัส",
+    "“{value}” looks like “{other}”, which already exists: use that code or choose another.",
 )
 
 
 class MasterCodeTaken(DomainError):
     """
     A row of master data with this code, or this name, is there already; it may be a closed one, which can be reopened. A code
-    that only its case tells from another one is taken, too: people would take their numbers for the same.
+    that looks like another one is taken, too: people would take their numbers for the same.
     """
 
     kind, code = ErrorKind.CONFLICT, "MASTER_CODE_TAKEN"
@@ -111,7 +111,9 @@ class MasterCodeTaken(DomainError):
     @classmethod
     def beside(cls, field: str, value: str, other: str) -> "MasterCodeTaken":
         values = {"value": value, "other": other}
-        return cls(words=BY_CASE, fields=[FieldProblem(f"/{field}", "collides", BY_CASE, values)], values=values)
+        return cls(
+            words=LOOKS_ALIKE, fields=[FieldProblem(f"/{field}", "collides", LOOKS_ALIKE, values)], values=values
+        )
 
 
 class CodeOfTheProduct(DomainError):
@@ -189,22 +191,19 @@ def changes(row: MasterRow, given: Values) -> dict[str, Json]:
     return {name: value for name, value in given.items() if row.values.get(name) != value}
 
 
-def looks(code: str) -> str:
-    """Return a code as people read it in haste."""
-    return fold(fold(code).casefold())
-
-
 def require_own_code(
     kind: MasterKind, values: Values, alike: Sequence[MasterRow], *, owner: int | None, key: int | None = None
 ) -> None:
     """
     :param alike: rows whose codes look like this one
     :param owner: and `key`: of the row itself; a new one has no key
-    :raises MasterCodeTaken: when its list has the code, or case alone tells it from another one
+    :raises MasterCodeTaken: when its list has the code, or one that looks like it
     """
     name, code = kind.code.name, str(values[kind.code.name])
     within = str(values[kind.within]) if kind.within else ""
-    others = [row for row in alike if row.key != key and (looks(row.code), row.within) == (looks(code), within)]
+    others = [
+        row for row in alike if row.key != key and (normal_form(row.code), row.within) == (normal_form(code), within)
+    ]
     if any((row.code, row.owner) == (code, owner) for row in others):
         raise MasterCodeTaken.at(name, code)
     if others and code not in {row.code for row in others}:

@@ -27,7 +27,7 @@ YamlPath = tuple[str | int, ...]
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # What YAML itself refuses without naming a key is read as a character that every text field refuses.
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-_REFUSED: Final = "\u200b"
+_REFUSED: Final = "\ue000"
 
 _NO_KEYS: Final = Text(
     "ไฟล์ต้องประกอบด้วยคีย์ที่ตามด้วย “:” เช่น `project:`", "The file must consist of keys, each with a colon: `project:`."

@@ -8,8 +8,9 @@ from typing import Final
 
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION, PROJECT
 from saraban.kit.errors import REQUIRED, FieldProblem
+from saraban.kit.text import normal_form
 from saraban.setup.domain.comparison import Codes, FileItem, ProjectItems
-from saraban.setup.domain.master_rows import BY_CASE, looks
+from saraban.setup.domain.master_rows import LOOKS_ALIKE
 from saraban.setup.domain.project_yaml import ReadFile
 
 _NOUNS: Final = {
@@ -147,16 +148,16 @@ class _ReferenceCheck:
 
 def _collisions(read: ReadFile, wanted: ProjectItems, there: AbstractSet[Code]) -> Iterator[FieldProblem]:
     """Refuse new codes that only their case tells from another one: people would take their numbers for the same."""
-    known = {(kind, looks(code)): code for kind, code in there}
+    known = {(kind, normal_form(code)): code for kind, code in there}
     for path, item in wanted.found.items():
         kind = coded(path)
         if kind is None:
             continue
         code = item.values["code"] if path[0] == "project" else path[-1]
-        other = known.setdefault((kind, looks(code)), code)
+        other = known.setdefault((kind, normal_form(code)), code)
         if other != code and (kind, code) not in there:
             key = "username" if kind == "people" else "code"
-            yield read.fault((*item.at, key), "collides", BY_CASE.th, BY_CASE.en, value=code, other=other)
+            yield read.fault((*item.at, key), "collides", LOOKS_ALIKE.th, LOOKS_ALIKE.en, value=code, other=other)
 
 
 def coded(path: Codes) -> str | None:

@@ -15,6 +15,8 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.kit.db import AnyRow, AnySelect, Base
 from saraban.kit.json import Json
+from saraban.kit.keys import is_spelled, spelled
+from saraban.kit.text import Spellings
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects.models import (
     Contract,
@@ -142,8 +144,9 @@ async def coded(
     session: AsyncSession, kind: MasterKind, *, owner: int | None, code: str, lock: bool = False
 ) -> list[MasterRow]:
     """The rows of a code; several only where a further field tells them apart."""
-    statement = _of(kind, owner).where(_table(kind.table).c[kind.code.column] == code)
-    return await _found(session, kind, statement, lock=lock)
+    statement = _of(kind, owner).where(is_spelled(_table(kind.table).c[kind.code.column], [code]))
+    rows = await _found(session, kind, statement, lock=lock)
+    return [row for row in rows if row.code == code] or rows
 
 
 async def by_public_id(
@@ -157,12 +160,12 @@ async def alike(
     session: AsyncSession, kind: MasterKind, codes: Collection[str], *, owner: int | None, project: int | None
 ) -> list[MasterRow]:
     """
-    Those whose codes are these but for their case, wherever people could take one for the other: in the list; of a contract's
-    list also in those of the project's other contracts; of organizations, projects and contracts everywhere.
+    Those whose codes look like these, wherever people could take one for the other: in the list; of a contract's list also in
+    those of the project's other contracts; of organizations, projects and contracts everywhere.
     """
     table = _table(kind.table)
     column = table.c[kind.code.column]
-    statement = sa.select(*_columns(kind)).where(sa.func.lower(column).in_([code.lower() for code in codes]))
+    statement = sa.select(*_columns(kind)).where(is_spelled(column, codes))
     if kind.owner is Owner.CONTRACT:
         contracts = sa.select(Contract.id).where(Contract.project_id == project)
         statement = statement.where(table.c.contract_id.in_(contracts))
@@ -173,7 +176,7 @@ async def alike(
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, *, code: str) -> UUID | None:
     table = _table(kind.table)
-    return await session.scalar(sa.select(table.c.uuid).where(table.c[kind.code.column] == code))
+    return await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], code))
 
 
 async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
@@ -182,18 +185,18 @@ async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, 
     return [_read(kind, row) for row in (await session.execute(statement)).mappings()]
 
 
-async def keys(session: AsyncSession, reference: Reference) -> dict[str, int]:
+async def keys(session: AsyncSession, reference: Reference) -> Mapping[str, int]:
     """The rows that a field can refer to, by their codes."""
     there = _table(reference.table)
     rows = await session.execute(sa.select(there.c[reference.code], there.c.id))
-    return dict(rows.all())
+    return Spellings(dict(rows.all()))
 
 
-async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) -> dict[str, int]:
+async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) -> Mapping[str, int]:
     """What a row of the project can be paired with."""
     other = _table(pairs.list)
     rows = await session.execute(sa.select(other.c[pairs.code], other.c.id).where(other.c.project_id == project))
-    return dict(rows.all())
+    return Spellings(dict(rows.all()))
 
 
 async def save_pairs(
@@ -230,7 +233,8 @@ async def update(session: AsyncSession, kind: MasterKind, changed: Sequence[tupl
     """
     if not changed:
         return
-    table = _table(kind.table)
+    table, code = _table(kind.table), kind.code.column
+    changed = [(key, {**values, f"{code}_key": values[code]} if code in values else values) for key, values in changed]
     names = list(changed[0][1])
     statement = (
         sa.update(table)

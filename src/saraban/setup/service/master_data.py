@@ -205,7 +205,7 @@ def with_defaults(kind: MasterKind, values: Mapping[str, Json]) -> dict[str, Jso
     return {field.name: master_rows.held(field, values.get(field.name)) for field in kind.fields}
 
 
-async def reference_keys(session: AsyncSession, kind: MasterKind, owner: int | None) -> dict[str, dict[str, int]]:
+async def reference_keys(session: AsyncSession, kind: MasterKind, owner: int | None) -> dict[str, Mapping[str, int]]:
     """Return what the fields of a kind can refer to: its keys by code, by the name of the field."""
     found = {one.name: await repository.keys(session, one.reference) for one in kind.fields if one.reference}
     paired = {

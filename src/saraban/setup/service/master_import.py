@@ -15,6 +15,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.json import Json
 from saraban.kit.spreadsheets import read_rows
+from saraban.kit.text import normal_form
 from saraban.kit.workbooks import SheetWriter
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
@@ -60,7 +61,7 @@ class _Plan:
             whole = master_data.with_defaults(kind, values)
             master_rows.require_sensible(kind, whole)
             master_rows.require_own_code(kind, whole, self.alike, owner=self.owner)
-            first = self.looks.setdefault((master_rows.looks(code), within), code)
+            first = self.looks.setdefault((normal_form(code), within), code)
             if first != code:
                 raise MasterCodeTaken.beside(kind.code.name, code, first)
             self.added.append((whole, master_data.as_columns(kind, whole, self.keys)))

@@ -10,6 +10,7 @@ from sqlalchemy.orm import defer
 from saraban.identity.models import Permission, Role, User
 from saraban.kit.db import AnyRow
 from saraban.kit.json import Json, as_object
+from saraban.kit.keys import is_spelled
 from saraban.kit.pagination import Cursor
 from saraban.projects.models import Contract, Project, RfaType
 from saraban.workflow.language.subject import InstanceStatus
@@ -126,7 +127,9 @@ async def rfa_type_known(session: AsyncSession, *, code: str, project_id: int | 
     statement = (
         sa.select(RfaType.id)
         .join(Contract, Contract.id == RfaType.contract_id)
-        .where(RfaType.type_code == code, RfaType.is_active, Contract.is_active, Contract.deleted_at.is_(None))
+        .where(
+            is_spelled(RfaType.type_code, [code]), RfaType.is_active, Contract.is_active, Contract.deleted_at.is_(None)
+        )
     )
     if project_id is not None:
         statement = statement.where(Contract.project_id == project_id)

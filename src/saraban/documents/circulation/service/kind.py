@@ -52,6 +52,7 @@ from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid, 
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
+from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.projects import service as projects
@@ -323,7 +324,8 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     async def change_number(
         self, session: AsyncSession, row: CirculationRow, issued: numbering.Issued, *, now: datetime
     ) -> None:
-        values = {"circulation_no": issued.number, "number_uuid": issued.public_id, "updated_at": now}
+        number = {"circulation_no": issued.number, "number_sort": sort_key(issued.number)}
+        values = {**number, "number_uuid": issued.public_id, "updated_at": now}
         await repository.change(session, circulation_id=row.circulation.id, values=values)
         await self.renew_reach(session, document_id=row.circulation.id)
 

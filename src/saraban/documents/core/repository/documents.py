@@ -25,6 +25,7 @@ from saraban.documents.core.models import (
 from saraban.documents.core.repository.register_filters import TextUuid
 from saraban.documents.core.repository.rows import DocumentRow, OrganizationName, summary_select, whole_select
 from saraban.identity.models import Organization, User, UserName, name_columns
+from saraban.kit.keys import is_spelled
 from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch, fetch_each
 from saraban.projects.models import (
     ContractOrganization,
@@ -349,7 +350,7 @@ async def pending_with(
         .join(instance, TextUuid(instance.entity_id) == DocumentRevision.public_id)
         .join(item, item.instance_id == instance.id)
         .join(Organization, Organization.id == item.organization_id)
-        .where(Organization.organization_code == organization_code)
+        .where(is_spelled(Organization.organization_code, [organization_code]))
     )
     if project_id is not None:
         statement = statement.where(Document.project_id == project_id)

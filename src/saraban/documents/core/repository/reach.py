@@ -304,5 +304,6 @@ def _shown(rules: KindRules, type_id: Column, reader: Reader, shown: type[Docume
         "document_date": shown.document_date,
         "due_date": shown.due_date,
         "document_number": shown.correspondence_number,
+        "number_sort": shown.number_sort,
     }
     return _columns(rules.register, reader, given)

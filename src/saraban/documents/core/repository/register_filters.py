@@ -18,6 +18,7 @@ from saraban.documents.core.domain.registers import FEW, Index
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect, table_of
+from saraban.kit.keys import key_column
 from saraban.kit.statements import PreparedStatement, Query, Rows
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
@@ -295,13 +296,20 @@ _CONTRACTS = PreparedStatement(
         .where(ContractOrganization.organization_id.in_(many("organizations"))),
     )
 )
+
+
+def _is_coded(column: Any) -> Condition:
+    """The parameter `key` has the text of `code`, which becomes its normal form."""
+    return sa.or_(column == sa.bindparam("code"), key_column(column) == sa.bindparam("key"))
+
+
 _DISCIPLINES = PreparedStatement(
     sa.select(Discipline.id, Contract.project_id)
     .join(Contract, Contract.id == Discipline.contract_id)
-    .where(Discipline.discipline_code == sa.bindparam("code"))
+    .where(_is_coded(Discipline.discipline_code))
 )
 _STATUSES = PreparedStatement(sa.select(CorrespondenceStatus.id, CorrespondenceStatus.status_code))
-_TYPES = PreparedStatement(sa.select(CorrespondenceType.id).where(CorrespondenceType.type_code == sa.bindparam("code")))
+_TYPES = PreparedStatement(sa.select(CorrespondenceType.id).where(_is_coded(CorrespondenceType.type_code)))
 _ORGANIZATION = PreparedStatement(sa.select(Organization.id).where(Organization.public_id == sa.bindparam("public_id")))
 _PERSON = PreparedStatement(sa.select(User.user_id).where(User.public_id == sa.bindparam("public_id")))
 
@@ -331,12 +339,12 @@ def statuses() -> Query[dict[str, int]]:
 
 
 def types(code: str) -> Query[Mapping[int, int | None]]:
-    return Query(_TYPES, {"code": code}, lambda rows: dict.fromkeys(_keys(rows)))
+    return Query(_TYPES, {"code": code, "key": code}, lambda rows: dict.fromkeys(_keys(rows)))
 
 
 def disciplines(code: str) -> Query[Mapping[int, int | None]]:
     """Ask for the disciplines of this code, each with its project."""
-    return Query(_DISCIPLINES, {"code": code}, dict)
+    return Query(_DISCIPLINES, {"code": code, "key": code}, dict)
 
 
 def organization(public_id: UUID) -> Query[int]:

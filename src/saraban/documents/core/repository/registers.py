@@ -35,7 +35,7 @@ _NAMES: Final[Mapping[Index, str]] = {
 }
 _BY_DOCUMENT: Final = "ix_reach_document"
 _SORTED_BY: Final[Mapping[Sort, Any]] = {
-    Sort.NUMBER: _reach.document_number,
+    Sort.NUMBER: _reach.number_sort,
     Sort.DATE: _reach.document_date,
     Sort.DUE: _reach.due_date,
     Sort.STATUS: _reach.status,

@@ -48,6 +48,7 @@ from saraban.kit.errors import (
 from saraban.kit.ids import new_id
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
+from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
@@ -370,6 +371,7 @@ def _revision_row(ctx: RequestContext, draft: DocumentDraft, issued: numbering.I
     order = draft.order
     return {
         "correspondence_number": issued.number,
+        "number_sort": sort_key(issued.number),
         "revision_number": 0,
         "revision_label": issued.revision,
         "is_current": True,

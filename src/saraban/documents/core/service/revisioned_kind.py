@@ -62,6 +62,7 @@ from saraban.kit.errors import FieldProblem, NotFound
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.kit.statements import together
+from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
@@ -348,7 +349,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         now: datetime,
     ) -> None:
         number = {"correspondence_number": issued.number}
-        await writes.change_revision(session, revision_id=row.revision.id, values=number)
+        printed = number | {"number_sort": sort_key(issued.number)}
+        await writes.change_revision(session, revision_id=row.revision.id, values=printed)
         await writes.change_head(
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )

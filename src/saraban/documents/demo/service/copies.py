@@ -24,6 +24,7 @@ from saraban.documents.demo.repository import HEADS, ITEMS, REVISIONS, RFA_REVIS
 from saraban.kit.db import UtcDateTime
 from saraban.kit.driver import DriverConnection
 from saraban.kit.ids import new_id
+from saraban.kit.text import key_text, sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import AUDIT, LEDGER, RENDERINGS
 
@@ -131,6 +132,9 @@ class DocumentPattern:
                 values.append(moved.isoformat(" ", "microseconds"))
             elif kind == "print":
                 values.append(self._inside(prints[what]))
+            elif kind == "form":
+                form, label = what
+                values.append(self._inside(form(prints.get(label, issued.base_number))))
             else:
                 values.append(said.get(kind))
         one.values = values
@@ -201,6 +205,11 @@ class _Reading:
         # A format that prints no revision prints one number for all of them.
         for row in reversed(rows[RENDERINGS]):
             self._texts[row["document_number"]] = ("print", row["revision_label"])
+        self._forms: dict[tuple[str, str], tuple[str, Hashable]] = {}
+        for label, printed in [(row["revision_label"], row["document_number"]) for row in rows[RENDERINGS]]:
+            self._forms["document_number_key", key_text(printed)] = ("form", (key_text, label))
+            self._forms["number_sort", sort_key(printed)] = ("form", (sort_key, label))
+        self._forms["base_number_key", key_text(number["base_number"])] = ("form", (key_text, None))
         longest_first = sorted(self._texts, key=len, reverse=True)
         self._pattern = re.compile("|".join(re.escape(text) for text in longest_first))
 
@@ -255,6 +264,8 @@ class _Reading:
         kind = self._key(table, name)
         if kind is not None:
             return self._slot(own, *kind(value))
+        if (name, value) in self._forms:
+            return f"'{self._slot(own, *self._forms[name, value])}'"
         if name in _OF_PLAN.get(table, {}):
             slot = self._slot(own, _OF_PLAN[table][name])
             return slot if isinstance(value, int) else f"'{slot}'"

@@ -15,6 +15,7 @@ from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.identity.models import Organization
 from saraban.kit.db import table_of
 from saraban.kit.driver import DriverConnection, insert_many
+from saraban.kit.text import Spellings, sort_key
 from saraban.projects.models import (
     Contract,
     ContractDrawingCategory,
@@ -74,7 +75,7 @@ async def by_number(
     tables = tables_of(kind)
     head = tables.head
     if lock:
-        held = sa.select(head.id).where(head.project_id == project_id, tables.number.in_(numbers)).order_by(head.id)
+        held = sa.select(head.id).where(head.project_id == project_id, tables.is_numbered(numbers)).order_by(head.id)
         await session.execute(held.with_for_update())
     classified: dict[str, Any] = {
         "scale": head.scale,
@@ -101,7 +102,7 @@ async def by_number(
         .outerjoin(Contract, Contract.id == head.contract_id)
         .outerjoin(Organization, Organization.id == head.originator_id)
         .outerjoin(Discipline, Discipline.id == head.discipline_id)
-        .where(head.project_id == project_id, tables.number.in_(numbers))
+        .where(head.project_id == project_id, tables.is_numbered(numbers))
     )
     for model, condition in (one for listed in tables.lists.values() for one in listed.joined):
         statement = statement.outerjoin(model, condition)
@@ -110,7 +111,7 @@ async def by_number(
         RegisteredDrawing._make((*row[:own], dict(zip(classified, row[own:], strict=True))))
         for row in await session.execute(statement)
     ]
-    return {one.number: one for one in found}
+    return Spellings({one.number: one for one in found}).of(numbers)
 
 
 async def histories(
@@ -153,7 +154,7 @@ async def current_revisions(
     statement = (
         sa.select(tables.revision.public_id)
         .join(tables.head, tables.head.id == tables.drawing)
-        .where(tables.head.project_id == project_id, tables.number.in_(numbers))
+        .where(tables.head.project_id == project_id, tables.is_numbered(numbers))
         .where(tables.revision.is_current == sa.true())
     )
     return (await session.scalars(statement)).all()
@@ -249,7 +250,8 @@ async def renumber(session: AsyncSession, kind: DrawingKind, numbers: Mapping[in
     """Let drawings go by the numbers of their current revisions."""
     tables = tables_of(kind)
     for key, number in numbers.items():
-        await session.execute(sa.update(tables.head).where(tables.head.id == key).values({tables.number: number}))
+        values = {tables.number: number, tables.head.number_sort: sort_key(number)}
+        await session.execute(sa.update(tables.head).where(tables.head.id == key).values(values))
 
 
 class CategoryPair(NamedTuple):

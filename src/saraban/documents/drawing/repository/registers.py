@@ -21,7 +21,9 @@ from saraban.documents.drawing.models import Drawing, DrawingRevision
 from saraban.documents.drawing.repository.tables import REFERENCES, Condition, DrawingTables, tables_of
 from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.keys import is_spelled
 from saraban.kit.statements import PreparedStatement
+from saraban.kit.text import sort_key
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -139,8 +141,8 @@ async def find_places(
         statement: Any = ranges[0]
     else:  # each stands in parentheses of its own, which SQLite writes as a subquery
         merged = sa.union_all(*(sa.select(one.subquery()) for one in ranges)).subquery()
-        statement = sa.select(merged).order_by(merged.c.number).limit(limit)
-    return [DrawingPlace(*row) for row in await session.execute(statement)]
+        statement = sa.select(merged).order_by(merged.c.sort, merged.c.number).limit(limit)
+    return [DrawingPlace(*row[:3]) for row in await session.execute(statement)]
 
 
 def _within(head: type[Drawing], search: DrawingSearch) -> list[list[Condition]]:
@@ -187,14 +189,16 @@ def _range(kind: DrawingKind, search: DrawingSearch, within: Sequence[Condition]
     conditions += [_says(kind, search, word) for word in search.words]
     conditions += [_says(kind, search, word).is_not(sa.true()) for word in search.excluded]  # a title may be NULL
     if search.after is not None:
-        conditions.append(tables.number > search.after)
+        place = sort_key(search.after)
+        conditions += [head.number_sort >= place, sa.or_(head.number_sort > place, tables.number > search.after)]
     if search.moment is not None:  # no revision is current before its drawing is there, and the index has this
         conditions.append(head.created_at <= search.moment)
     return (
         sa.select(head.id.label("drawing"), revision.id.label("revision"), tables.number.label("number"))
+        .add_columns(head.number_sort.label("sort"))
         .join(revision, sa.and_(tables.drawing == head.id, _at(revision, search.moment)))
         .where(*conditions)
-        .order_by(tables.number)
+        .order_by(head.number_sort, tables.number)
         .limit(limit)
     )
 
@@ -214,7 +218,8 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
     if search.tag is not None:
         of = tables.tagged.c
         tagged = sa.select(of.drawing_id).join(Tag, Tag.id == of.tag_id)
-        found.append(head.id.in_(tagged.where(Tag.project_id == search.project_id, Tag.tag_code == search.tag)))
+        tagged = tagged.where(Tag.project_id == search.project_id, is_spelled(Tag.tag_code, [search.tag]))
+        found.append(head.id.in_(tagged))
     if search.contract is not None:
         found.append(head.contract_id.in_(sa.select(Contract.id).where(Contract.public_id == search.contract)))
     if search.originator is not None:
@@ -432,7 +437,7 @@ async def discipline_keys(session: AsyncSession, *, project_id: int, code: str) 
     statement = (
         sa.select(Discipline.id, Discipline.contract_id)
         .join(Contract, Contract.id == Discipline.contract_id)
-        .where(Contract.project_id == project_id, Discipline.discipline_code == code)
+        .where(Contract.project_id == project_id, is_spelled(Discipline.discipline_code, [code]))
         .order_by(Discipline.id)
     )
     return dict((await session.execute(statement)).all())

@@ -11,6 +11,7 @@ from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, Draw
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.kit.db import AnySelect
 from saraban.kit.statements import PreparedStatement
+from saraban.kit.text import Spellings
 
 
 class SeenRevision(NamedTuple):
@@ -103,7 +104,7 @@ async def current_by_number(
 ) -> list[SeenRevision]:
     tables = tables_of(kind)
     current = sa.and_(tables.revision.is_current == sa.true())
-    statement = _seen(kind).where(tables.head.project_id == project_id, tables.number.in_(numbers), current)
+    statement = _seen(kind).where(tables.head.project_id == project_id, tables.is_numbered(numbers), current)
     return [SeenRevision(*row) for row in await session.execute(statement)]
 
 
@@ -113,8 +114,8 @@ async def numbers_now(
     """Return the number that a drawing goes by, for each of those that it goes by or an earlier revision was printed with."""
     tables = tables_of(kind)
     place, printed = tables.head.project_id == project_id, tables.revision.drawing_number
-    current = await session.scalars(sa.select(tables.number).where(place, tables.number.in_(numbers)))
-    found = {number: number for number in current}
+    current = await session.scalars(sa.select(tables.number).where(place, tables.is_numbered(numbers)))
+    found = Spellings({number: number for number in current}).of(numbers)
     if earlier := set(numbers) - found.keys():  # sought apart: along no index
         statement = sa.select(printed, tables.number).join(tables.head, tables.head.id == tables.drawing)
         rows = await session.execute(statement.where(place, printed.in_(earlier)))

@@ -1,6 +1,6 @@
 """Where the rows of each register of drawings stand: one set of statements serves the three."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +29,8 @@ from saraban.documents.drawing.models import (
     ShopDrawingTag,
 )
 from saraban.kit.db import Base, table_of
+from saraban.kit.keys import is_spelled
+from saraban.kit.text import sort_key
 from saraban.projects.models import (
     ContractDrawingCategory,
     ContractDrawingCategoryPair,
@@ -83,6 +85,10 @@ class DrawingTables:
         """The tags of drawings, by `drawing_id` and `tag_id`."""
         return table_of(self.tag)
 
+    def is_numbered(self, numbers: Iterable[str]) -> Condition:
+        """That the number of a head is one of these, or looks like it."""
+        return self.head.number_sort.in_([sort_key(number) for number in numbers])
+
     @property
     def taken(self) -> tuple[str, str]:
         """What a database names when a number is there already: the constraint, or the column."""
@@ -95,7 +101,7 @@ def _direct(key: Column[int | None], code: Column[str], name: Column[str], name_
     return ListTable(
         (code, name, name_en),
         ((model, model.id == key),),
-        lambda value: key.in_(sa.select(model.id).where(code == value)),
+        lambda value: key.in_(sa.select(model.id).where(is_spelled(code, [value]))),
     )
 
 
@@ -113,7 +119,7 @@ def _paired(
         (code, name, name_en),
         (*leading, (model, model.id == key)),
         lambda value: ContractDrawing.map_cat_id.in_(
-            sa.select(pair.id).join(model, model.id == key).where(code == value)
+            sa.select(pair.id).join(model, model.id == key).where(is_spelled(code, [value]))
         ),
     )
 

@@ -41,6 +41,7 @@ from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unkn
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
 from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.text import normal_form, sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -116,7 +117,7 @@ def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> tuple[list[list[R
         if read.stated is None:
             unreadable.append(read)
         else:
-            drawings[read.stated.drawing_number].append(read)
+            drawings[normal_form(read.stated.drawing_number)].append(read)
     return list(drawings.values()), unreadable
 
 
@@ -198,7 +199,7 @@ class RegisterImport:
         rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
             if number in taken:  # a drawing of which the number was printed for an earlier revision
-                judged += [JudgedLine(read, REFUSED, (_taken(number),)) for read in lines]
+                judged += [JudgedLine(read, REFUSED, (_taken(taken[number]),)) for read in lines]
                 continue
             head = there.get(number)
             history = histories[head.key] if head is not None else []
@@ -408,6 +409,7 @@ class RegisterImport:
             **columns,
             **({"volume_page": stated.page, "title": stated.title} if self.kind.whole else {}),
             tables.number.key: stated.drawing_number,
+            "number_sort": sort_key(stated.drawing_number),
             "scale": stated.scale,
             "sheet_size": stated.sheet_size,
             "zone": stated.zone,

@@ -40,6 +40,7 @@ from saraban.kit.etags import matches
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
+from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -54,6 +55,11 @@ class DrawingNumberTaken(DomainError):
     recovery = (
         Text("ใช้เลขที่อื่น หรือเพิ่มฉบับแก้ไขของแบบเดิม", "Use another number, or add a revision to the drawing that is there."),
     )
+
+    @classmethod
+    def by(cls, number: str) -> "DrawingNumberTaken":
+        problem = FieldProblem("/drawingNumber", "taken", cls.says, {"value": number})
+        return cls(fields=[problem], values={"value": number})
 
 
 class DrawingTakesNoAddenda(DomainError):
@@ -150,14 +156,15 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     stated = numbering.ExternalNumber(
         new.drawing_number, holder, draft.revision.label or "", draft.contract, draft.originator
     )
+    typed = [new.drawing_number]
+    if taken := await numbering.taken_in(session, project_id=draft.project.id, register=kind.path, numbers=typed):
+        raise DrawingNumberTaken.by(taken[new.drawing_number])
     try:
         await numbering.register_external(ctx, session, project=draft.project, register=kind.path, numbers=[stated])
     except IntegrityError as fault:
         if not violates_constraint(fault, *numbering.NUMBER_CONSTRAINTS):
             raise
-        values = {"value": new.drawing_number}
-        problem = FieldProblem("/drawingNumber", "taken", DrawingNumberTaken.says, values)
-        raise DrawingNumberTaken(fields=[problem], values=values) from fault
+        raise DrawingNumberTaken.by(new.drawing_number) from fault
     return await _insert(ctx, session, kind, draft, DrawingNumber(stated.number, stated.public_id))
 
 
@@ -294,6 +301,7 @@ async def _print_again(ctx: RequestContext, session: AsyncSession, kind: Drawing
     holder = numbering.Holder(kind.entity_type, head.public_id)
     number = await numbering.revise_number(ctx, session, holder=holder, revision_label=label)
     setattr(head, tables_of(kind).number.key, number)
+    head.number_sort = sort_key(number)
     return number
 
 

@@ -12,6 +12,7 @@ from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaItem, RfaRevision
 from saraban.kit.db import table_of
 from saraban.kit.driver import NewKey, key_of_code
+from saraban.kit.keys import key_column
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import Contract, RfaApproveCode, RfaStatusCode, RfaType
@@ -69,13 +70,13 @@ def type_key() -> sa.ScalarSelect[int]:
 _TYPES = PreparedStatement(
     sa.select(RfaType.id, Contract.project_id)
     .join(Contract, Contract.id == RfaType.contract_id)
-    .where(RfaType.type_code == sa.bindparam("code"))
+    .where(sa.or_(RfaType.type_code == sa.bindparam("code"), key_column(RfaType.type_code) == sa.bindparam("key")))
 )
 
 
 def type_keys(code: str) -> Query[Mapping[int, int | None]]:
     """Ask for the RFA types of this code, one for each contract that has it, with their projects."""
-    return Query(_TYPES, {"code": code}, dict)
+    return Query(_TYPES, {"code": code, "key": code}, dict)
 
 
 async def type_code(session: AsyncSession, *, document_id: int) -> str:

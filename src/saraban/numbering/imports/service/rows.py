@@ -14,6 +14,7 @@ from saraban.imports.domain import row_problem
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.text import normal_form
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import insert_numbers
@@ -122,7 +123,7 @@ class RowReader:
             number = await self._number(session, found)
         except DomainError as error:
             return CheckedRow(row, None, _faults(error))
-        first = min(self._lines.setdefault(number.base, line), self._lines.setdefault(number.number, line))
+        first = min(self._lines.setdefault(normal_form(one), line) for one in (number.base, number.number))
         if first != line:
             fault = row_problem(
                 "number", "twice", "ซ้ำกับแถว {line} ในไฟล์นี้", "Already on row {line} of this file.", line=first

@@ -143,9 +143,9 @@ def _key(project: ProjectRef, one: ExternalNumber, *, year: int) -> str:
 
 async def taken_in(
     session: AsyncSession, *, project_id: int, register: str, numbers: Collection[str]
-) -> frozenset[str]:
-    """Return which of these numbers a register has, or had printed for a revision."""
+) -> dict[str, str]:
+    """Return which of these numbers a register has, or had printed for a revision, with those that look like them."""
     if not numbers:
-        return frozenset()
+        return {}
     asked = sorted(numbers)
     return await repository.taken_numbers(session, project_id=project_id, bases=asked, numbers=asked, register=register)

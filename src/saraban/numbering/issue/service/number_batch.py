@@ -392,7 +392,7 @@ async def _taken(
         found = await repository.taken_numbers(
             connected, project_id=place.project.id, bases=names, numbers=names, register=place.register
         )
-        taken |= {sequence for sequence, forms in printed.items() if forms & found}
+        taken |= {sequence for sequence, forms in printed.items() if forms & found.keys()}
         free += sum(sequence not in taken for sequence in printed)
         if free >= len(batch):
             return frozenset(taken)

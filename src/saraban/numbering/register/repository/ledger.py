@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.identity.models import Organization, User
+from saraban.kit.keys import spelled
 from saraban.numbering.register.domain import (
     ExportedNumber,
     Gap,
@@ -322,7 +323,7 @@ async def export_page(
         .limit(limit)
     )
     if type_code is not None:  # by its key: a condition on the joined table would let MariaDB begin with that
-        key = sa.select(CorrespondenceType.id).where(CorrespondenceType.type_code == type_code).scalar_subquery()
+        key = spelled(sa.select(CorrespondenceType.id), CorrespondenceType.type_code, type_code).scalar_subquery()
         statement = statement.where(LedgerEntry.correspondence_type_id == key)
     if series is not None:
         statement = statement.where(LedgerEntry.series == series)
