@@ -54,7 +54,7 @@ def open_document(name: str, *parts: str) -> bytes:
             ("mimetype", f"application/vnd.oasis.opendocument.{name}"),
             *((part, "x") for part in parts),
         ):
-            target.writestr(part, content)
+            target.writestr(zipfile.ZipInfo(part), content)  # without the time, which would be in the names of tests
     return buffer.getvalue()
 
 

@@ -53,7 +53,7 @@ class TestReadFile:
             ("project:\n  code: P\x07\n  name: a", [("/project/code", "control_character", 2)]),
             ("project:\n  code: P\n  name: a\ue000b", [("/project/name", "control_character", 3)]),
             (PROJECT + "members:\n- organization: A\n  role: BOSS", [("/members/0/role", "not_in_list", 4)]),
-            (PROJECT + DAY, [("/calendar/days/0/date", "malformed", 2)]),
+            (PROJECT + DAY, [("/calendar/days/0/date", "no_such_day", 2)]),
             (PROJECT + PERHAPS, [("/numberFormats/0/resetYearly", "wrong_type", 2)]),
             (
                 PROJECT + "contracts:\n- code: C\n- name: n",
