@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from saraban.app import create_app
 from saraban.events.models import OutboxEvent
+from saraban.kit import admission
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from tests.conftest import client_of, settings_in
 from tests.factories.letterbox import Office, office_in
@@ -54,7 +55,8 @@ class Doors:
 
 
 @pytest_asyncio.fixture
-async def doors(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Doors]:
+async def doors(any_demo_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Doors]:
+    monkeypatch.setattr(admission, "SLOT_WAIT_SECONDS", 60)  # on a busy machine some of fifty wait longer than a second
     async with AsyncExitStack() as stack:
         apps, clients = [], []
         for n in range(2):

@@ -27,6 +27,10 @@ class ClientPresence:
     def is_own_task(self) -> bool:
         return self._task is asyncio.current_task()
 
+    def end(self) -> None:
+        """Forget the client: what its task does after the answer is no work for it."""
+        self._task, self.has_left = None, False
+
     def take_leave(self) -> bool:
         """Say once that the client has left: what the request does after it was told is its tidying up."""
         left, self.has_left = self.has_left, False

@@ -319,6 +319,7 @@ class ClientConnection:
 
     def end(self) -> None:
         del self._receive
+        self._presence.end()
         if self._begins is not None:
             self._begins.cancel()
         if self._listening is not None:
