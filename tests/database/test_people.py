@@ -148,7 +148,7 @@ class TestImport:
                 for one in range(start, start + people)
             ]
             with counting(people_db) as sent:
-                await do(people_db, identity.import_people, rows=[HEADINGS, *rows])
+                await do(people_db, identity.import_people, rows=people_rows(*rows))
             counts.append(len(sent))
 
         # SQLite gives the keys of rows one by one, and has no round trips to save.
