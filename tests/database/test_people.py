@@ -20,11 +20,11 @@ from saraban.kit.db import Database
 from saraban.workflow.runtime.repository import assignee_rows
 from tests.accounts import open_session
 from tests.factories.contexts import context
+from tests.people_rows import people_rows
 from tests.statement_count import counting
 
 HOUR = timedelta(hours=1)
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
-HEADINGS = ["username", "email", "firstName", "lastName", "organization", "role", "level", "place"]
 
 
 @pytest.fixture

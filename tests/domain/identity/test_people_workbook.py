@@ -63,7 +63,11 @@ class TestSheets:
 
         (person,), faults = read_people(table.rows)
 
-        assert (person.line, person.cells["username"], person.cells["firstName"]) == (4 if form == "xlsx" else 2, "สมชาย", "สมชาย")
+        assert (person.line, person.cells["username"], person.cells["firstName"]) == (
+            4 if form == "xlsx" else 2,
+            "สมชาย",
+            "สมชาย",
+        )
         assert [(one.role, one.level, one.place, str(one.first)) for one in person.roles] == [
             ("Editor", "Organization", "คคง.", "2027-02-01")
         ]
