@@ -99,8 +99,8 @@ async def commit(form: CurrentForm) -> Response:
         return _page(page, error=error)
     base = invitation_base(page.request)
     links = [
-        SheetRow(number, {"username": person.username, "name": person.display_name, "link": base + person.path})
-        for number, person in enumerate(found.invitations if base else (), 2)
+        SheetRow(number, {"username": person.username, "name": person.display_name, "link": f"{base}{person.path}"})
+        for number, person in enumerate(found.invitations if base is not None else (), 2)
     ]
     return _page(page, found=found, links=links, packed=pack_rows(links), done=True)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import ClassVar, Final, get_args
+from typing import Any, ClassVar, Final, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
@@ -171,7 +171,7 @@ async def _import(
     table: list[list[str]] = [[] for _ in range(max(row.number for row in rows))]
     for row in rows:
         table[row.number - 1] = [row.cells.get(field.name, "") for field in place.kind.fields]
-    how = {"owner": place.owner, "rows": table, "pasted": True, "confirm_series": confirm}
+    how: dict[str, Any] = {"owner": place.owner, "rows": table, "pasted": True, "confirm_series": confirm}
     try:
         done = await import_rows(page.context, session, place.kind, **how, dry_run=dry_run or bool(faults))
     except Invalid as error:
