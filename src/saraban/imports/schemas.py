@@ -8,7 +8,6 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.imports.domain import ImportState
-from saraban.imports.models import ImportRow
 from saraban.kit.schema import Schema
 
 
@@ -50,9 +49,9 @@ class ImportStatusOut(Schema):
 _OF_ROW: Final = ImportStatusOut.model_fields.keys() - {"project_public_id", "username"}
 
 
-def status_values(found: ImportRow[Any]) -> dict[str, object]:
-    of_row = {name: getattr(found.row, name) for name in _OF_ROW}
-    return of_row | {"project_public_id": found.project, "username": found.username}
+def status_values(row: object, project: UUID, username: str) -> dict[str, object]:
+    of_row = {name: getattr(row, name) for name in _OF_ROW}
+    return of_row | {"project_public_id": project, "username": username}
 
 
 def faults_of(report: Mapping[str, Any], language: str) -> list[ImportFaultOut]:

@@ -162,7 +162,7 @@ def _import(found: NumberImportRow, language: str) -> ImportOut:
 
 
 def _summary(found: NumberImportRow) -> dict[str, object]:
-    return status_values(found) | {"uploaded": found.row.file_key is not None}
+    return status_values(found.row, found.project, found.username) | {"uploaded": found.row.file_key is not None}
 
 
 def _report(report: Mapping[str, Any], language: str) -> ImportReportOut:

@@ -183,4 +183,4 @@ def _answer(found: service.DrawingImportRow, language: str) -> DrawingImportAnsw
     report = found.row.report or {}
     shown = {**report, "faults": faults_of(report, language)} if "faults" in report else None
     values = {"kind": found.row.kind, "report": shown, "problem": problem_of(report, language)}
-    return DrawingImportAnswer.model_validate(status_values(found) | values)
+    return DrawingImportAnswer.model_validate(status_values(found.row, found.project, found.username) | values)
