@@ -119,7 +119,11 @@ class TestFiles:
         broken = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", b"no workbook")})
         columns = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", path.read_bytes())})
 
-        assert [broken.status_code, columns.status_code] == [422, 422]
+        with SheetWriter(path, ["code", "nameTh", "nameEn"], "rows"):
+            pass
+        empty = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", path.read_bytes())})
+
+        assert [broken.status_code, columns.status_code, empty.status_code] == [422, 422, 200]
         assert "The file must be XLSX" in html_of(broken)
         assert "Required" in html_of(columns) or "is missing" in html_of(columns)
 

@@ -168,7 +168,7 @@ async def _import(
     """:raises Invalid: with the faults of all cells, those of the sheet first"""
     import_rows = member_rows.import_rows if place.has_members else master_import.import_rows
     faults = [master_workbook.at_line(row.number, fault) for row in rows for fault in row.faults]
-    table: list[list[str]] = [[] for _ in range(max(row.number for row in rows))]
+    table: list[list[str]] = [[] for _ in range(max((row.number for row in rows), default=0))]
     for row in rows:
         table[row.number - 1] = [row.cells.get(field.name, "") for field in place.kind.fields]
     how: dict[str, Any] = {"owner": place.owner, "rows": table, "pasted": True, "confirm_series": confirm}
