@@ -20,11 +20,11 @@ from saraban.kit.db import Database
 from saraban.workflow.runtime.repository import assignee_rows
 from tests.accounts import open_session
 from tests.factories.contexts import context
+from tests.people_rows import people_rows
 from tests.statement_count import counting
 
 HOUR = timedelta(hours=1)
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
-HEADINGS = ["username", "email", "firstName", "lastName", "organization", "role", "level", "place"]
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ class TestImport:
                 for one in range(start, start + people)
             ]
             with counting(people_db) as sent:
-                await do(people_db, identity.import_people, rows=[HEADINGS, *rows])
+                await do(people_db, identity.import_people, rows=people_rows(*rows))
             counts.append(len(sent))
 
         # SQLite gives the keys of rows one by one, and has no round trips to save.

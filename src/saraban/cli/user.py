@@ -318,7 +318,7 @@ def _state(account: "AccountSummary") -> str:
 
 @group.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="XLSX, or CSV in UTF-8.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="XLSX, XLSM, XLS, ODS or CSV.")],
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would happen and change nothing.")] = False,
     template: Annotated[bool, typer.Option("--template", help="Write an empty workbook to FILE instead.")] = False,
@@ -335,10 +335,12 @@ def import_(
         saraban user import people.xlsx
     """
     from saraban.identity import service as identity
+    from saraban.identity.domain.people_workbook import COLUMNS
     from saraban.kit.spreadsheets import unreadable
+    from saraban.kit.workbooks import write_template
 
     if template:
-        identity.write_template(file)
+        write_template(file, COLUMNS, "People")
         typer.echo(str(file))
         return
     if not file.is_file():

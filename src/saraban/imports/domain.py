@@ -56,8 +56,14 @@ OUTCOMES = {
     MISSING: Text("ต้องเพิ่มรหัสในรายการของโครงการก่อน", "needs codes in the project's lists"),
     REFUSED: Text("ไม่ผ่าน", "rejected"),
 }
+MOST_FAULTS = 200  # of a page or an answer; the result workbook has all
 DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "imported")}
 
 
 def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
     return FieldProblem(f"/{column}", code, Text(th, en), values)
+
+
+def shown_fault(line: int, column: str, fault: FieldProblem) -> dict[str, object]:
+    texts = {language: fault.text.say(language, fault.values) for language in ("th", "en")}
+    return {"line": line, "column": column, "code": fault.code, **texts}

@@ -50,11 +50,13 @@ class TestPastedRows:
         red = await browser.post(
             f"{tags}/check", data=packed(await browser.post(f"{tags}/check", data=rows)) | {"apply": "1"}
         )
+        nameless = await browser.post(f"{tags}/check", data={"pasted": "\tด่วน\n"})
         dated = {"pasted": "C7\tงาน\tWorks\t\t5/1/2569\t29/12/2571\n"}
         found = html_of(await browser.post(f"{contracts}/check", data=dated))
 
         assert 'data-color="red"' in html_of(await browser.get(red.headers["location"]))
         assert "29/12/2571" in found
+        assert list(faults(nameless)) == ["1-code"]
 
     async def test_ask_before_series_of_numbers_begin_anew(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
@@ -85,7 +87,8 @@ class TestPastedRows:
         ]
 
         assert [one.status_code for one in answers] == [httpx.codes.UNPROCESSABLE_ENTITY] * 4
-        assert all("Required" in html_of(one) for one in answers)
+        assert all("Required" in html_of(one) for one in answers[:2])
+        assert all("paste the rows again" in html_of(one) for one in answers[2:])
 
 
 class TestFiles:
@@ -101,7 +104,7 @@ class TestFiles:
         saved = await browser.post(f"{url}/check", data=packed(shown) | {"apply": "1"})
         export = re.search(r'href="([^"]+/export)"', html_of(await browser.get(url)))
 
-        assert verdicts(shown) == [("1", "New"), ("2", "New")]
+        assert verdicts(shown) == [("2", "New"), ("3", "New")]
         assert ">22</a>" in html_of(await browser.get(saved.headers["location"]))
         assert export
         assert (await browser.get(export[1])).content.startswith(b"PK")
@@ -116,7 +119,11 @@ class TestFiles:
         broken = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", b"no workbook")})
         columns = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", path.read_bytes())})
 
-        assert [broken.status_code, columns.status_code] == [422, 422]
+        with SheetWriter(path, ["code", "nameTh", "nameEn"], "rows"):
+            pass
+        empty = await browser.post(f"{url}/upload", files={"file": ("rows.xlsx", path.read_bytes())})
+
+        assert [broken.status_code, columns.status_code, empty.status_code] == [422, 422, 200]
         assert "The file must be XLSX" in html_of(broken)
         assert "Required" in html_of(columns) or "is missing" in html_of(columns)
 

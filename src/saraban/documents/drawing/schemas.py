@@ -19,7 +19,7 @@ from saraban.documents.core.schemas import (
     Prose,
 )
 from saraban.documents.drawing.domain import SUITABILITY, UNKNOWN_SUITABILITY
-from saraban.imports.domain import ImportState
+from saraban.imports.schemas import ImportFaultOut, ImportProblemOut, ImportStatusOut
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem, WorkflowOut
@@ -292,15 +292,6 @@ class DrawingImportQuery(Schema):
     originator: str | None = Field(None, max_length=50, description="Code of the originator of lines that state none.")
 
 
-class DrawingImportFault(Schema):
-    """What is wrong with a cell."""
-
-    line: int = Field(description="Of the file; the headings are line 1.", examples=[3])
-    column: str = Field(examples=["sub_category"])
-    code: str = Field(examples=["unknown"])
-    message: str = Field(description="In the language asked for.")
-
-
 class MissingLists(Schema):
     """Codes of the file that the project does not have; `createMissing` makes them."""
 
@@ -321,34 +312,15 @@ class DrawingImportReport(Schema):
     refused: int = Field(examples=[5])
     imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
     missing: MissingLists
-    faults: list[DrawingImportFault] = Field(description="The first 200; the result workbook has all.")
+    faults: list[ImportFaultOut] = Field(description="The first 200; the result workbook has all.")
 
 
-class DrawingImportProblem(Schema):
-    """Why the file could not be worked on."""
-
-    code: str = Field(examples=["VALIDATION_ERROR"])
-    message: str = Field(description="In the language asked for.")
-
-
-class DrawingImportAnswer(Schema):
+class DrawingImportAnswer(ImportStatusOut):
     """How far an import is."""
 
-    public_id: UUID
     kind: KindName
-    project_public_id: UUID
-    file_name: str = Field(examples=["shop-drawings.xlsx"])
-    file_sha256: str
-    state: ImportState = Field(description="CHECKING and IMPORTING are a worker's; CHECKED waits for a commit.")
-    rows_total: int
-    rows_done: int
-    rows_refused: int
-    username: str
-    created_at: datetime
-    updated_at: datetime
-    finished_at: datetime | None
     report: DrawingImportReport | None = Field(None, description="Null until the dry run is done.")
-    problem: DrawingImportProblem | None = Field(None, description="Why it FAILED.")
+    problem: ImportProblemOut | None = Field(None, description="Why it FAILED.")
 
 
 class DrawingImportList(Schema):

@@ -1,50 +1,47 @@
 """
-A spreadsheet of people: its columns, and how rows become people. Text in, people and faults out.
+A spreadsheet of people: its columns, and how rows become people.
 
-A person with several roles has several rows; what is said of the person stands in the first, and is empty or the same below.
+A person with several roles has several rows. The first row describes the person; in the others these cells are empty or the same.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, NamedTuple
+from typing import Final
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.period import BEFORE_FROM
-from saraban.kit.dates import read_date
-from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Invalid, Text, invalid
-from saraban.kit.text import FORMULA, fold, normal_form
+from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Text
+from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
+from saraban.kit.text import normal_form
 
-
-class PeopleColumn(NamedTuple):
-    """Its heading may be the key, the Thai or the English name, or both names."""
-
-    key: str
-    heading: Text
-    needed: bool
-
-    @property
-    def title(self) -> str:
-        return f"{self.heading.th} / {self.heading.en}"
-
-
+_ROLES: Final = {role.name: role for role in catalogue.ROLES}
+# fmt: off
 COLUMNS: Final = (
-    PeopleColumn("username", Text("ชื่อผู้ใช้", "User name"), needed=True),
-    PeopleColumn("email", Text("อีเมล", "E-mail"), needed=True),
-    PeopleColumn("firstName", Text("ชื่อ", "First name"), needed=False),
-    PeopleColumn("lastName", Text("นามสกุล", "Last name"), needed=False),
-    PeopleColumn("organization", Text("องค์กร", "Organization"), needed=True),
-    PeopleColumn("role", Text("บทบาท", "Role"), needed=False),
-    PeopleColumn("level", Text("ระดับ", "Level"), needed=False),
-    PeopleColumn("place", Text("ขอบเขต", "Place"), needed=False),
-    PeopleColumn("from", Text("วันแรก", "First day"), needed=False),
-    PeopleColumn("until", Text("วันสุดท้าย", "Last day"), needed=False),
+    SheetColumn("username", Text("ชื่อผู้ใช้", "User name"), is_required=True, example="somsri.example",
+        synonyms=("login", "login name", "user", "userid", "บัญชีผู้ใช้")),
+    SheetColumn("email", Text("อีเมล", "E-mail"), is_required=True, example="somsri@example.com",
+        synonyms=("email address", "mail", "อีเมล์", "ที่อยู่อีเมล")),
+    SheetColumn("firstName", Text("ชื่อ", "First name"), example="สมศรี", synonyms=("given name", "ชื่อจริง", "ชื่อตัว")),
+    SheetColumn("lastName", Text("นามสกุล", "Last name"), example="ตัวอย่าง", synonyms=("surname", "family name", "สกุล")),
+    SheetColumn("organization", Text("องค์กร", "Organization"), Text("รหัสขององค์กร", "The code of the organization."),
+        is_required=True, example="คคง.", synonyms=("company", "organization code", "organisation", "รหัสองค์กร", "หน่วยงาน", "บริษัท")),
+    SheetColumn("role", Text("บทบาท", "Role"), Text("แต่ละบทบาทมีแถวของตน", "Each role of a person has its own row."),
+        kind=CellKind.CHOICE, choices={role.name: role.called for role in catalogue.ROLES}, example="Editor"),
+    SheetColumn("level", Text("ระดับ", "Level"), Text("เว้นว่างได้", "It may be empty."),
+        kind=CellKind.CHOICE, choices=catalogue.LEVELS),
+    SheetColumn("place", Text("ขอบเขต", "Place"), example="คคง.",
+        about=Text("รหัสขององค์กร โครงการ หรือสัญญา", "The code of an organization, a project or a contract.")),
+    SheetColumn("from", Text("วันแรก", "First day"), kind=CellKind.DAY, synonyms=("start date", "valid from", "วันเริ่มต้น")),
+    SheetColumn("until", Text("วันสุดท้าย", "Last day"), kind=CellKind.DAY, synonyms=("end date", "valid until", "วันสิ้นสุด")),
 )
-_ABOUT_PERSON: Final = tuple(column.key for column in COLUMNS[:5])
+# fmt: on
+_ABOUT_PERSON: Final = tuple(column.key for column in COLUMNS[1:5])
 _ABOUT_ROLE: Final = tuple(column.key for column in COLUMNS[5:])
 _NO_ROLE: Final = Text("แถวนี้ไม่ได้ระบุบทบาท", "There is no role for this.")
 _EVERYWHERE: Final = Text("บทบาทนี้ใช้ทั้งระบบ ไม่ต้องระบุ", "This role counts everywhere.")
-_ROLES: Final = {fold(name).casefold(): offer for offer in catalogue.ROLES for name in (offer.name, offer.called.th)}
+_LEVEL: Final = Text("บทบาทนี้ต้องมอบที่ระดับ {scope}", "This role is given at the level {scope}.")
+_DIFFERS: Final = Text("ต่างจากแถว {line} ของคนเดียวกัน", "It differs from row {line} of the same person.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,71 +64,39 @@ class RequestedRole:
 
 @dataclass(frozen=True, slots=True)
 class ImportedPerson:
-    """
-    One person of the sheet.
-
-    :param cells: by the keys of the columns
-    """
+    """:param cells: of the first row, by the keys of the columns"""
 
     line: int
     cells: dict[str, str]
     roles: tuple[RequestedRole, ...]
 
 
-def column_positions(headings: Sequence[object]) -> dict[str, int]:
-    """
-    Find the columns by their headings, in whatever order and language they stand.
-
-    :raises Invalid: naming a column that is missing
-    """
-    found = {_text(heading).casefold(): place for place, heading in reversed(list(enumerate(headings)))}
-    places: dict[str, int] = {}
-    for column in COLUMNS:
-        names = (column.title, column.key, column.heading.th, column.heading.en)
-        at = next((found[name.casefold()] for name in names if name.casefold() in found), None)
-        if at is not None:
-            places[column.key] = at
-        elif column.needed:
-            raise invalid(
-                "/file", "column_missing", "ไม่มีคอลัมน์ {column}", "The column {column} is missing.", column=column.title
-            )
-    return places
-
-
-def read_people(rows: Iterable[Sequence[object]]) -> tuple[list[ImportedPerson], list[FieldProblem]]:
-    """
-    Return the people of a sheet whose first row has the headings, and what is wrong with its rows by itself.
-
-    :raises Invalid: when a column is missing
-    """
-    lines = iter(rows)
-    places = column_positions(next(lines, []))
-    found: dict[str, ImportedPerson] = {}
+def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], list[FieldProblem]]:
+    """Return the people of a sheet, and the faults of its rows at `/row/column`."""
+    people: dict[str, ImportedPerson] = {}
     faults: list[FieldProblem] = []
-    for line, row in enumerate(lines, 2):
-        texts = {key: _text(row[at]) if at < len(row) else "" for key, at in places.items()}
-        if not any(texts.values()):
-            continue
-        cells = {key: text.removeprefix(FORMULA) for key, text in texts.items()}
-        worked_out = texts.get("role", "").startswith(FORMULA)
-        roles, wrong = ((), []) if worked_out else _role(line, cells)
+    for row in rows:
+        cells = {column.key: row.cells.get(column.key, "") for column in COLUMNS}
         name = normal_form(cells["username"])
-        first = found.get(name)
-        if first is None:
-            wrong += _missing(line, cells)
-            found |= {name: ImportedPerson(line, cells, roles)} if name else {}
-        else:
-            wrong += _contradictions(line, cells, first) + _repeated(roles, first)
-            found[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
-        faults += first_of_each_cell([*_formulas(line, texts), *wrong])
-    return list(found.values()), faults
+        first = people.get(name)
+        of_row = [fault for fault in row.faults if first is None or fault.code != "required"]
+        of_row += [_fault(key, "formula", NO_FORMULA) for key, text in cells.items() if text.startswith("=")]
+        role, of_role = _role(row.number, cells, {fault.pointer[1:] for fault in of_row})
+        roles = (role,) if role else ()
+        if first is not None:
+            of_row += _contradictions(cells, first) + _repeated(roles, first)
+            people[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
+        elif name:
+            people[name] = ImportedPerson(row.number, cells, roles)
+        faults += first_of_each_cell(at_workbook_row(row.number, fault) for fault in (*of_row, *of_role))
+    return list(people.values()), faults
 
 
 def first_of_each_cell(faults: Iterable[FieldProblem]) -> list[FieldProblem]:
     """Leave out what only follows from another fault of the same cell."""
     found: dict[str, FieldProblem] = {}
-    for one in faults:
-        found.setdefault(one.pointer, one)
+    for fault in faults:
+        found.setdefault(fault.pointer, fault)
     return list(found.values())
 
 
@@ -143,71 +108,40 @@ def at_workbook_row(line: int, fault: FieldProblem, *, of_role: bool = False) ->
     return FieldProblem(f"/{line}/{key}", fault.code, fault.text, fault.values)
 
 
-def _role(line: int, cells: Mapping[str, str]) -> tuple[tuple[RequestedRole, ...], list[FieldProblem]]:
-    role, level, place = (cells.get(key, "") for key in ("role", "level", "place"))
-    if not role:
-        extra = next((key for key in _ABOUT_ROLE if cells.get(key)), "")
-        return (), [_fault(line, extra, "without_role", _NO_ROLE)] if extra else []
-    first, last, faults = _days(line, cells)
-    offer = _ROLES.get(role.casefold())
-    if offer is None:
-        text = Text("ไม่มีบทบาท “{value}”", "There is no role “{value}”.")
-        return (), [FieldProblem(f"/{line}/role", "unknown", text, {"value": role}), *faults]
-    if level and level.casefold() != offer.scope.casefold():
-        text = Text("บทบาทนี้ต้องมอบที่ระดับ {scope}", "This role is given at the level {scope}.")
-        faults.append(FieldProblem(f"/{line}/level", "mismatch", text, {"scope": offer.scope}))
-    if (offer.scope == catalogue.GLOBAL) == bool(place):
-        faults.append(_fault(line, "place", "mismatch", _EVERYWHERE if place else REQUIRED))
-    return () if faults else (RequestedRole(line, offer.name, offer.scope, place, first, last),), faults
+def _role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[RequestedRole | None, list[FieldProblem]]:
+    """:param at_fault: keys of cells that cannot be read"""
+    if "role" in at_fault:
+        return None, []
+    if not cells["role"]:
+        extra = next((key for key in _ABOUT_ROLE if cells[key]), "")
+        return None, [_fault(extra, "without_role", _NO_ROLE)] if extra else []
+    scope = _ROLES[cells["role"]].scope
+    first, last = (
+        date.fromisoformat(cells[key]) if cells[key] and key not in at_fault else None for key in ("from", "until")
+    )
+    faults = [_fault("until", "before_from", BEFORE_FROM)] if first and last and last < first else []
+    if cells["level"] not in {"", scope}:
+        faults.append(_fault("level", "mismatch", _LEVEL, scope=scope))
+    if (scope == catalogue.GLOBAL) == bool(cells["place"]):
+        faults.append(_fault("place", "mismatch", _EVERYWHERE if cells["place"] else REQUIRED))
+    if faults or not at_fault.isdisjoint(_ABOUT_ROLE):
+        return None, faults
+    return RequestedRole(line, cells["role"], scope, cells["place"], first, last), []
 
 
-def _days(line: int, cells: Mapping[str, str]) -> tuple[date | None, date | None, list[FieldProblem]]:
-    days: dict[str, date] = {}
-    faults: list[FieldProblem] = []
-    for key in ("from", "until"):
-        try:
-            days |= {key: read_date(cells[key], f"/{line}/{key}")} if cells.get(key) else {}
-        except Invalid as fault:
-            faults += fault.fields
-    first, last = days.get("from"), days.get("until")
-    if first and last and last < first:
-        faults.append(_fault(line, "until", "before_from", BEFORE_FROM))
-    return first, last, faults
-
-
-def _formulas(line: int, texts: Mapping[str, str]) -> list[FieldProblem]:
-    return [_fault(line, key, "formula", NO_FORMULA) for key, text in texts.items() if text.startswith((FORMULA, "="))]
-
-
-def _missing(line: int, cells: Mapping[str, str]) -> list[FieldProblem]:
-    needed = (column.key for column in COLUMNS if column.needed)
-    return [_fault(line, key, "required", REQUIRED) for key in needed if not cells[key]]
-
-
-def _contradictions(line: int, cells: Mapping[str, str], first: ImportedPerson) -> list[FieldProblem]:
-    text = Text("ต่างจากแถว {line} ของคนเดียวกัน", "It differs from row {line} of the same person.")
-    return [
-        FieldProblem(f"/{line}/{key}", "differs", text, {"line": first.line})
-        for key in _ABOUT_PERSON[1:]
-        if cells.get(key) and cells[key] != first.cells.get(key)
-    ]
+def _contradictions(cells: dict[str, str], first: ImportedPerson) -> list[FieldProblem]:
+    differing = (key for key in _ABOUT_PERSON if cells[key] not in {"", first.cells[key]})
+    return [_fault(key, "differs", _DIFFERS, line=first.line) for key in differing]
 
 
 def _repeated(roles: Iterable[RequestedRole], person: ImportedPerson) -> list[FieldProblem]:
     return [
-        FieldProblem(f"/{one.line}/role", "twice", SAID_TWICE, {"line": other.line})
-        for one in roles
+        _fault("role", "twice", SAID_TWICE, line=other.line)
+        for role in roles
         for other in person.roles
-        if one.meets(other)
+        if role.meets(other)
     ]
 
 
-def _fault(line: int, key: str, code: str, text: Text) -> FieldProblem:
-    return FieldProblem(f"/{line}/{key}", code, text)
-
-
-def _text(cell: object) -> str:
-    """A name of digits alone is a number to a spreadsheet."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return "" if cell is None else fold(str(cell)).strip()
+def _fault(key: str, code: str, text: Text, **values: object) -> FieldProblem:
+    return FieldProblem(f"/{key}", code, text, values)

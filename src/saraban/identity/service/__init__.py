@@ -75,7 +75,6 @@ from saraban.identity.service.people_import import (
     PeopleImport,
     import_people,
     read_people_sheet,
-    write_template,
 )
 from saraban.identity.service.sessions import (
     Device,
@@ -181,5 +180,4 @@ __all__ = [
     "unlock",
     "user_of_token",
     "users_of",
-    "write_template",
 ]

@@ -37,9 +37,10 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.invitations import Invitation, invite_users
 from saraban.kit.errors import FieldProblem, Invalid
-from saraban.kit.spreadsheets import read_rows
+from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.spreadsheets import read_table
 
-_MOST_COLUMNS, _MOST_ROWS = 32, 10_001  # the headings among them
+_MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ class PeopleImport:
 
 
 async def import_people(
-    ctx: RequestContext, session: AsyncSession, *, rows: Iterable[Sequence[object]], dry_run: bool = False
+    ctx: RequestContext, session: AsyncSession, *, rows: Iterable[SheetRow], dry_run: bool = False
 ) -> PeopleImport:
     """
-    Invite everybody in a sheet, whose first row has the headings, with a bounded number of statements.
+    Invite everybody in a sheet, with a bounded number of statements.
 
     :param dry_run: do the same and take it back
     :raises Forbidden: for who opens no accounts anywhere
@@ -173,27 +174,10 @@ def _line(fault: FieldProblem) -> int:
     return int(fault.pointer.split("/")[1])
 
 
-def read_people_sheet(path: Path) -> list[list[object]]:
+def read_people_sheet(path: Path) -> list[SheetRow]:
     """
     Read a sheet of people; it takes its time, so call it in a thread.
 
-    :raises Invalid: at `/file`, for what is no spreadsheet or has more than 10,000 people
+    :raises Invalid: at `/file`, for a file that `read_table` refuses
     """
-    return list(read_rows(path, columns=_MOST_COLUMNS, rows=_MOST_ROWS, formulas=True))
-
-
-def write_template(file: Path) -> None:
-    """Write an empty sheet of people, and a second one that tells the roles."""
-    from xlsxwriter import Workbook  # what few servers ever write need not be in the memory of all
-
-    with Workbook(str(file)) as book:
-        bold = book.add_format({"bold": True})
-        people = book.add_worksheet("People")
-        people.freeze_panes(1, 0)
-        people.set_column(0, len(COLUMNS) - 1, 24)
-        people.write_row(0, 0, [column.title for column in COLUMNS], bold)
-        roles = book.add_worksheet("Roles")
-        roles.set_column(0, 3, 30)
-        roles.write_row(0, 0, ["บทบาท / Role", "", "ระดับ / Level", "คำอธิบาย / Explanation"], bold)
-        for row, offer in enumerate(catalogue.ROLES, 1):
-            roles.write_row(row, 0, [offer.name, offer.called.th, offer.scope, offer.says.th])
+    return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS).rows)

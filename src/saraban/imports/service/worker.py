@@ -24,7 +24,7 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.imports import repository
-from saraban.imports.domain import ImportInterrupted, ImportState
+from saraban.imports.domain import MOST_FAULTS, ImportInterrupted, ImportState, shown_fault
 from saraban.imports.models import FileImport, ImportRow, OneImport
 from saraban.imports.service.uploads import result_key, source_key
 from saraban.kit.child_processes import CHILDREN
@@ -36,7 +36,6 @@ from saraban.kit.ids import new_id
 log = structlog.get_logger(__name__)
 LEASE = timedelta(seconds=30)
 BEAT = 1.0  # seconds between two signs of life
-MOST_FAULTS = 200  # the result workbook has all
 MOST_LEASES_LOST = 2
 _CHUNK = 256 * 1024
 _FREE = {"lease": None, "lease_until": None}
@@ -71,7 +70,7 @@ class ImportTurn(Generic[OneImport]):
     def refuse(self, line: int, faults: Sequence[FieldProblem]) -> None:
         self.refused += 1
         room = max(MOST_FAULTS - len(self.faults), 0)
-        self.faults += [_fault(line, one) for one in faults[:room]]
+        self.faults += [shown_fault(line, fault.pointer.lstrip("/"), fault) for fault in faults[:room]]
 
     def count(self, done: int) -> None:
         self.done = done
@@ -133,16 +132,6 @@ class ImportJob(Protocol[OneImport]):
     ) -> None:
         """Import the file, each transaction under the lease; the last one makes it `DONE`."""
         ...
-
-
-def _fault(line: int, one: FieldProblem) -> dict[str, object]:
-    return {
-        "line": line,
-        "column": one.pointer.lstrip("/"),
-        "code": one.code,
-        "th": one.text.say("th", one.values),
-        "en": one.text.say("en", one.values),
-    }
 
 
 class ImportWorker(Generic[OneImport]):

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
+from saraban.imports.schemas import faults_of, problem_of, status_values
 from saraban.imports.service import ImportFile
 from saraban.kit.http import (
     BINARY,
@@ -35,10 +36,8 @@ from saraban.kit.workbooks import write_template
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.schemas import (
     ImportCommitIn,
-    ImportFaultOut,
     ImportMovedOut,
     ImportOut,
-    ImportProblemOut,
     ImportReportOut,
     ImportSeriesOut,
     ImportsOut,
@@ -158,34 +157,12 @@ async def import_result(public_id: PathId, session: ReadSession, ctx: Context, s
 
 def _import(found: NumberImportRow, language: str) -> ImportOut:
     report = found.row.report or {}
-    told = _report(report, language) if "faults" in report or "imported" in report else None
-    problem = report.get("problem")
-    return ImportOut.model_validate(
-        _summary(found)
-        | {
-            "report": told,
-            "problem": ImportProblemOut(code=problem["code"], message=problem[language]) if problem else None,
-        }
-    )
+    shown = _report(report, language) if "faults" in report or "imported" in report else None
+    return ImportOut.model_validate(_summary(found) | {"report": shown, "problem": problem_of(report, language)})
 
 
 def _summary(found: NumberImportRow) -> dict[str, object]:
-    row = found.row
-    return {
-        "public_id": row.public_id,
-        "project_public_id": found.project,
-        "file_name": row.file_name,
-        "file_sha256": row.file_sha256,
-        "state": row.state,
-        "uploaded": row.file_key is not None,
-        "rows_total": row.rows_total,
-        "rows_done": row.rows_done,
-        "rows_refused": row.rows_refused,
-        "username": found.username,
-        "created_at": row.created_at,
-        "updated_at": row.updated_at,
-        "finished_at": row.finished_at,
-    }
+    return status_values(found.row, found.project, found.username) | {"uploaded": found.row.file_key is not None}
 
 
 def _report(report: Mapping[str, Any], language: str) -> ImportReportOut:
@@ -194,10 +171,7 @@ def _report(report: Mapping[str, Any], language: str) -> ImportReportOut:
         there=report["there"],
         refused=report["refused"],
         imported=report.get("imported"),
-        faults=[
-            ImportFaultOut(line=one["line"], column=one["column"], code=one["code"], message=one[language])
-            for one in report.get("faults", [])
-        ],
+        faults=faults_of(report, language),
         series=[ImportSeriesOut.model_validate(one) for one in report.get("series", [])],
         series_total=report.get("seriesTotal", 0),
         moved=[

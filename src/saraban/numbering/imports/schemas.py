@@ -1,23 +1,12 @@
 """Imports of legacy numbers: what was sent, how far it is, what came of it."""
 
-from datetime import datetime
 from typing import Annotated
-from uuid import UUID
 
 from pydantic import Field
 
-from saraban.imports.domain import ImportState
+from saraban.imports.schemas import ImportFaultOut, ImportProblemOut, ImportStatusOut
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.series.domain.counter import LARGEST_STATED
-
-
-class ImportFaultOut(Schema):
-    """What is wrong with a cell."""
-
-    line: int = Field(description="Of the file; the headings are line 1.", examples=[3])
-    column: str = Field(examples=["originator"])
-    code: str = Field(examples=["unknown"])
-    message: str = Field(description="In the language asked for.", examples=["ไม่มี “ผรม.9” ในโครงการนี้"])
 
 
 class ImportSeriesOut(Schema):
@@ -37,13 +26,6 @@ class ImportMovedOut(Schema):
     after: int = Field(examples=[417])
 
 
-class ImportProblemOut(Schema):
-    """Why the file could not be worked on."""
-
-    code: str = Field(examples=["VALIDATION_ERROR"])
-    message: str = Field(description="In the language asked for.", examples=["ไม่มีคอลัมน์ เลขที่เอกสาร / Document number"])
-
-
 class ImportReportOut(Schema):
     """What the dry run found, and, when it is done, what the import did."""
 
@@ -57,24 +39,10 @@ class ImportReportOut(Schema):
     moved: list[ImportMovedOut] = Field(default_factory=list)
 
 
-class ImportSummaryOut(Schema):
+class ImportSummaryOut(ImportStatusOut):
     """How far an import is."""
 
-    public_id: UUID
-    project_public_id: UUID
-    file_name: str = Field(examples=["register-2567.xlsx"])
-    file_sha256: str
-    state: ImportState = Field(
-        description="CHECKING and IMPORTING are a worker's; CHECKED waits for a commit.", examples=["CHECKED"]
-    )
     uploaded: bool = Field(description="False for an import at a terminal.")
-    rows_total: int = Field(examples=[417])
-    rows_done: int = Field(examples=[417])
-    rows_refused: int = Field(examples=[5])
-    username: str = Field(examples=["padmin"])
-    created_at: datetime
-    updated_at: datetime
-    finished_at: datetime | None
 
 
 class ImportOut(ImportSummaryOut):

@@ -71,10 +71,11 @@ class ImportPlace(BaseModel):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawingImportsPage(PageModel):
     template: ClassVar[str] = "documents/drawing_imports.html"
-    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/drawing_import_rows.html",)
+    fragments: ClassVar[tuple[str, ...]] = ("shell/import_rows.html",)
 
     register: DrawingKind
     rows: Sequence[drawings.DrawingImportRow]
+    address: str
     next_cursor: str | None
     place: Any
     contracts: Sequence[ContractSummary]
@@ -168,6 +169,7 @@ async def _list(
     model = DrawingImportsPage(
         register=kind,
         rows=found.items,
+        address=f"/drawings/{kind.path}/imports",
         next_cursor=found.next_cursor,
         place=place,
         contracts=detail.contracts,

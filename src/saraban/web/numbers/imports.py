@@ -40,10 +40,10 @@ ROWS = 50
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportsPage(PageModel):
     template: ClassVar[str] = "numbers/imports.html"
-    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/import_rows.html",)
+    fragments: ClassVar[tuple[str, ...]] = ("shell/import_rows.html",)
 
-    rows: Sequence[Any]
-    names: Mapping[UUID, str]
+    rows: Sequence[numbering.NumberImportRow]
+    address: str = "/numbers/imports"
     next_cursor: str | None
     place: ProjectRef
     places: Sequence[ProjectRef]
@@ -124,8 +124,7 @@ async def _list(
     )
     return page.show_list(
         ImportsPage(
-            rows=[one.row for one in found.items],
-            names={one.row.public_id: one.username for one in found.items},
+            rows=found.items,
             next_cursor=found.next_cursor,
             place=chosen.place,
             places=chosen.places,

@@ -1,10 +1,9 @@
 """Registers of drawings as spreadsheets over HTTP: uploaded, checked, and imported once that is said."""
 
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -19,14 +18,12 @@ from saraban.documents.drawing.endpoints.registers import Kind
 from saraban.documents.drawing.schemas import (
     DrawingImportAnswer,
     DrawingImportCommit,
-    DrawingImportFault,
     DrawingImportList,
-    DrawingImportProblem,
     DrawingImportQuery,
-    DrawingImportReport,
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
+from saraban.imports.schemas import faults_of, problem_of, status_values
 from saraban.imports.service import ImportFile
 from saraban.kit.http import (
     BINARY,
@@ -183,30 +180,7 @@ async def _shown(
 
 
 def _answer(found: service.DrawingImportRow, language: str) -> DrawingImportAnswer:
-    row, report = found.row, found.row.report or {}
-    problem = report.get("problem")
-    return DrawingImportAnswer(
-        public_id=row.public_id,
-        kind=row.kind,
-        project_public_id=found.project,
-        file_name=row.file_name,
-        file_sha256=row.file_sha256,
-        state=row.state,
-        rows_total=row.rows_total,
-        rows_done=row.rows_done,
-        rows_refused=row.rows_refused,
-        username=found.username,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
-        finished_at=row.finished_at,
-        report=_report(report, language) if "faults" in report else None,
-        problem=DrawingImportProblem(code=problem["code"], message=problem[language]) if problem else None,
-    )
-
-
-def _report(report: Mapping[str, Any], language: str) -> DrawingImportReport:
-    faults = [
-        DrawingImportFault(line=one["line"], column=one["column"], code=one["code"], message=one[language])
-        for one in report["faults"]
-    ]
-    return DrawingImportReport.model_validate({**report, "faults": faults})
+    report = found.row.report or {}
+    shown = {**report, "faults": faults_of(report, language)} if "faults" in report else None
+    values = {"kind": found.row.kind, "report": shown, "problem": problem_of(report, language)}
+    return DrawingImportAnswer.model_validate(status_values(found.row, found.project, found.username) | values)
