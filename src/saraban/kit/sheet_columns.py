@@ -21,9 +21,10 @@ _MEMORY: Final = 4096  # cells of each column that need not be read again
 
 
 class CellKind(StrEnum):
-    """What a column contains: a day becomes 2026-12-31, a number a plain figure, a flag true or false, a choice its key."""
+    """What a column contains: a text of one line or several, a day becomes 2026-12-31, a number a plain figure, a flag true or false, a choice its key."""
 
     TEXT = "text"
+    LINES = "lines"
     DAY = "day"
     NUMBER = "number"
     FLAG = "flag"
@@ -193,15 +194,15 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     return matched
 
 
-def clean_text(text: str) -> tuple[str, Fault | None]:
-    """Return a text as it is stored: on one line, without invisible characters; or what is wrong with it."""
+def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
+    """Return a text as it is stored, without invisible characters, or what is wrong with it; `separator` joins its lines."""
     if text.isascii() and text.isprintable():
         return text.strip(), None
     if has_mark_run(text):
         return text[:MOST_MARKS], ("combining_marks", TOO_MANY_MARKS, "")
     lines = _BREAKS.split(_INVISIBLE.sub("", text).replace("\u00a0", " "))
-    text = fold_bounded(" ".join(line.strip() for line in lines)).strip()
-    position = control_character(text)
+    text = fold_bounded(separator.join(line.strip() for line in lines)).strip()
+    position = control_character(text, multiline=separator == "\n")
     if position is None:
         return text, None
     bad = text[position]
@@ -235,7 +236,7 @@ class CellReader:
 def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
     """Return the text of a cell as its column stores it, or what it contains with its fault."""
     if isinstance(raw, str):
-        text, fault = clean_text(raw[: _LONGEST_TEXT + 1])
+        text, fault = clean_text(raw[: _LONGEST_TEXT + 1], "\n" if column.kind == CellKind.LINES else " ")
         if text in _ERRORS:
             fault = ("error", _NOT_SHOWN["error"], text)
     else:
@@ -243,7 +244,7 @@ def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
         is_value = kind in {column.kind, "flag"} and bool(value)
         text = str((value if is_value and kind != "flag" else shown) or value or "")
         fault = None if is_value or (shown and kind != "error") else (str(kind), _NOT_SHOWN[str(kind)], text)
-    if fault is None and text and column.kind != CellKind.TEXT:
+    if fault is None and text and column.kind not in {CellKind.TEXT, CellKind.LINES}:
         text, fault = _converted(column, text)
     if fault is None and not text and column.is_required:
         fault = ("required", REQUIRED, "")

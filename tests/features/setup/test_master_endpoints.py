@@ -248,7 +248,7 @@ class TestAnImport:
         assert [(one["pointer"], one["code"]) for one in answer.json()["errors"]] == [
             ("/3/code", "too_long"),
             ("/4/code", "twice"),
-            ("/5/nameTh", "formula"),
+            ("/5/nameTh", "error"),
             ("/6/nameTh", "required"),
         ]
         assert (await admin.get(f"{disciplines}/NEW")).status_code == 404
