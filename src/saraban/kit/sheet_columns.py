@@ -85,52 +85,18 @@ _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใ�
 _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
+# fmt: off
 _ERRORS: Final = {
-    "#N/A",
-    "#REF!",
-    "#DIV/0!",
-    "#VALUE!",
-    "#NAME?",
-    "#NUM!",
-    "#NULL!",
-    "#SPILL!",
-    "#CALC!",
-    "#GETTING_DATA",
+    "#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA",
 }
-_CONTROLS: Final = [
-    "NULL",
-    "START OF HEADING",
-    "START OF TEXT",
-    "END OF TEXT",
-    "END OF TRANSMISSION",
-    "ENQUIRY",
-    "ACKNOWLEDGE",
-    "BELL",
-    "BACKSPACE",
-    "TAB",
-    "LINE FEED",
-    "LINE TABULATION",
-    "FORM FEED",
-    "CARRIAGE RETURN",
-    "SHIFT OUT",
-    "SHIFT IN",
-    "DATA LINK ESCAPE",
-    "DEVICE CONTROL ONE",
-    "DEVICE CONTROL TWO",
-    "DEVICE CONTROL THREE",
-    "DEVICE CONTROL FOUR",
-    "NEGATIVE ACKNOWLEDGE",
-    "SYNCHRONOUS IDLE",
-    "END OF TRANSMISSION BLOCK",
-    "CANCEL",
-    "END OF MEDIUM",
-    "SUBSTITUTE",
-    "ESCAPE",
-    "FILE SEPARATOR",
-    "GROUP SEPARATOR",
-    "RECORD SEPARATOR",
-    "UNIT SEPARATOR",
-]
+_CONTROLS: Final = (
+    "NULL", "START OF HEADING", "START OF TEXT", "END OF TEXT", "END OF TRANSMISSION", "ENQUIRY", "ACKNOWLEDGE", "BELL",
+    "BACKSPACE", "TAB", "LINE FEED", "LINE TABULATION", "FORM FEED", "CARRIAGE RETURN", "SHIFT OUT", "SHIFT IN",
+    "DATA LINK ESCAPE", "DEVICE CONTROL ONE", "DEVICE CONTROL TWO", "DEVICE CONTROL THREE", "DEVICE CONTROL FOUR",
+    "NEGATIVE ACKNOWLEDGE", "SYNCHRONOUS IDLE", "END OF TRANSMISSION BLOCK", "CANCEL", "END OF MEDIUM", "SUBSTITUTE",
+    "ESCAPE", "FILE SEPARATOR", "GROUP SEPARATOR", "RECORD SEPARATOR", "UNIT SEPARATOR",
+)
+# fmt: on
 _FLAGS: Final = {
     **dict.fromkeys(("y", "1", "x", "✓", "จริง"), "true"),
     **dict.fromkeys(("n", "0", "-", "ไม่", "เท็จ"), "false"),
@@ -147,8 +113,8 @@ _NO_CHOICE: Final = Text("เซลล์ {cell}: ไม่มีตัวเล
 _TOO_LONG: Final = Text("เซลล์ {cell} ยาวเกิน {value} ตัวอักษร", "Cell {cell} is longer than {value} characters.")
 _NOT_SHOWN: Final = {
     "number": Text(
-        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่ หรือบันทึกไฟล์เป็น XLSX",
-        "Cell {cell} contains a number whose displayed text is unknown. Type it as text, or save an XLS or ODS as XLSX.",
+        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่ หรือบันทึกไฟล์ XLS เป็น XLSX",
+        "Cell {cell} contains a number whose displayed text is unknown. Type it as text, or save an XLS as XLSX.",
     ),
     "day": Text(
         "เซลล์ {cell} เป็นวันที่ ไม่ใช่ข้อความ ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่",

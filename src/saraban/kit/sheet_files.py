@@ -40,6 +40,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 TEXTS = (".csv", ".txt", ".tsv")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = b"opendocument.spreadsheet"
+_MOST_REPEATED = 100  # cells or blanks; further ones are beyond the columns that are read
 _FIRST_SERIAL, _AFTER_LAST_SERIAL = 61, 2_958_466
 
 Cells = dict[int, RawCell]
@@ -182,9 +183,9 @@ def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSh
             raise MemoryError
         parts = set(packed.namelist())
         is_open_document = "mimetype" in parts and _SPREADSHEET in packed.read("mimetype")
-        found = _other_sheets(path) if is_open_document else _Workbook(packed).sheets()
+        found = _ods_sheets(packed) if is_open_document else _Workbook(packed).sheets()
     elif head == OLE:
-        found = _other_sheets(path)
+        found = _xls_sheets(path)
     elif path.suffix.lower() in TEXTS:
         found = [_SourceSheet("", _text_rows(path, names))]
     else:
@@ -192,6 +193,19 @@ def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSh
     if not found:
         raise Problem("unreadable")
     return found
+
+
+def _elements(packed: zipfile.ZipFile, part: str, *names: str) -> Iterator[ET.Element]:
+    """Yield the elements of these names as they end, and forget each."""
+    with packed.open(part) as file:
+        for _, element in ET.iterparse(file):  # noqa: S314  under the limits of this process
+            if element.tag.endswith(names) and element.tag.rpartition("}")[2] in names:
+                yield element
+                element.clear()
+
+
+def _attributes(element: ET.Element) -> dict[str, str]:
+    return {name.rpartition("}")[2]: value for name, value in element.items()}
 
 
 # Texts
@@ -256,11 +270,11 @@ def _decoded(content: bytes) -> str:
     return text
 
 
-# XLS and ODS
+# XLS
 
 
-def _other_sheets(path: Path) -> list[_SourceSheet]:
-    """Number formats of these are not known: numbers and dates come without the text shown."""
+def _xls_sheets(path: Path) -> list[_SourceSheet]:
+    """Number formats are not known: only a whole number has a text that is shown."""
     import python_calamine as calamine
 
     try:
@@ -278,7 +292,7 @@ def _other_sheets(path: Path) -> list[_SourceSheet]:
 
         def rows() -> Rows:
             for number, row in enumerate(table.iter_rows(), 1):
-                yield number, {at: _other_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
+                yield number, {at: _xls_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
 
         return _SourceSheet(name, rows, merges)
 
@@ -286,14 +300,88 @@ def _other_sheets(path: Path) -> list[_SourceSheet]:
     return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
 
 
-def _other_cell(cell: object) -> RawCell:
+def _xls_cell(cell: object) -> RawCell:
     if isinstance(cell, bool):
         return ["flag", str(cell).upper(), str(cell).lower()]
     if isinstance(cell, int | float):
-        return ["number", None, plain_number(str(cell))]
+        return ["number", shown_number(str(cell), "General") if cell == int(cell) else None, plain_number(str(cell))]
     if isinstance(cell, date):
         return ["day", None, cell.isoformat()[:10]]
     return cell if isinstance(cell, str) else ["time", None, str(cell)]
+
+
+# ODS
+
+
+def _ods_sheets(packed: zipfile.ZipFile) -> list[_SourceSheet]:
+    if b"encryption-data" in packed.read("META-INF/manifest.xml"):
+        raise Problem("password")
+    sheets: list[_SourceSheet] = []
+    merges: list[_Merge] = []
+    hidden = set()
+    for element, values, table, number in _ods_elements(packed):
+        if element.tag.endswith("}style") and any(_attributes(child).get("display") == "false" for child in element):
+            hidden.add(values["name"])
+        elif element.tag.endswith("}table") and values.get("style-name") not in hidden:
+            sheets.append(_SourceSheet(values.get("name", ""), partial(_ods_rows, packed, table), merges))
+        if not element.tag.endswith("}table-row"):
+            merges = []
+            continue
+        for left, _, cell in _ods_cells(element):
+            right, bottom = (int(cell.get(f"number-{way}-spanned", 1)) - 1 for way in ("columns", "rows"))
+            if right or bottom:
+                merges.append(_Merge(left, number, left + right, number + bottom))
+    return sheets
+
+
+def _ods_elements(packed: zipfile.ZipFile) -> Iterator[tuple[ET.Element, dict[str, str], int, int]]:
+    """Yield each style, each row and, after its rows, each table: attributes, a key of the table, and the number of the row."""
+    table, number = 0, 1
+    for element in _elements(packed, "content.xml", "style", "table-row", "table"):
+        values = _attributes(element)
+        yield element, values, table, number
+        number += int(values.get("number-rows-repeated", 1))
+        if not element.tag.endswith("}table-row"):
+            table, number = table + 1, 1
+
+
+def _ods_rows(packed: zipfile.ZipFile, wanted: int) -> Rows:
+    for element, values, table, number in _ods_elements(packed):
+        if table == wanted and element.tag.endswith("}table-row"):
+            read = {
+                at: cell
+                for at, content, cell_values in _ods_cells(element)
+                if (cell := _ods_cell(content, cell_values))
+            }
+            repeated = int(values.get("number-rows-repeated", 1)) if read else 0
+            yield from ((number + more, dict(read)) for more in range(repeated))  # the reader stops at its last row
+
+
+def _ods_cells(row: ET.Element) -> Iterator[tuple[int, ET.Element, dict[str, str]]]:
+    place = 0
+    for element in row:
+        values = _attributes(element)
+        repeated = int(values.get("number-columns-repeated", 1))
+        if element.tag.endswith("}table-cell"):
+            yield from ((place + more, element, values) for more in range(min(repeated, _MOST_REPEATED)))
+        place += repeated
+
+
+def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
+    shown = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
+    kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
+    if kind in {"float", "currency", "percentage"}:
+        return ["number", shown, plain_number(values["value"])]
+    if kind in {"date", "time", "boolean"}:
+        value = values[f"{kind}-value"]
+        return {"date": ["day", None, value[:10]], "time": ["time", shown, ""], "boolean": ["flag", shown, value]}[kind]
+    return [kind, None, shown] if kind in {"error", "formula"} else shown
+
+
+def _ods_text(element: ET.Element) -> str:
+    blanks = {"s": " " * min(int(_attributes(element).get("c", 1)), _MOST_REPEATED), "tab": "\t", "line-break": "\n"}
+    text = blanks.get(element.tag.rpartition("}")[2], element.text or "")
+    return text + "".join(_ods_text(child) + (child.tail or "") for child in element)
 
 
 # XLSX and XLSM
@@ -327,13 +415,6 @@ class _Workbook:
     def _read(self, part: str) -> ET.Element:
         return ET.fromstring(self._packed.read(part))  # noqa: S314  under the limits of this process
 
-    def _elements(self, part: str, name: str) -> Iterator[ET.Element]:
-        with self._packed.open(part) as file:
-            for _, element in ET.iterparse(file):  # noqa: S314
-                if element.tag.endswith(name) and element.tag.rpartition("}")[2] == name:
-                    yield element
-                    element.clear()
-
     def _relations(self, part: str) -> list[tuple[str, str, str]]:
         """Return key, kind and target of the relations of a part."""
         folder, name = posixpath.split(part)
@@ -353,7 +434,7 @@ class _Workbook:
         return [own.get(key) or BUILT_IN.get(int(key), "") for key in keys]
 
     def _shared_strings(self, part: str) -> Iterator[str]:
-        return (_text_of(element) for element in self._elements(part, "si"))
+        return (_text_of(element) for element in _elements(self._packed, part, "si"))
 
     def _merges(self, part: str) -> Iterator[_Merge]:
         """They come after the cells that they concern."""
@@ -367,7 +448,7 @@ class _Workbook:
 
     def _rows(self, part: str) -> Rows:
         number = 0
-        for row in self._elements(part, "row"):
+        for row in _elements(self._packed, part, "row"):
             number, place, cells = int(row.get("r") or number + 1), -1, {}
             for element in row:
                 reference = element.get("r")
