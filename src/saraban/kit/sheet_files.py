@@ -15,7 +15,8 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
-from functools import cache, partial
+from functools import cache, partial, reduce
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -122,25 +123,23 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
     """
     required, tables, nearest = options["required"], [], (-1, 0)
     for sheet in sheets:
-        best: tuple[int, _Table] | None = None
-        for number, cells in _filled(sheet, columns):
-            if number > HEADING_ROWS:
-                break
+        found = []
+        for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _filled(sheet, columns)):
             texts = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
-            missing = next((at for at, is_needed in enumerate(required) if is_needed and places[at] is None), None)
-            if missing is not None:
-                nearest = max(nearest, (count, -missing))
-            elif best is None or count > best[0]:
-                best = count, _Table(sheet, number, places)
-        if best is not None:
-            tables.append(best[1])
+            missing = [at for at, is_needed in enumerate(required) if is_needed and places[at] is None]
+            if missing:
+                nearest = max(nearest, (count, -missing[0]))
+            else:
+                found.append((count, -number, _Table(sheet, number, places)))
+        if found:
+            tables.append(max(found)[-1])
+    names = ", ".join(f"“{sheet.name}”" for sheet in [table.sheet for table in tables] or sheets if sheet.name)
     if not tables:
-        names = ", ".join(f"“{sheet.name}”" for sheet in sheets if sheet.name)
         raise Problem("column_missing", column=-nearest[1], sheets=names, rows=HEADING_ROWS)
     if len(tables) > 1:
-        raise Problem("two_sheets", sheets=", ".join(f"“{table.sheet.name}”" for table in tables))
+        raise Problem("two_sheets", sheets=names)
     table = tables[0]
     ends = [
         merge.bottom
@@ -218,7 +217,8 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[]
         text = text[first.end() :]
 
     def rows(separator: str) -> Rows:
-        for number, row in enumerate(csv.reader(_text_lines(text), delimiter=separator, strict=True), 1):
+        lines = (match[0] for match in re.finditer(r"[^\n]*\n|[^\n]+", text))  # without a second copy of the text
+        for number, row in enumerate(csv.reader(lines, delimiter=separator, strict=True), 1):
             yield number, {at: _without_guard(cell) for at, cell in enumerate(row) if cell}
 
     def headings(separator: str) -> tuple[int, int]:
@@ -237,11 +237,6 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[]
     return lambda: rows(separator)
 
 
-def _text_lines(text: str) -> Iterator[str]:
-    """Split a text as the csv module wants it, without a second copy of it."""
-    return (match[0] for match in re.finditer(r"[^\n]*\n|[^\n]+", text))
-
-
 def _without_guard(cell: str) -> str:
     """Take away the apostrophe by which an export keeps a text from becoming a formula."""
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
@@ -257,17 +252,14 @@ def _decoded(content: bytes) -> str:
         return content.decode("utf-16")
     if is_binary(content):
         raise Problem("unreadable")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        pass
-    try:
-        text = content.decode("cp874")
-    except UnicodeDecodeError:
-        raise Problem("encoding") from None
-    if _ODD_THAI.search(text):
-        raise Problem("encoding")
-    return text
+    for encoding in ("utf-8-sig", "cp874"):
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding != "cp874" or not _ODD_THAI.search(text):
+            return text
+    raise Problem("encoding")
 
 
 # XLS
@@ -396,7 +388,9 @@ class _Workbook:
         self._links = self._relations(main)
         self._book = self._read(main)
         parts = {kind: target for _, kind, target in self._links}
-        self._strings = list(self._shared_strings(parts["sharedStrings"])) if "sharedStrings" in parts else []
+        self._strings: list[str] = []
+        if "sharedStrings" in parts:
+            self._strings = [_text_of(element) for element in _elements(packed, parts["sharedStrings"], "si")]
         self._formats = self._number_formats(parts["styles"]) if "styles" in parts else []
         is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
@@ -405,9 +399,7 @@ class _Workbook:
         parts = {key: target for key, kind, target in self._links if kind == "worksheet"}
         found = []
         for sheet in self._book.iterfind("{*}sheets/{*}sheet"):
-            part = next(
-                (parts[value] for name, value in sheet.items() if name.endswith("}id") and value in parts), None
-            )
+            part = parts.get(_attributes(sheet).get("id", ""))
             if part is not None and sheet.get("state", "visible") == "visible":
                 found.append(_SourceSheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part))))
         return found
@@ -432,9 +424,6 @@ class _Workbook:
         own = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
         keys = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
         return [own.get(key) or BUILT_IN.get(int(key), "") for key in keys]
-
-    def _shared_strings(self, part: str) -> Iterator[str]:
-        return (_text_of(element) for element in _elements(self._packed, part, "si"))
 
     def _merges(self, part: str) -> Iterator[_Merge]:
         """They come after the cells that they concern."""
@@ -492,10 +481,7 @@ def _unescaped(text: str) -> str:
 
 @cache
 def _place(letters: str) -> int:
-    place = 0
-    for letter in letters:
-        place = place * 26 + ord(letter) - ord("A") + 1
-    return place - 1
+    return reduce(lambda place, letter: place * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
 
 
 if __name__ == "__main__":
