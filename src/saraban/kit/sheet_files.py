@@ -364,9 +364,10 @@ def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
     kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
     if kind in {"float", "currency", "percentage"}:
         return ["number", shown, plain_number(values["value"])]
-    if kind in {"date", "time", "boolean"}:
-        value = values[f"{kind}-value"]
-        return {"date": ["day", None, value[:10]], "time": ["time", shown, ""], "boolean": ["flag", shown, value]}[kind]
+    if kind == "date":
+        return ["day", None, values["date-value"][:10]]
+    if kind in {"time", "boolean"}:
+        return ["time", shown, ""] if kind == "time" else ["flag", shown, values["boolean-value"]]
     return [kind, None, shown] if kind in {"error", "formula"} else shown
 
 

@@ -195,8 +195,9 @@ def read_workbook(kind: MasterKind, path: Path) -> list[list[object]]:
     rows, columns = read_sheet(kind, path), master_workbook.sheet_columns(kind)
     if faults := [master_workbook.at_line(row.number, fault) for row in rows for fault in row.faults]:
         raise master_rows.faulty(master_workbook.by_line(faults))
-    headings: list[object] = [column.key for column in columns]
-    return [headings, *([row.cells.get(column.key, "") for column in columns] for row in rows)]
+    table: list[list[object]] = [[column.key for column in columns]]
+    table.extend([row.cells.get(column.key, "") for column in columns] for row in rows)
+    return table
 
 
 def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> None:
