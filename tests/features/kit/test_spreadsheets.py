@@ -205,6 +205,7 @@ class TestReadTable:
         columns = (
             SheetColumn("number", Text("เลขที่แบบ", "Drawing number"), is_required=True),
             SheetColumn("title", Text("ชื่อแบบ", "Title"), is_required=True),
+            SheetColumn("revision", Text("ครั้งที่", "Rev"), synonyms=("Revision",)),
         )
 
         found = read_table(DATA / name, columns).rows
