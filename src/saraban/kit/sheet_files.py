@@ -354,7 +354,8 @@ def _ods_cells(row: ET.Element) -> Iterator[tuple[int, ET.Element, dict[str, str
     for element in row:
         values = _attributes(element)
         repeated = int(values.get("number-columns-repeated", 1))
-        if element.tag.endswith("}table-cell"):
+        has_content = len(element) or "value-type" in values or "formula" in values
+        if has_content and element.tag.endswith("}table-cell"):
             yield from ((place + more, element, values) for more in range(min(repeated, _MOST_REPEATED)))
         place += repeated
 
