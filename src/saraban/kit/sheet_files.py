@@ -320,8 +320,8 @@ def _ods_sheets(packed: zipfile.ZipFile) -> list[_SourceSheet]:
             merges = []
             continue
         for left, _, cell in _ods_cells(element):
-            right, bottom = (int(cell.get(f"number-{way}-spanned", 1)) - 1 for way in ("columns", "rows"))
-            if right or bottom:
+            if "number-columns-spanned" in cell or "number-rows-spanned" in cell:
+                right, bottom = (int(cell.get(f"number-{way}-spanned", 1)) - 1 for way in ("columns", "rows"))
                 merges.append(_Merge(left, number, left + right, number + bottom))
     return sheets
 
