@@ -33,7 +33,7 @@ As = Annotated[
     str | None,
     typer.Option("--as", help="Account in whose name it is done; its rights count. Without it the system's."),
 ]
-File = Annotated[Path, typer.Argument(metavar="FILE", help="A workbook (XLSX).")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="XLSX, XLSM, XLS, ODS or CSV; an export is XLSX or CSV.")]
 Confirmed = Annotated[
     bool, typer.Option("--confirm-series", help="Change what numbers print, although series begin anew at 1.")
 ]
@@ -218,6 +218,7 @@ def import_(
     file: File,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what it would do, and do nothing.")] = False,
     confirm_series: Confirmed = False,
+    sheet: Annotated[str | None, typer.Option(help="The sheet to read, where several have the headings.")] = None,
     account: As = None,
 ) -> None:
     """Add what is new in a workbook and change what differs: all of it, or nothing when a row has a fault."""
@@ -227,7 +228,7 @@ def import_(
     kind = rows_of.kind
     if not file.is_file():
         raise unreadable()
-    rows = master_import.read_workbook(kind, file)
+    rows = master_import.read_sheet(kind, file, sheet)
     how = {"dry_run": dry_run, "confirm_series": confirm_series}
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterImport":

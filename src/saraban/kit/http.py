@@ -238,14 +238,18 @@ MEDIA = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "csv": "text/csv; charset=utf-8",
     "zip": "application/zip",
+    "xlsm": "application/vnd.ms-excel.sheet.macroenabled.12",
+    "xls": "application/vnd.ms-excel",
+    "ods": "application/vnd.oasis.opendocument.spreadsheet",
 }
+SHEETS: Final = ("xlsx", "xlsm", "xls", "ods", "csv")  # those of `MEDIA` that are imported
 BINARY: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The sheet.",
         "content": {
             kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}
             for form, kind in MEDIA.items()
-            if form != "zip"
+            if form in {"xlsx", "csv"}
         },
     }
 }

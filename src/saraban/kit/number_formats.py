@@ -7,39 +7,20 @@ from functools import lru_cache
 from typing import Final
 
 # ECMA-376 part 1, 18.8.30; dates of all countries are here as a year, because none is ever shown.
+# fmt: off
 BUILT_IN: Final = {
-    0: "General",
-    1: "0",
-    2: "0.00",
-    3: "#,##0",
-    4: "#,##0.00",
-    9: "0%",
-    10: "0.00%",
-    18: "h:mm AM/PM",
-    19: "h:mm:ss AM/PM",
-    20: "h:mm",
-    21: "h:mm:ss",
-    37: "#,##0;(#,##0)",
-    38: "#,##0;(#,##0)",
-    45: "mm:ss",
-    39: "#,##0.00;(#,##0.00)",
-    40: "#,##0.00;(#,##0.00)",
-    46: "[h]:mm:ss",
-    47: "mm:ss.0",
-    49: "@",
+    0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@",
+    37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
+    18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0",
     **dict.fromkeys((14, 15, 16, 17, 22, *range(27, 37), *range(50, 59), *range(71, 82)), "yyyy"),
 }
+# fmt: on
 _LONGEST_CODE: Final = 255
 _LONGEST_GENERAL: Final = 11  # characters; beyond, the width of the column decides
 _LEAST_GENERAL: Final = Decimal("0.0001")
 _MOST: Final = Decimal(10**15)
 _SECONDS: Final = 86_400
-_TIMES: Final = {
-    "h:mm": "{0}:{1:02}",
-    "hh:mm": "{0:02}:{1:02}",
-    "h:mm:ss": "{0}:{1:02}:{2:02}",
-    "hh:mm:ss": "{0:02}:{1:02}:{2:02}",
-}
+_TIME: Final = re.compile(r"(?:\[\$-[0-9a-f]{1,4}\])?(?P<hours>hh?):mm(?P<seconds>:ss)?(?:;@)?")
 # A locale of more than four figures has digits or an era of its own.
 _LITERALS: Final = (
     r'((?:"[^"]*"|\\.|_.|\* |\[\$[^\]-]*(?:-[0-9A-Fa-f]{1,4})?\]'
@@ -90,11 +71,12 @@ def plain_number(stored: str) -> str:
 
 def _time(value: float, code: str) -> str | None:
     """An elapsed time is never certain: a scale of 1:100 that was typed in shows 2:40."""
-    form = _TIMES.get(re.sub(r"^\[\$-[0-9A-Fa-f]{1,4}\]|;@$", "", code).lower())
+    form = _TIME.fullmatch(code.lower())
     seconds = round(value * _SECONDS)
-    if form is None or not 0 <= seconds < _SECONDS or (seconds % 60 and "s" not in code.lower()):
+    if form is None or not 0 <= seconds < _SECONDS or (seconds % 60 and not form["seconds"]):
         return None
-    return form.format(seconds // 3600, seconds // 60 % 60, seconds % 60)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours:0{len(form['hours'])}}:{rest // 60:02}" + (f":{rest % 60:02}" if form["seconds"] else "")
 
 
 def _formatted(number: Decimal, code: str) -> str | None:

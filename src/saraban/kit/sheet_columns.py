@@ -21,9 +21,10 @@ _MEMORY: Final = 4096  # cells of each column that need not be read again
 
 
 class CellKind(StrEnum):
-    """What a column contains: a day becomes 2026-12-31, a number a plain figure, a flag true or false, a choice its key."""
+    """What a column contains: a text of one line or several, a day becomes 2026-12-31, a number a plain figure, a flag true or false, a choice its key."""
 
     TEXT = "text"
+    LINES = "lines"
     DAY = "day"
     NUMBER = "number"
     FLAG = "flag"
@@ -84,52 +85,18 @@ _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใ�
 _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
+# fmt: off
 _ERRORS: Final = {
-    "#N/A",
-    "#REF!",
-    "#DIV/0!",
-    "#VALUE!",
-    "#NAME?",
-    "#NUM!",
-    "#NULL!",
-    "#SPILL!",
-    "#CALC!",
-    "#GETTING_DATA",
+    "#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA",
 }
-_CONTROLS: Final = [
-    "NULL",
-    "START OF HEADING",
-    "START OF TEXT",
-    "END OF TEXT",
-    "END OF TRANSMISSION",
-    "ENQUIRY",
-    "ACKNOWLEDGE",
-    "BELL",
-    "BACKSPACE",
-    "TAB",
-    "LINE FEED",
-    "LINE TABULATION",
-    "FORM FEED",
-    "CARRIAGE RETURN",
-    "SHIFT OUT",
-    "SHIFT IN",
-    "DATA LINK ESCAPE",
-    "DEVICE CONTROL ONE",
-    "DEVICE CONTROL TWO",
-    "DEVICE CONTROL THREE",
-    "DEVICE CONTROL FOUR",
-    "NEGATIVE ACKNOWLEDGE",
-    "SYNCHRONOUS IDLE",
-    "END OF TRANSMISSION BLOCK",
-    "CANCEL",
-    "END OF MEDIUM",
-    "SUBSTITUTE",
-    "ESCAPE",
-    "FILE SEPARATOR",
-    "GROUP SEPARATOR",
-    "RECORD SEPARATOR",
-    "UNIT SEPARATOR",
-]
+_CONTROLS: Final = (
+    "NULL", "START OF HEADING", "START OF TEXT", "END OF TEXT", "END OF TRANSMISSION", "ENQUIRY", "ACKNOWLEDGE", "BELL",
+    "BACKSPACE", "TAB", "LINE FEED", "LINE TABULATION", "FORM FEED", "CARRIAGE RETURN", "SHIFT OUT", "SHIFT IN",
+    "DATA LINK ESCAPE", "DEVICE CONTROL ONE", "DEVICE CONTROL TWO", "DEVICE CONTROL THREE", "DEVICE CONTROL FOUR",
+    "NEGATIVE ACKNOWLEDGE", "SYNCHRONOUS IDLE", "END OF TRANSMISSION BLOCK", "CANCEL", "END OF MEDIUM", "SUBSTITUTE",
+    "ESCAPE", "FILE SEPARATOR", "GROUP SEPARATOR", "RECORD SEPARATOR", "UNIT SEPARATOR",
+)
+# fmt: on
 _FLAGS: Final = {
     **dict.fromkeys(("y", "1", "x", "✓", "จริง"), "true"),
     **dict.fromkeys(("n", "0", "-", "ไม่", "เท็จ"), "false"),
@@ -143,8 +110,8 @@ _NO_CHOICE: Final = Text("เซลล์ {cell}: ไม่มีตัวเล
 _TOO_LONG: Final = Text("เซลล์ {cell} ยาวเกิน {value} ตัวอักษร", "Cell {cell} is longer than {value} characters.")
 _NOT_SHOWN: Final = {
     "number": Text(
-        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่ หรือบันทึกไฟล์เป็น XLSX",
-        "Cell {cell} contains a number whose displayed text is unknown. Type it as text, or save an XLS or ODS as XLSX.",
+        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่ หรือบันทึกไฟล์ XLS เป็น XLSX",
+        "Cell {cell} contains a number whose displayed text is unknown. Type it as text, or save an XLS as XLSX.",
     ),
     "day": Text(
         "เซลล์ {cell} เป็นวันที่ ไม่ใช่ข้อความ ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่",
@@ -190,15 +157,15 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     return matched
 
 
-def clean_text(text: str) -> tuple[str, Fault | None]:
-    """Return a text as it is stored: on one line, without invisible characters; or what is wrong with it."""
+def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
+    """Return a text as it is stored, without invisible characters, or what is wrong with it; `separator` joins its lines."""
     if text.isascii() and text.isprintable():
         return text.strip(), None
     if has_mark_run(text):
         return text[:MOST_MARKS], ("combining_marks", TOO_MANY_MARKS, "")
     lines = _BREAKS.split(_INVISIBLE.sub("", text).replace("\u00a0", " "))
-    text = fold_bounded(" ".join(line.strip() for line in lines)).strip()
-    position = control_character(text)
+    text = fold_bounded(separator.join(line.strip() for line in lines)).strip()
+    position = control_character(text, multiline=separator == "\n")
     if position is None:
         return text, None
     bad = text[position]
@@ -232,7 +199,7 @@ class CellReader:
 def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
     """Return the text of a cell as its column stores it, or what it contains with its fault."""
     if isinstance(raw, str):
-        text, fault = clean_text(raw[: _LONGEST_TEXT + 1])
+        text, fault = clean_text(raw[: _LONGEST_TEXT + 1], "\n" if column.kind == CellKind.LINES else " ")
         if text in _ERRORS:
             fault = ("error", _NOT_SHOWN["error"], text)
     else:
@@ -240,7 +207,7 @@ def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
         is_value = kind in {column.kind, "flag"} and bool(value)
         text = str((value if is_value and kind != "flag" else shown) or value or "")
         fault = None if is_value or (shown and kind != "error") else (str(kind), _NOT_SHOWN[str(kind)], text)
-    if fault is None and text and column.kind != CellKind.TEXT:
+    if fault is None and text and column.kind not in {CellKind.TEXT, CellKind.LINES}:
         text, fault = _converted(column, text)
     if fault is None and not text and column.is_required:
         fault = ("required", REQUIRED, "")

@@ -15,7 +15,8 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, timedelta
-from functools import cache, partial
+from functools import cache, partial, reduce
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
@@ -40,6 +41,7 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 TEXTS = (".csv", ".txt", ".tsv")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = b"opendocument.spreadsheet"
+_MOST_REPEATED = 100  # cells or blanks; further ones are beyond the columns that are read
 _FIRST_SERIAL, _AFTER_LAST_SERIAL = 61, 2_958_466
 
 Cells = dict[int, RawCell]
@@ -121,25 +123,23 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
     """
     required, tables, nearest = options["required"], [], (-1, 0)
     for sheet in sheets:
-        best: tuple[int, _Table] | None = None
-        for number, cells in _filled(sheet, columns):
-            if number > HEADING_ROWS:
-                break
+        found = []
+        for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _filled(sheet, columns)):
             texts = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
-            missing = next((at for at, is_needed in enumerate(required) if is_needed and places[at] is None), None)
-            if missing is not None:
-                nearest = max(nearest, (count, -missing))
-            elif best is None or count > best[0]:
-                best = count, _Table(sheet, number, places)
-        if best is not None:
-            tables.append(best[1])
+            missing = [at for at, is_needed in enumerate(required) if is_needed and places[at] is None]
+            if missing:
+                nearest = max(nearest, (count, -missing[0]))
+            else:
+                found.append((count, -number, _Table(sheet, number, places)))
+        if found:
+            tables.append(max(found)[-1])
+    names = ", ".join(f"“{sheet.name}”" for sheet in [table.sheet for table in tables] or sheets if sheet.name)
     if not tables:
-        names = ", ".join(f"“{sheet.name}”" for sheet in sheets if sheet.name)
         raise Problem("column_missing", column=-nearest[1], sheets=names, rows=HEADING_ROWS)
     if len(tables) > 1:
-        raise Problem("two_sheets", sheets=", ".join(f"“{table.sheet.name}”" for table in tables))
+        raise Problem("two_sheets", sheets=names)
     table = tables[0]
     ends = [
         merge.bottom
@@ -182,9 +182,9 @@ def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSh
             raise MemoryError
         parts = set(packed.namelist())
         is_open_document = "mimetype" in parts and _SPREADSHEET in packed.read("mimetype")
-        found = _other_sheets(path) if is_open_document else _Workbook(packed).sheets()
+        found = _ods_sheets(packed) if is_open_document else _Workbook(packed).sheets()
     elif head == OLE:
-        found = _other_sheets(path)
+        found = _xls_sheets(path)
     elif path.suffix.lower() in TEXTS:
         found = [_SourceSheet("", _text_rows(path, names))]
     else:
@@ -192,6 +192,19 @@ def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSh
     if not found:
         raise Problem("unreadable")
     return found
+
+
+def _elements(packed: zipfile.ZipFile, part: str, *names: str) -> Iterator[ET.Element]:
+    """Yield the elements of these names as they end, and forget each."""
+    with packed.open(part) as file:
+        for _, element in ET.iterparse(file):  # noqa: S314  under the limits of this process
+            if element.tag.endswith(names) and element.tag.rpartition("}")[2] in names:
+                yield element
+                element.clear()
+
+
+def _attributes(element: ET.Element) -> dict[str, str]:
+    return {name.rpartition("}")[2]: value for name, value in element.items()}
 
 
 # Texts
@@ -204,7 +217,8 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[]
         text = text[first.end() :]
 
     def rows(separator: str) -> Rows:
-        for number, row in enumerate(csv.reader(_text_lines(text), delimiter=separator, strict=True), 1):
+        lines = (match[0] for match in re.finditer(r"[^\n]*\n|[^\n]+", text))  # without a second copy of the text
+        for number, row in enumerate(csv.reader(lines, delimiter=separator, strict=True), 1):
             yield number, {at: _without_guard(cell) for at, cell in enumerate(row) if cell}
 
     def headings(separator: str) -> tuple[int, int]:
@@ -223,11 +237,6 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[]
     return lambda: rows(separator)
 
 
-def _text_lines(text: str) -> Iterator[str]:
-    """Split a text as the csv module wants it, without a second copy of it."""
-    return (match[0] for match in re.finditer(r"[^\n]*\n|[^\n]+", text))
-
-
 def _without_guard(cell: str) -> str:
     """Take away the apostrophe by which an export keeps a text from becoming a formula."""
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
@@ -243,24 +252,21 @@ def _decoded(content: bytes) -> str:
         return content.decode("utf-16")
     if is_binary(content):
         raise Problem("unreadable")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        pass
-    try:
-        text = content.decode("cp874")
-    except UnicodeDecodeError:
-        raise Problem("encoding") from None
-    if _ODD_THAI.search(text):
-        raise Problem("encoding")
-    return text
+    for encoding in ("utf-8-sig", "cp874"):
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding != "cp874" or not _ODD_THAI.search(text):
+            return text
+    raise Problem("encoding")
 
 
-# XLS and ODS
+# XLS
 
 
-def _other_sheets(path: Path) -> list[_SourceSheet]:
-    """Number formats of these are not known: numbers and dates come without the text shown."""
+def _xls_sheets(path: Path) -> list[_SourceSheet]:
+    """Number formats are not known: only a whole number has a text that is shown."""
     import python_calamine as calamine
 
     try:
@@ -278,7 +284,7 @@ def _other_sheets(path: Path) -> list[_SourceSheet]:
 
         def rows() -> Rows:
             for number, row in enumerate(table.iter_rows(), 1):
-                yield number, {at: _other_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
+                yield number, {at: _xls_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
 
         return _SourceSheet(name, rows, merges)
 
@@ -286,14 +292,90 @@ def _other_sheets(path: Path) -> list[_SourceSheet]:
     return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
 
 
-def _other_cell(cell: object) -> RawCell:
+def _xls_cell(cell: object) -> RawCell:
     if isinstance(cell, bool):
         return ["flag", str(cell).upper(), str(cell).lower()]
     if isinstance(cell, int | float):
-        return ["number", None, plain_number(str(cell))]
+        return ["number", shown_number(str(cell), "General") if cell == int(cell) else None, plain_number(str(cell))]
     if isinstance(cell, date):
         return ["day", None, cell.isoformat()[:10]]
     return cell if isinstance(cell, str) else ["time", None, str(cell)]
+
+
+# ODS
+
+
+def _ods_sheets(packed: zipfile.ZipFile) -> list[_SourceSheet]:
+    if b"encryption-data" in packed.read("META-INF/manifest.xml"):
+        raise Problem("password")
+    sheets: list[_SourceSheet] = []
+    merges: list[_Merge] = []
+    hidden = set()
+    for element, values, table, number in _ods_elements(packed):
+        if element.tag.endswith("}style") and any(_attributes(child).get("display") == "false" for child in element):
+            hidden.add(values["name"])
+        elif element.tag.endswith("}table") and values.get("style-name") not in hidden:
+            sheets.append(_SourceSheet(values.get("name", ""), partial(_ods_rows, packed, table), merges))
+        if not element.tag.endswith("}table-row"):
+            merges = []
+            continue
+        for left, _, cell in _ods_cells(element):
+            if "number-columns-spanned" in cell or "number-rows-spanned" in cell:
+                right, bottom = (int(cell.get(f"number-{way}-spanned", 1)) - 1 for way in ("columns", "rows"))
+                merges.append(_Merge(left, number, left + right, number + bottom))
+    return sheets
+
+
+def _ods_elements(packed: zipfile.ZipFile) -> Iterator[tuple[ET.Element, dict[str, str], int, int]]:
+    """Yield each style, each row and, after its rows, each table: attributes, a key of the table, and the number of the row."""
+    table, number = 0, 1
+    for element in _elements(packed, "content.xml", "style", "table-row", "table"):
+        values = _attributes(element)
+        yield element, values, table, number
+        number += int(values.get("number-rows-repeated", 1))
+        if not element.tag.endswith("}table-row"):
+            table, number = table + 1, 1
+
+
+def _ods_rows(packed: zipfile.ZipFile, wanted: int) -> Rows:
+    for element, values, table, number in _ods_elements(packed):
+        if table == wanted and element.tag.endswith("}table-row"):
+            read = {
+                at: cell
+                for at, content, cell_values in _ods_cells(element)
+                if (cell := _ods_cell(content, cell_values))
+            }
+            repeated = int(values.get("number-rows-repeated", 1)) if read else 0
+            yield from ((number + more, dict(read)) for more in range(repeated))  # the reader stops at its last row
+
+
+def _ods_cells(row: ET.Element) -> Iterator[tuple[int, ET.Element, dict[str, str]]]:
+    place = 0
+    for element in row:
+        values = _attributes(element)
+        repeated = int(values.get("number-columns-repeated", 1))
+        has_content = len(element) or "value-type" in values or "formula" in values
+        if has_content and element.tag.endswith("}table-cell"):
+            yield from ((place + more, element, values) for more in range(min(repeated, _MOST_REPEATED)))
+        place += repeated
+
+
+def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
+    shown = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
+    kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
+    if kind in {"float", "currency", "percentage"}:
+        return ["number", shown, plain_number(values["value"])]
+    if kind == "date":
+        return ["day", None, values["date-value"][:10]]
+    if kind in {"time", "boolean"}:
+        return ["time", shown, ""] if kind == "time" else ["flag", shown, values["boolean-value"]]
+    return [kind, None, shown] if kind in {"error", "formula"} else shown
+
+
+def _ods_text(element: ET.Element) -> str:
+    blanks = {"s": " " * min(int(_attributes(element).get("c", 1)), _MOST_REPEATED), "tab": "\t", "line-break": "\n"}
+    text = blanks.get(element.tag.rpartition("}")[2], element.text or "")
+    return text + "".join(_ods_text(child) + (child.tail or "") for child in element)
 
 
 # XLSX and XLSM
@@ -308,7 +390,9 @@ class _Workbook:
         self._links = self._relations(main)
         self._book = self._read(main)
         parts = {kind: target for _, kind, target in self._links}
-        self._strings = list(self._shared_strings(parts["sharedStrings"])) if "sharedStrings" in parts else []
+        self._strings: list[str] = []
+        if "sharedStrings" in parts:
+            self._strings = [_text_of(element) for element in _elements(packed, parts["sharedStrings"], "si")]
         self._formats = self._number_formats(parts["styles"]) if "styles" in parts else []
         is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
@@ -317,22 +401,13 @@ class _Workbook:
         parts = {key: target for key, kind, target in self._links if kind == "worksheet"}
         found = []
         for sheet in self._book.iterfind("{*}sheets/{*}sheet"):
-            part = next(
-                (parts[value] for name, value in sheet.items() if name.endswith("}id") and value in parts), None
-            )
+            part = parts.get(_attributes(sheet).get("id", ""))
             if part is not None and sheet.get("state", "visible") == "visible":
                 found.append(_SourceSheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part))))
         return found
 
     def _read(self, part: str) -> ET.Element:
         return ET.fromstring(self._packed.read(part))  # noqa: S314  under the limits of this process
-
-    def _elements(self, part: str, name: str) -> Iterator[ET.Element]:
-        with self._packed.open(part) as file:
-            for _, element in ET.iterparse(file):  # noqa: S314
-                if element.tag.endswith(name) and element.tag.rpartition("}")[2] == name:
-                    yield element
-                    element.clear()
 
     def _relations(self, part: str) -> list[tuple[str, str, str]]:
         """Return key, kind and target of the relations of a part."""
@@ -352,9 +427,6 @@ class _Workbook:
         keys = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
         return [own.get(key) or BUILT_IN.get(int(key), "") for key in keys]
 
-    def _shared_strings(self, part: str) -> Iterator[str]:
-        return (_text_of(element) for element in self._elements(part, "si"))
-
     def _merges(self, part: str) -> Iterator[_Merge]:
         """They come after the cells that they concern."""
         rest = b""
@@ -367,7 +439,7 @@ class _Workbook:
 
     def _rows(self, part: str) -> Rows:
         number = 0
-        for row in self._elements(part, "row"):
+        for row in _elements(self._packed, part, "row"):
             number, place, cells = int(row.get("r") or number + 1), -1, {}
             for element in row:
                 reference = element.get("r")
@@ -411,10 +483,7 @@ def _unescaped(text: str) -> str:
 
 @cache
 def _place(letters: str) -> int:
-    place = 0
-    for letter in letters:
-        place = place * 26 + ord(letter) - ord("A") + 1
-    return place - 1
+    return reduce(lambda place, letter: place * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
 
 
 if __name__ == "__main__":

@@ -155,8 +155,12 @@ def unreadable() -> Invalid:
     return _problem("unreadable")
 
 
-def _problem(code: str, **values: object) -> Invalid:
+def _problem(code: str, named: Sequence[SheetColumn] = (), /, **values: Any) -> Invalid:
     text = _PROBLEMS[code]
+    if "column" in values:
+        values["column"] = named[values["column"]].title
+    if values.get("sheets") == "":
+        text = Text(text.th.replace("{sheets}", _THE_FILE.th), text.en.replace("{sheets}", _THE_FILE.en))
     return invalid("/file", code, text.th, text.en, **values)
 
 
@@ -173,7 +177,7 @@ def _child_lines(
             while (line := output.readline(_LONGEST_ROW)).endswith(b"\n"):
                 read = orjson.loads(line)
                 if isinstance(read, dict) and "problem" in read:
-                    raise _named_problem(read, named)
+                    raise _problem(read.pop("problem"), named, **read)
                 yield read
             if line:
                 raise _problem("packed")
@@ -182,13 +186,3 @@ def _child_lines(
             child.kill()
     if code:
         raise _problem("packed" if code < 0 or code == sheet_files.NO_MEMORY else "unreadable")
-
-
-def _named_problem(read: dict[str, Any], columns: Sequence[SheetColumn]) -> Invalid:
-    values = {name: value for name, value in read.items() if name != "problem"}
-    if "column" in values:
-        values["column"] = columns[values["column"]].title
-    text = _PROBLEMS[read["problem"]]
-    if values.get("sheets") == "":
-        text = Text(text.th.replace("{sheets}", _THE_FILE.th), text.en.replace("{sheets}", _THE_FILE.en))
-    return invalid("/file", read["problem"], text.th, text.en, **values)

@@ -36,7 +36,7 @@ class SheetWriter:
             self._sheet = self._book.add_worksheet(_FORBIDDEN.sub(" ", name)[:31].strip("' "))
             self._sheet.freeze_panes(1, 0)
             self._sheet.set_column(0, len(headings) - 1, 22)
-        self._put(headings, bold=True)
+        self.add(headings, bold=True)
 
     def __enter__(self) -> Self:
         return self
@@ -51,9 +51,6 @@ class SheetWriter:
                 self._book.close()
             except FileCreateError as error:
                 raise error.args[0] from None  # what the system said, a full disk for example
-
-    def add(self, cells: Sequence[object]) -> None:
-        self._put(cells, bold=False)
 
     def explain(self, title: str, rows: Sequence[Sequence[str]]) -> None:
         """Add a second sheet; a CSV has none."""
@@ -73,7 +70,7 @@ class SheetWriter:
             self._sheet.set_column(place, place, 22, as_text if column.kind == CellKind.TEXT else None)
             if column.options:
                 letters = column_letters(len(lists))
-                lists[place] = [f"{name.th} / {name.en}" for name in column.options.values()]
+                lists[place] = [" / ".join(dict.fromkeys((name.th, name.en))) for name in column.options.values()]
                 source = f"=Lists!${letters}$1:${letters}${len(column.options)}"
                 self._sheet.data_validation(1, place, _LAST_ROW, place, {"validate": "list", "source": source})
         if lists:
@@ -82,21 +79,18 @@ class SheetWriter:
             for row, names_of_row in enumerate(zip_longest(*lists.values())):
                 hidden.write_row(row, 0, names_of_row)
 
-    def _put(self, cells: Sequence[object], *, bold: bool) -> None:
+    def add(self, cells: Sequence[object], *, bold: bool = False) -> None:
         if self._file is not None:
             self._csv.writerow([harmless(cell) for cell in cells])
             return
         for column, cell in enumerate(cells):
-            self._write(column, cell, bold=bold)
+            if isinstance(cell, datetime):
+                self._sheet.write_datetime(self._row, column, cell, self._dates)
+            elif isinstance(cell, int | float):
+                self._sheet.write_number(self._row, column, cell)
+            elif cell is not None:
+                self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
         self._row += 1
-
-    def _write(self, column: int, cell: object, *, bold: bool) -> None:
-        if isinstance(cell, datetime):
-            self._sheet.write_datetime(self._row, column, cell, self._dates)
-        elif isinstance(cell, int | float):
-            self._sheet.write_number(self._row, column, cell)
-        elif cell is not None:
-            self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
 
 
 def harmless(cell: object) -> object:

@@ -12,6 +12,7 @@ COLUMNS = (
     SheetColumn("flag", Text("ใช้งาน", "In use"), kind=CellKind.FLAG),
     SheetColumn("choice", Text("ระดับ", "Level"), kind=CellKind.CHOICE, choices={"TO": Text("ถึง", "To")}),
     SheetColumn("code", Text("รหัส", "Code"), is_required=True),
+    SheetColumn("lines", Text("คำอธิบาย", "Description"), kind=CellKind.LINES),
 )
 
 
@@ -27,6 +28,7 @@ def read(key: str, raw: RawCell) -> tuple[str, list[str], str]:
     ("key", "raw", "text"),
     [
         ("text", "แปลนพื้น \r\nชั้น 1\u00a0", "แปลนพื้น ชั้น 1"),
+        ("lines", "แปลนพื้น \r\nชั้น 1", "แปลนพื้น\nชั้น 1"),
         ("text", "A\u200b-1\ufeff", "A-1"),
         ("text", ["number", "7.10", "7.1"], "7.10"),
         ("text", ["time", "1:50", "0.0763"], "1:50"),

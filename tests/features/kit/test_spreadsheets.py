@@ -24,6 +24,24 @@ _ENTITIES = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">%s]>' % b"".join(
     b'<!ENTITY %c "%s">' % (98 + place, b"&%c;" % (97 + place) * 100) for place in range(8)
 )
 
+_ODS = """<document xmlns:o="urn:o" xmlns:table="urn:t" xmlns:text="urn:x" xmlns:s="urn:s">
+<s:style s:name="ta2"><s:table-properties table:display="false"/></s:style>
+<table:table table:name="old" table:style-name="ta2"><table:table-row><table:table-cell><text:p>number</text:p></table:table-cell>
+<table:table-cell><text:p>title</text:p></table:table-cell></table:table-row></table:table>
+<table:table table:name="R"><table:table-row table:number-rows-repeated="2">
+<table:table-cell table:number-columns-repeated="16384"/></table:table-row>
+<table:table-row><table:table-cell><text:p>number</text:p></table:table-cell><table:table-cell><text:p>title</text:p>
+</table:table-cell><table:table-cell><text:p>day</text:p></table:table-cell></table:table-row>
+<table:table-row><table:table-cell o:value-type="float" o:value="831"><text:p>00831</text:p></table:table-cell>
+<table:table-cell table:number-rows-spanned="3"><o:annotation><text:p>note</text:p></o:annotation>
+<text:p>a<text:s text:c="2"/><text:span>b</text:span>c</text:p><text:p>d</text:p></table:table-cell>
+<table:table-cell o:value-type="date" o:date-value="2026-03-05"><text:p>5 มี.ค. 69</text:p></table:table-cell></table:table-row>
+<table:table-row table:number-rows-repeated="2">
+<table:table-cell o:value-type="time" o:time-value="PT01H50M00S"><text:p>1:50</text:p></table:table-cell>
+<table:covered-table-cell><text:p>hidden</text:p></table:covered-table-cell><table:table-cell table:formula="of:=1"/>
+</table:table-row><table:table-row table:number-rows-repeated="1048000"><table:table-cell/></table:table-row>
+</table:table></document>"""
+
 
 def written(path: Path, cells: dict[str, object]) -> Path:
     with Workbook(str(path), {"default_date_format": "yyyy-mm-dd"}) as book:
@@ -180,18 +198,32 @@ class TestReadTable:
         ("name", "rows"),
         [
             ("register.xls", [("A-1", []), ("A-2", []), ("7.1", ["number"])]),
-            ("register.ods", [("A-1", []), ("831", ["number"])]),
+            ("register.ods", [("A-1", []), ("00831", [])]),
         ],
     )
     def test_reads_other_kinds(self, name: str, rows: list[tuple[str, list[str]]]) -> None:
         columns = (
             SheetColumn("number", Text("เลขที่แบบ", "Drawing number"), is_required=True),
             SheetColumn("title", Text("ชื่อแบบ", "Title"), is_required=True),
+            SheetColumn("revision", Text("ครั้งที่", "Rev"), synonyms=("Revision",)),
         )
 
         found = read_table(DATA / name, columns).rows
 
         assert [(row.cells["number"], [fault.code for fault in row.faults]) for row in found] == rows
+
+    def test_reads_the_text_shown_of_an_ods(self, tmp_path: Path) -> None:
+        """Its first table is hidden; a merged cell, repeated rows, and a million empty rows follow."""
+        with zipfile.ZipFile(tmp_path / "a.ods", "w") as packed:
+            packed.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+            packed.writestr("META-INF/manifest.xml", "<manifest/>")
+            packed.writestr("content.xml", _ODS)
+
+        assert rows_of(tmp_path / "a.ods") == [
+            (4, ["00831", "a  bc d", "2026-03-05"], []),
+            (5, ["1:50", "a  bc d", ""], ["formula"]),
+            (6, ["1:50", "a  bc d", ""], ["formula"]),
+        ]
 
     def test_finds_a_main_part_of_any_name(self, tmp_path: Path) -> None:
         path = workbook(tmp_path / "a.xlsx", A=[["number", "title"], ["a", "b"]])

@@ -12,6 +12,7 @@ from saraban.bootstrap import System
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import find_caller, system_context
 from saraban.kit.errors import DomainError, Forbidden, Invalid, NotFound
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering.series.models import NumberCounter
 from saraban.projects.models import Contract, Discipline, Project
 from saraban.setup.domain import master_kinds as kinds
@@ -265,14 +266,17 @@ class TestASubCategory:
                 master_import.import_rows,
                 sub_category,
                 owner=desk.owner(sub_category),
-                rows=[["code", "nameTh", "categories"], [row.code, "เสาเข็ม", "NONE"]],
+                rows=[SheetRow(2, {"code": row.code, "nameTh": "เสาเข็ม", "categories": "NONE"})],
                 dry_run=True,
             )
         await desk.do(
             master_import.import_rows,
             sub_category,
             owner=desk.owner(sub_category),
-            rows=[["code", "nameTh", "categories"], [row.code, "เสาเข็ม", "AR"], ["NEW", "ใหม่", "AR, ST"]],
+            rows=[
+                SheetRow(2, {"code": row.code, "nameTh": "เสาเข็ม", "categories": "AR"}),
+                SheetRow(3, {"code": "NEW", "nameTh": "ใหม่", "categories": "AR, ST"}),
+            ],
         )
 
         page = await desk.do(master_data.list_rows, sub_category, owner=desk.owner(sub_category))

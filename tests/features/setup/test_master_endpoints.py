@@ -248,10 +248,33 @@ class TestAnImport:
         assert [(one["pointer"], one["code"]) for one in answer.json()["errors"]] == [
             ("/3/code", "too_long"),
             ("/4/code", "twice"),
-            ("/5/nameTh", "formula"),
+            ("/5/nameTh", "error"),
             ("/6/nameTh", "required"),
         ]
         assert (await admin.get(f"{disciplines}/NEW")).status_code == 404
+
+    async def test_reads_the_named_sheet_of_any_kind_of_workbook_and_csv(
+        self, admin: httpx.AsyncClient, disciplines: str
+    ) -> None:
+        held = BytesIO()
+        with xlsxwriter.Workbook(held) as book:
+            for name, code in (("One", 1), ("Two", 7)):
+                sheet = book.add_worksheet(name)
+                sheet.write_row("A3", ["รหัส", "ชื่อภาษาไทย", "Name in English"])
+                sheet.write_row("A4", [code, "ใหม่", "New"], book.add_format({"num_format": "000"}))
+        sent = {"url": f"{disciplines}/import", "params": {"dryRun": True}}
+
+        two = await admin.post(**sent, content=held.getvalue(), headers={"Content-Type": MEDIA["xlsm"]})
+        sent["params"] |= {"sheet": "Two"}
+        named = await admin.post(**sent, content=held.getvalue(), headers={"Content-Type": MEDIA["xlsm"]})
+        text = "รหัส;ชื่อภาษาไทย;Name in English\n008;ใหม่;New".encode("cp874")
+        of_text = await admin.post(
+            f"{disciplines}/import", params={"dryRun": True}, content=text, headers={"Content-Type": MEDIA["csv"]}
+        )
+
+        assert [one["code"] for one in two.json()["errors"]] == ["two_sheets"]
+        assert [row["code"] for row in named.json()["rows"]] == ["007"]
+        assert [row["code"] for row in of_text.json()["rows"]] == ["008"]
 
     async def test_takes_what_was_exported_as_it_is(self, admin: httpx.AsyncClient, disciplines: str) -> None:
         await admin.post(disciplines, json={"code": "EQ", "nameTh": "=1+1 ไม่ใช่สูตร", "nameEn": "@x"})

@@ -16,6 +16,7 @@ from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
 
 PLACE: Final = 10  # between neighbours of a list
+MOST: Final = 5000  # rows that are reordered or imported at once
 Values = Mapping[str, Json]
 Position = tuple[int, str, str]
 Verdict = Literal["add", "change", "same"]

@@ -1,37 +1,38 @@
-"""
-A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out.
-
-A heading may be the name of the field, the Thai or the English label, or both. Rows that are pasted may have none.
-"""
+"""A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from saraban.kit.errors import NO_FORMULA, SAID_TWICE, FieldProblem, Invalid, invalid
+from saraban.kit.errors import SAID_TWICE, FieldProblem, Invalid, Text, invalid
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
-from saraban.kit.text import FORMULA, fold
-from saraban.setup.domain.master_kinds import MasterField, MasterKind
+from saraban.kit.sheet_columns import CellKind, CellReader, SheetColumn, SheetRow, match_headings
+from saraban.setup.domain.master_kinds import FieldForm, MasterKind
+from saraban.setup.domain.master_rows import MOST
 
 Checked = TypeVar("Checked", bound=Schema)
 MOST_FAULTS: Final = 100
+_CELL_KINDS: Final = {FieldForm.DAY: CellKind.DAY, FieldForm.CHOICE: CellKind.CHOICE, FieldForm.TEXT: CellKind.LINES}
 
 
-@dataclass(frozen=True, slots=True)
-class MasterSheetRow:
-    """:param values: of the columns that the sheet has; a cell that is empty is none"""
-
-    line: int
-    values: Mapping[str, Json]
-
-
-def title(field: MasterField) -> str:
-    return f"{field.label.th} / {field.label.en}"
+def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
+    return [
+        SheetColumn(
+            field.name,
+            field.label,
+            longest=field.length,
+            is_required=field.required,
+            kind=_CELL_KINDS.get(field.form, CellKind.TEXT),
+            choices={choice: Text(choice, choice) for choice in field.choices},
+            # A row that is equal to the example is not imported: no real code is.
+            example=f"ตัวอย่าง {field.example}" if field is kind.code else field.example,
+        )
+        for field in kind.fields
+    ]
 
 
 def pasted_rows(text: str) -> list[list[str]]:
@@ -40,68 +41,48 @@ def pasted_rows(text: str) -> list[list[str]]:
 
 
 def column_places(kind: MasterKind, headings: Sequence[object]) -> dict[str, int]:
-    """Find the columns by their headings, in whatever order and language they stand."""
-    found = {_text(heading).casefold(): place for place, heading in reversed(list(enumerate(headings)))}
-    places = {}
-    for field in kind.fields:
-        names = (title(field), field.name, field.label.th, field.label.en)
-        at = next((found[name.casefold()] for name in names if name.casefold() in found), None)
-        if at is not None:
-            places[field.name] = at
-    return places
+    places = match_headings([column.names for column in sheet_columns(kind)], [str(heading) for heading in headings])
+    return {field.name: at for field, at in zip(kind.fields, places, strict=True) if at is not None}
 
 
-def read_sheet(
-    kind: MasterKind, table: Iterable[Sequence[object]], *, pasted: bool = False
-) -> tuple[list[MasterSheetRow], list[FieldProblem]]:
+def list_rows(kind: MasterKind, rows: Sequence[Any], *, pasted: bool = False) -> list[SheetRow]:
     """
-    Return the rows of a sheet, and what is wrong with them by themselves: formulas, and a row that comes twice.
+    Return the rows to import.
 
-    :param pasted: the first row may be one already; then the columns stand in the order of the fields
-    :raises Invalid: when a column is missing that every row needs
+    :param pasted: each row is a list of texts in the order of the fields
+    :raises Invalid: for more than 5,000 pasted rows
     """
-    lines = list(table)
-    places = column_places(kind, lines[0]) if lines else {}
-    if pasted and kind.code.name not in places:
-        places, first = {field.name: at for at, field in enumerate(kind.fields)}, 1
-    else:
-        _require_columns(kind, places)
-        lines, first = lines[1:], 2
-    rows, faults = [], []
-    lines_of: dict[tuple[str, str], int] = {}
-    for line, cells in enumerate(lines, first):
-        texts = {name: _text(cells[at]) if at < len(cells) else "" for name, at in places.items()}
-        if not any(texts.values()):
-            continue
-        faults += [
-            FieldProblem(f"/{line}/{name}", "formula", NO_FORMULA)
-            for name, text in texts.items()
-            if text.startswith(FORMULA)
-        ]
-        within = texts.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
-        known = lines_of.setdefault((texts[kind.code.name], within), line)
-        if known != line:
-            faults.append(FieldProblem(f"/{line}/{kind.code.name}", "twice", SAID_TWICE, {"line": known}))
-        rows.append(MasterSheetRow(line, {name: text.removeprefix(FORMULA) or None for name, text in texts.items()}))
-    return rows, faults
+    if not pasted:
+        return list(rows)
+    if len(rows) > MOST:
+        raise invalid("/rows", "too_many", "นำเข้าได้ไม่เกิน {most} แถว", "At most {most} rows are imported.", most=MOST)
+    reader = CellReader(sheet_columns(kind), range(len(kind.fields)))
+    return [reader.read(line, cells) for line, cells in enumerate(rows, 1) if any(cells)]
 
 
-def _require_columns(kind: MasterKind, places: Mapping[str, int]) -> None:
-    for field in kind.fields:
-        if field.required and field.name not in places:
-            raise invalid(
-                "/file", "column_missing", "ไม่มีคอลัมน์ {column}", "The column {column} is missing.", column=title(field)
-            )
+def find_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> list[FieldProblem]:
+    """Return a fault for each row whose code an earlier row has."""
+    faults = []
+    first: dict[tuple[str, str], int] = {}
+    for row in rows:
+        within = row.cells.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
+        line = first.setdefault((row.cells[kind.code.name], within), row.number)
+        if line != row.number:
+            faults.append(FieldProblem(f"/{row.number}/{kind.code.name}", "twice", SAID_TWICE, {"line": line}))
+    return faults
 
 
-def checked(row: MasterSheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
-    """Return the values of a row as its schema reads them, or what is wrong with them; what is empty and needed is missing."""
+def checked(row: SheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
+    """Return the values of a row as its schema reads them, or its faults: at most one for each field."""
+    faults = {fault.pointer: fault for fault in row.faults}
     try:
-        stated = checked_values(schema, {name: value for name, value in row.values.items() if value is not None})
+        stated = checked_values(schema, {name: text for name, text in row.cells.items() if text})
     except Invalid as fault:
-        return {}, [at_line(row.line, one) for one in fault.fields]
+        faults = {one.pointer: one for one in fault.fields} | faults
+    if faults:
+        return {}, [at_line(row.number, fault) for fault in faults.values()]
     values = stated.model_dump(mode="json", by_alias=True)
-    return {name: values[name] for name in row.values}, []
+    return {name: values[name] for name in row.cells}, []
 
 
 def checked_values(schema: type[Checked], values: Mapping[str, Json]) -> Checked:
@@ -123,14 +104,5 @@ def at_line(line: int, fault: FieldProblem) -> FieldProblem:
 
 
 def by_line(faults: Sequence[FieldProblem]) -> list[FieldProblem]:
-    """Return the first hundred faults in the order of the sheet; a cell that has a formula is not missing as well."""
-    formulas = {one.pointer for one in faults if one.text is NO_FORMULA}
-    said = (one for one in faults if one.text is NO_FORMULA or one.pointer not in formulas)
-    return sorted(said, key=lambda one: int(one.pointer.split("/")[1]))[:MOST_FAULTS]
-
-
-def _text(cell: object) -> str:
-    """A code of digits alone is a number to a spreadsheet."""
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return "" if cell is None else fold(str(cell)).strip()
+    """Return the first hundred faults in the order of the sheet."""
+    return sorted(faults, key=lambda fault: int(fault.pointer.split("/")[1]))[:MOST_FAULTS]

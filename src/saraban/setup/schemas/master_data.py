@@ -1,7 +1,7 @@
 """What the API takes and answers about master data: made of the kinds, so that each is described with its own fields."""
 
 from functools import cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, create_model
@@ -11,9 +11,7 @@ from saraban.identity.domain.catalogue import PartyRole
 from saraban.kit.schema import CodeLine, Day, MultiLine, Schema, SingleLine
 from saraban.projects.schemas import ContractSummary
 from saraban.setup.domain.master_kinds import DISCIPLINE, RFA_TYPE, FieldForm, MasterField, MasterKind
-from saraban.setup.domain.master_rows import MasterImport, MasterRow
-
-MOST: Final = 5000  # rows that are reordered or imported at once
+from saraban.setup.domain.master_rows import MOST, MasterImport, MasterRow
 
 
 class MasterRowNew(Schema):

@@ -3,9 +3,10 @@ Rows of master data out of a spreadsheet and into one. An import adds what is ne
 what the sheet leaves out stays.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,15 +15,15 @@ from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.json import Json
-from saraban.kit.spreadsheets import read_rows
+from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.spreadsheets import read_table
 from saraban.kit.text import normal_form
-from saraban.kit.workbooks import SheetWriter
+from saraban.kit.workbooks import SheetWriter, write_template
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
-from saraban.setup.domain.master_rows import PLACE, ImportedRow, MasterCodeTaken, MasterImport, MasterRow, Values
-from saraban.setup.domain.master_workbook import MasterSheetRow
+from saraban.setup.domain.master_rows import MOST, PLACE, ImportedRow, MasterCodeTaken, MasterImport, MasterRow, Values
 from saraban.setup.repository import master_rows as repository
-from saraban.setup.schemas.master_data import MOST, new_row
+from saraban.setup.schemas.master_data import new_row
 from saraban.setup.service import master_data
 from saraban.setup.service.master_data import MasterPlace
 
@@ -42,15 +43,15 @@ class _Plan:
     faults: list[FieldProblem] = field(default_factory=list)
     looks: dict[tuple[str, str], str] = field(default_factory=dict)  # of what is added
 
-    def take(self, row: MasterSheetRow) -> None:
+    def take(self, row: SheetRow) -> None:
         values, faults = master_workbook.checked(row, new_row(self.kind))
         if faults:
             self.faults += faults
             return
         try:
-            self._decide(row.line, values)
+            self._decide(row.number, values)
         except DomainError as fault:
-            self.faults += [master_workbook.at_line(row.line, one) for one in fault.fields]
+            self.faults += [master_workbook.at_line(row.number, one) for one in fault.fields]
 
     def _decide(self, line: int, values: Mapping[str, Json]) -> None:
         kind = self.kind
@@ -113,7 +114,7 @@ async def import_rows(
     kind: MasterKind,
     *,
     owner: UUID | None = None,
-    rows: Iterable[Sequence[object]],
+    rows: Sequence[Any],
     pasted: bool = False,
     dry_run: bool = False,
     confirm_series: bool = False,
@@ -121,22 +122,21 @@ async def import_rows(
     """
     Add and change what a sheet says. A row that was closed is open again once a sheet has it.
 
-    :param rows: the headings first; `pasted` ones may do without
+    :param rows: of `read_sheet`; `pasted` ones are texts in the order of the fields
     :param dry_run: say what it would do, and do nothing
     :raises Invalid: with every fault, at `/row/field`; nothing is written then
     :raises PrintedCodeChanges: naming the series that begin anew, unless that is confirmed
     """
     place = await require_import(ctx, session, kind, owner)
-    sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
+    sheet = master_workbook.list_rows(kind, rows, pasted=pasted)
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
-    codes = [str(row.values[kind.code.name]) for row in sheet[: MOST + 1]]
+    codes = [row.cells[kind.code.name] for row in sheet]
     alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
-    plan = _Plan(
-        kind, place.key, there, alike, await master_data.reference_keys(session, kind, place.key), faults=faults
-    )
-    for row in sheet[: MOST + 1]:
+    keys = await master_data.reference_keys(session, kind, place.key)
+    plan = _Plan(kind, place.key, there, alike, keys, faults=master_workbook.find_repeated(kind, sheet))
+    for row in sheet:
         plan.take(row)
-    plan.require_unique({str(row.values[kind.code.name]): row.line for row in sheet})
+    plan.require_unique({row.cells[kind.code.name]: row.number for row in sheet})
     if plan.faults:
         raise master_rows.faulty(master_workbook.by_line(plan.faults))
     if not confirm_series:
@@ -181,20 +181,36 @@ def _told(row: MasterRow, changed: Mapping[str, Json]) -> dict[str, Json]:
     return {"code": row.code, "before": before, "after": {**changed, **dict.fromkeys(opened, True)}}
 
 
-def read_workbook(kind: MasterKind, path: Path) -> list[list[object]]:
+def read_sheet(kind: MasterKind, path: Path, sheet: str | None = None) -> list[SheetRow]:
     """
     Read a sheet of a kind; it takes its time, so call it in a thread.
 
+    :param sheet: the only one to look at
     :raises Invalid: at `/file`, for what is no spreadsheet or has more than 5,000 rows
     """
-    return list(read_rows(path, columns=len(kind.fields) + 5, rows=MOST + 1, formulas=True))
+    return list(read_table(path, master_workbook.sheet_columns(kind), most_rows=MOST, sheet=sheet).rows)
+
+
+def read_workbook(kind: MasterKind, path: Path) -> list[list[object]]:
+    """Return the headings and the texts of a sheet: for the page of pasted rows, until it uses `read_sheet`."""
+    rows, columns = read_sheet(kind, path), master_workbook.sheet_columns(kind)
+    if faults := [master_workbook.at_line(row.number, fault) for row in rows for fault in row.faults]:
+        raise master_rows.faulty(master_workbook.by_line(faults))
+    table: list[list[object]] = [[column.key for column in columns]]
+    table.extend([row.cells.get(column.key, "") for column in columns] for row in rows)
+    return table
 
 
 def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> None:
-    """Write a sheet that can be imported; what begins like a formula stays text. Call it in a thread."""
-    with SheetWriter(path, [master_workbook.title(one) for one in kind.fields], kind.plural.en[:31]) as sheet:
+    """Write a sheet that can be imported, or a template if there is no row. Call it in a thread."""
+    columns = master_workbook.sheet_columns(kind)
+    if not rows:
+        write_template(path, columns, kind.plural.en)
+        return
+    with SheetWriter(path, [column.title for column in columns], kind.plural.en) as sheet:
         for row in rows:
-            sheet.add([row.values[one.name] for one in kind.fields])
+            sheet.add([row.values[column.key] for column in columns])
+        sheet.offer(columns)
 
 
 async def export_rows(

@@ -3,10 +3,10 @@ The organizations of a project and the parties of a contract, each with its role
 as those of master data. Whoever is not in the register yet is put there with the same row: on the first day that is what people do.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,6 +17,7 @@ from saraban.identity.service import access, lock_rights
 from saraban.kit import etags
 from saraban.kit.errors import Invalid, NotFound, Text, invalid
 from saraban.kit.pagination import Page
+from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.text import fold
 from saraban.setup.domain import master_workbook
 from saraban.setup.domain.master_kinds import ORGANIZATION, MasterKind, Owner
@@ -33,9 +34,8 @@ from saraban.setup.domain.master_rows import (
     faulty,
     position_of,
 )
-from saraban.setup.domain.master_workbook import MasterSheetRow
 from saraban.setup.repository import master_rows as repository
-from saraban.setup.schemas.master_data import MOST, MasterRowChange, MasterRowNew, new_row
+from saraban.setup.schemas.master_data import MasterRowChange, MasterRowNew, new_row
 from saraban.setup.service import master_data, members
 from saraban.setup.service.master_data import MasterPlace
 from saraban.setup.service.members import OF_CONTRACT, OF_PROJECT, NoMemberOfTheProject
@@ -238,14 +238,14 @@ class _Present:
     outside: frozenset[str]
     asked: str | None
 
-    def decide(self, row: MasterSheetRow) -> tuple[ImportedRow, Values]:
+    def decide(self, row: SheetRow) -> tuple[ImportedRow, Values]:
         """:raises Invalid: at `/row/field`"""
         values, faults = master_workbook.checked(row, new_row(self.kind))
         if faults:
             raise faulty(faults)
         code = str(values["organizationCode"])
         known, there = self.register.get(code), self.there.get(code)
-        if not row.values.get("role"):
+        if not row.cells.get("role"):
             said = there or known
             values["role"] = said.values["role"] if said else PartyRole.CONTRACTOR
         verdict: Verdict = "add" if there is None else "change"
@@ -262,8 +262,8 @@ class _Present:
                     value=code,
                 )
         except Invalid as fault:
-            raise faulty([master_workbook.at_line(row.line, one) for one in fault.fields]) from fault
-        return ImportedRow(row.line, code, verdict), values
+            raise faulty([master_workbook.at_line(row.number, one) for one in fault.fields]) from fault
+        return ImportedRow(row.number, code, verdict), values
 
 
 async def import_rows(
@@ -272,7 +272,7 @@ async def import_rows(
     kind: MasterKind,
     *,
     owner: UUID | None = None,
-    rows: Iterable[Sequence[object]],
+    rows: Sequence[Any],
     pasted: bool = False,
     dry_run: bool = False,
     confirm_series: bool = False,  # noqa: ARG001  no number prints a role
@@ -284,10 +284,11 @@ async def import_rows(
     :raises Invalid: with every fault, at `/row/field`
     """
     place = await _managed(ctx, session, kind, owner, lock=not dry_run)
-    sheet, faults = master_workbook.read_sheet(kind, rows, pasted=pasted)
+    sheet = master_workbook.list_rows(kind, rows, pasted=pasted)
+    faults = master_workbook.find_repeated(kind, sheet)
     present = await _present(ctx, session, kind, owner, place)
     decided = []
-    for row in sheet[: MOST + 1]:
+    for row in sheet:
         try:
             decided.append(present.decide(row))
         except Invalid as fault:

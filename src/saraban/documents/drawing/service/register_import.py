@@ -40,6 +40,7 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
+from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.spreadsheets import read_table
 from saraban.kit.workbooks import ResultWorkbook
 from saraban.numbering import service as numbering
@@ -342,13 +343,12 @@ async def _import_list(
         )
         there |= {row.code: dict(row.values) for row in page.items}
         cursor = page.next_cursor
-    names = [one.name for one in kind.fields]
-    sheet: list[list[object]] = [list(names)]
-    for code, stated in rows.items():
+    sheet = []
+    for number, (code, stated) in enumerate(rows.items(), 1):
         values = there.get(code) or {kind.code.name: code, **{one.name: code for one in kind.fields if one.required}}
         both = [str(one["categories"]) for one in (values, stated) if one.get("categories")]
         values |= {"categories": ", ".join(both)} if both else {}
-        sheet.append([values.get(name) for name in names])
+        sheet.append(SheetRow(number, {one.name: str(values.get(one.name) or "") for one in kind.fields}))
     await master_import.import_rows(ctx, session, kind, owner=owner, rows=sheet)
 
 
