@@ -238,18 +238,21 @@ MEDIA = {
     "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "csv": "text/csv; charset=utf-8",
     "zip": "application/zip",
-    "xlsm": "application/vnd.ms-excel.sheet.macroenabled.12",
-    "xls": "application/vnd.ms-excel",
-    "ods": "application/vnd.oasis.opendocument.spreadsheet",
 }
-SHEETS: Final = ("xlsx", "xlsm", "xls", "ods", "csv")  # those of `MEDIA` that are imported
+SHEETS: Final = {  # that are imported
+    MEDIA["xlsx"]: "xlsx",
+    "application/vnd.ms-excel.sheet.macroenabled.12": "xlsm",
+    "application/vnd.ms-excel": "xls",
+    "application/vnd.oasis.opendocument.spreadsheet": "ods",
+    "text/csv": "csv",
+}
 BINARY: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The sheet.",
         "content": {
             kind.partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}
             for form, kind in MEDIA.items()
-            if form in {"xlsx", "csv"}
+            if form != "zip"
         },
     }
 }
@@ -263,30 +266,27 @@ class NotAWorkbook(DomainError):
     recovery = (Text("ตั้ง Content-Type ให้ตรงกับรูปแบบของไฟล์", "Set the Content-Type to the one of its format."),)
 
 
-def sheet_body(description: str, *forms: str) -> dict[str, Json]:
-    """Describe a request whose body is a sheet in one of the forms of `MEDIA`."""
-    kinds = [MEDIA[form].partition(";")[0] for form in forms]
-    content: dict[str, Json] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}
+def sheet_body(description: str) -> dict[str, Json]:
+    """Describe a request whose body is a spreadsheet."""
+    content: dict[str, Json] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in SHEETS}
     return {"requestBody": {"required": True, "description": description, "content": content}}
 
 
-async def read_sent_sheet(request: Request, read: Callable[[FilePath], T], *forms: str) -> T:
+async def read_sent_sheet(request: Request, read: Callable[[FilePath], T]) -> T:
     """
     Have the body of a request read from a file, by a child process.
 
-    :param forms: those of `MEDIA` that are taken
     :raises NotAWorkbook: for another content type
     :raises FileReadersBusy: when too many files wait
     """
     sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    form = next((one for one in forms if MEDIA[one].partition(";")[0] == sent), None)
-    if form is None:
-        raise NotAWorkbook(values={"known": ", ".join(one.upper() for one in forms)})
+    if sent not in SHEETS:
+        raise NotAWorkbook(values={"known": ", ".join(form.upper() for form in SHEETS.values())})
     content = await request.body()
 
     def work() -> T:
         with TemporaryDirectory(prefix="saraban-") as folder:
-            path = FilePath(folder) / f"rows.{form}"
+            path = FilePath(folder) / f"rows.{SHEETS[sent]}"
             path.write_bytes(content)
             return read(path)
 

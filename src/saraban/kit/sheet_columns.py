@@ -222,10 +222,10 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
             return read_date(text).isoformat(), None
         except Invalid as error:
             (problem,) = error.fields
-            named = Text(
+            message = Text(
                 f"เซลล์ {{cell}}: “{{value}}” {problem.text.th}", f"Cell {{cell}}: “{{value}}”. {problem.text.en}"
             )
-            return text, (problem.code, named, text)
+            return text, (problem.code, message, text)
     if column.kind == CellKind.NUMBER:
         figures = "".join(str(unicodedata.digit(one)) if one.isdecimal() else one for one in text)
         is_number = _NUMBER.fullmatch(figures)

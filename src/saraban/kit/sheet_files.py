@@ -97,19 +97,15 @@ def _end_with_parent() -> None:
 
 
 def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iterator[object]:
-    """:param options: `names` and `required` of the columns, and the `sheet`; without names, every cell of the first sheet"""
-    names, wanted = options.get("names"), options.get("sheet")
-    sheets = _sheets(path, names)
-    table = _find_table([one for one in sheets if wanted in {None, one.name}], columns, options) if names else None
-    sheet = table.sheet if table else sheets[0]
-    yield {"sheet": sheet.name, "row": table.row if table else 0, "places": table.places if table else []}
-    for number, cells in _filled(sheet, columns):
+    """:param options: `names` and `required` of the columns, and the `sheet`"""
+    sheets = [sheet for sheet in _sheets(path, options["names"]) if options["sheet"] in {None, sheet.name}]
+    table = _find_table(sheets, columns, options)
+    yield {"sheet": table.sheet.name, "row": table.row, "places": table.places}
+    for number, cells in _filled(table.sheet, columns):
         beyond = next((place for place in sorted(cells) if place >= columns or number > rows), None)
         if beyond is not None:
             raise Problem("outside", cell=f"{column_letters(beyond)}{number}", columns=columns, rows=rows)
-        if table is None:
-            yield number, [cells.get(place, "") for place in range(max(cells) + 1)]
-        elif number > table.row:
+        if number > table.row:
             row = [cells.get(place, "") for place in table.places if place is not None]
             if any(row):
                 yield number, row
@@ -168,7 +164,7 @@ def _filled(sheet: _SourceSheet, columns: int) -> Rows:
         yield number, cells
 
 
-def _sheets(path: Path, names: Sequence[Sequence[str]] | None) -> list[_SourceSheet]:
+def _sheets(path: Path, names: Sequence[Sequence[str]]) -> list[_SourceSheet]:
     """
     Return the visible sheets. The content decides what is read; the name tells only a text from a broken workbook.
 
@@ -210,7 +206,7 @@ def _attributes(element: ET.Element) -> dict[str, str]:
 # Texts
 
 
-def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[], Rows]:
+def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]:
     text = _decoded(path.read_bytes())
     first = re.match(r"sep=(.)\r?\n", text)
     if first:
@@ -228,7 +224,7 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]] | None) -> Callable[[]
                 if number > HEADING_ROWS:
                     break
                 texts = [str(cells.get(place, "")) for place in range(max(cells, default=-1) + 1)]
-                counts.append((sum(at is not None for at in match_headings(names or [], texts)), len(texts)))
+                counts.append((sum(at is not None for at in match_headings(names, texts)), len(texts)))
         except csv.Error:
             pass
         return max(counts)

@@ -21,8 +21,7 @@ import orjson
 
 from saraban.kit import sheet_files
 from saraban.kit.errors import Invalid, Text, invalid
-from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, column_letters, match_headings, read_cell
-from saraban.kit.text import FORMULA, check_marks
+from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, match_headings, read_cell
 
 SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
 MOST_ROWS: Final = 200_000
@@ -123,21 +122,6 @@ def _table(
     # The example row of a template is no row; a sheet may have only some of its columns.
     kept = (row for row in rows if any(row.cells.values()) and (row.cells != example or not any(example.values())))
     return SheetTable(sheet, row, there, kept)
-
-
-def read_rows(path: Path, *, columns: int, rows: int, formulas: bool = False) -> Iterator[list[object]]:
-    """Yield the rows of the first visible sheet as texts, empty ones too; importers move to `read_table`."""
-    count, mark = 0, FORMULA if formulas else ""
-    lines = _child_lines(path, columns, rows, {}, ())
-    next(lines)
-    for number, cells in lines:
-        yield from ([] for _ in range(count + 1, number))
-        count = number
-        texts = [cell if isinstance(cell, str) else cell[2] or cell[1] for cell in cells]
-        for place, text in enumerate(texts):
-            check_marks(text, f"/{number}/{column_letters(place)}")
-        bad = [not isinstance(cell, str) and cell[0] in {"error", "formula"} for cell in cells]
-        yield [f"{mark}{text}" if is_bad else text for text, is_bad in zip(texts, bad, strict=True)]
 
 
 def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:

@@ -13,7 +13,6 @@ codecs.register(lambda name: codecs.lookup("cp874") if name == "windows_874" els
 
 T = TypeVar("T")
 DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text for a formula that begins like this
-FORMULA = "\0"  # before the value of a cell that has one: no text of a sheet begins like this
 MOST_KEY: Final = 255  # characters
 MOST_MARKS: Final = 30  # in a row; Unicode's stream-safe format (UAX 15) has the same bound
 TOO_MANY_MARKS: Final = Text(

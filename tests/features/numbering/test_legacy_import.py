@@ -9,7 +9,8 @@ import pytest
 from python_calamine import CalamineWorkbook
 from xlsxwriter import Workbook
 
-from saraban.kit.spreadsheets import read_rows
+from saraban.kit.spreadsheets import read_table
+from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service import legacy_import
 from tests.conftest import SignIn
 from tests.number_commands import command, drawn, rows
@@ -229,8 +230,6 @@ class TestExport:
         path = written(tmp_path / "a.csv", ["=1+1", "-2"])
 
         assert path.read_text(encoding="utf-8-sig").splitlines()[1].startswith("'=1+1,'-2")
-        cells = next(read_rows(written(tmp_path / "b.csv", head=["@x"]), columns=1, rows=1))
-        assert list(cells) == ["@x"]
 
 
 class TestDownload:
@@ -245,8 +244,8 @@ class TestDownload:
         assert answer.status_code == 200, answer.text
         assert f"ledger.{form}" in answer.headers["Content-Disposition"]
         (tmp_path / f"a.{form}").write_bytes(answer.content)
-        _, found = read_rows(tmp_path / f"a.{form}", columns=64, rows=100)
-        assert found[0] == number["documentNumber"]
+        (row,) = read_table(tmp_path / f"a.{form}", COLUMNS).rows
+        assert row.cells["number"] == number["documentNumber"]
 
     async def test_of_a_ledger_is_not_for_everybody(self, signed_in: SignIn) -> None:
         client = await signed_in("reviewer.consultant")

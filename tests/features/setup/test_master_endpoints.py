@@ -264,9 +264,9 @@ class TestAnImport:
                 sheet.write_row("A4", [code, "ใหม่", "New"], book.add_format({"num_format": "000"}))
         sent = {"url": f"{disciplines}/import", "params": {"dryRun": True}}
 
-        two = await admin.post(**sent, content=held.getvalue(), headers={"Content-Type": MEDIA["xlsm"]})
+        two = await admin.post(**sent, content=held.getvalue(), headers={"Content-Type": "application/vnd.ms-excel"})
         sent["params"] |= {"sheet": "Two"}
-        named = await admin.post(**sent, content=held.getvalue(), headers={"Content-Type": MEDIA["xlsm"]})
+        named = await admin.post(**sent, content=held.getvalue(), headers={"Content-Type": "application/vnd.ms-excel"})
         text = "รหัส;ชื่อภาษาไทย;Name in English\n008;ใหม่;New".encode("cp874")
         of_text = await admin.post(
             f"{disciplines}/import", params={"dryRun": True}, content=text, headers={"Content-Type": MEDIA["csv"]}

@@ -98,7 +98,7 @@ async def create_user(
 @router.post(
     "/import",
     summary="Import people",
-    openapi_extra=sheet_body("A sheet of people, as `saraban user import --template` writes it.", "xlsx", "csv"),
+    openapi_extra=sheet_body("A sheet of people, as `saraban user import --template` writes it."),
 )
 async def import_users(
     ctx: Context,
@@ -112,7 +112,7 @@ async def import_users(
     column: `/3/email`. Who has an account stays as they are, so that a second time changes nothing.
     """
     ctx.caller.require_somewhere(accounts.CREATE)  # who may not learns nothing of the file's faults
-    rows = await read_sent_sheet(request, people_import.read_people_sheet, "xlsx", "csv")
+    rows = await read_sent_sheet(request, people_import.read_people_sheet)
     work = partial(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
     return _imported(await db.transact(work), None if dry_run else base, dry_run=dry_run)
 

@@ -1,18 +1,16 @@
 """A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
-import csv
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from saraban.kit.errors import SAID_TWICE, FieldProblem, Invalid, Text, invalid
+from saraban.kit.errors import SAID_TWICE, FieldProblem, Invalid, Text
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
-from saraban.kit.sheet_columns import CellKind, CellReader, SheetColumn, SheetRow, match_headings
+from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
 from saraban.setup.domain.master_kinds import FieldForm, MasterKind
-from saraban.setup.domain.master_rows import MOST
 
 Checked = TypeVar("Checked", bound=Schema)
 MOST_FAULTS: Final = 100
@@ -33,31 +31,6 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
         )
         for field in kind.fields
     ]
-
-
-def pasted_rows(text: str) -> list[list[str]]:
-    """Return the cells of what was copied out of a spreadsheet."""
-    return list(csv.reader(text.splitlines(), delimiter="\t"))
-
-
-def column_places(kind: MasterKind, headings: Sequence[object]) -> dict[str, int]:
-    places = match_headings([column.names for column in sheet_columns(kind)], [str(heading) for heading in headings])
-    return {field.name: at for field, at in zip(kind.fields, places, strict=True) if at is not None}
-
-
-def list_rows(kind: MasterKind, rows: Sequence[Any], *, pasted: bool = False) -> list[SheetRow]:
-    """
-    Return the rows to import.
-
-    :param pasted: each row is a list of texts in the order of the fields
-    :raises Invalid: for more than 5,000 pasted rows
-    """
-    if not pasted:
-        return list(rows)
-    if len(rows) > MOST:
-        raise invalid("/rows", "too_many", "นำเข้าได้ไม่เกิน {most} แถว", "At most {most} rows are imported.", most=MOST)
-    reader = CellReader(sheet_columns(kind), range(len(kind.fields)))
-    return [reader.read(line, cells) for line, cells in enumerate(rows, 1) if any(cells)]
 
 
 def find_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> list[FieldProblem]:

@@ -18,7 +18,6 @@ from saraban.identity.dependencies import Context, KeyedContext
 from saraban.kit.http import (
     BINARY,
     MEDIA,
-    SHEETS,
     Db,
     Idempotent,
     IfMatch,
@@ -55,7 +54,7 @@ TypeCode = Annotated[
 ]
 
 _XLSX: Final[dict[str, Json]] = {MEDIA["xlsx"]: {"schema": {"type": "string", "format": "binary"}}}
-_WORKBOOK: Final = sheet_body("A sheet as the export gives it, with at most 5,000 rows.", *SHEETS)
+_WORKBOOK: Final = sheet_body("A sheet as the export gives it, with at most 5,000 rows.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +307,7 @@ class _Routes:
             """Adds what is new and changes what differs, all or nothing. A fault is named by its row and field: `/3/nameEn`."""
             async with db.reading() as session:  # who may not learns nothing of the file's faults
                 await master_import.require_import(ctx, session, kind, owner)
-            rows = await read_sent_sheet(request, partial(master_import.read_sheet, kind, sheet=sheet), *SHEETS)
+            rows = await read_sent_sheet(request, partial(master_import.read_sheet, kind, sheet=sheet))
             how = {"dry_run": dry_run, "confirm_series": confirm_series}
             done = await db.transact(
                 lambda session: master_import.import_rows(ctx, session, kind, owner=owner, rows=rows, **how)

@@ -6,7 +6,6 @@ what the sheet leaves out stays.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -114,29 +113,26 @@ async def import_rows(
     kind: MasterKind,
     *,
     owner: UUID | None = None,
-    rows: Sequence[Any],
-    pasted: bool = False,
+    rows: Sequence[SheetRow],
     dry_run: bool = False,
     confirm_series: bool = False,
 ) -> MasterImport:
     """
     Add and change what a sheet says. A row that was closed is open again once a sheet has it.
 
-    :param rows: of `read_sheet`; `pasted` ones are texts in the order of the fields
     :param dry_run: say what it would do, and do nothing
     :raises Invalid: with every fault, at `/row/field`; nothing is written then
     :raises PrintedCodeChanges: naming the series that begin anew, unless that is confirmed
     """
     place = await require_import(ctx, session, kind, owner)
-    sheet = master_workbook.list_rows(kind, rows, pasted=pasted)
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
-    codes = [row.cells[kind.code.name] for row in sheet]
+    codes = [row.cells[kind.code.name] for row in rows]
     alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
     keys = await master_data.reference_keys(session, kind, place.key)
-    plan = _Plan(kind, place.key, there, alike, keys, faults=master_workbook.find_repeated(kind, sheet))
-    for row in sheet:
+    plan = _Plan(kind, place.key, there, alike, keys, faults=master_workbook.find_repeated(kind, rows))
+    for row in rows:
         plan.take(row)
-    plan.require_unique({row.cells[kind.code.name]: row.number for row in sheet})
+    plan.require_unique({row.cells[kind.code.name]: row.number for row in rows})
     if plan.faults:
         raise master_rows.faulty(master_workbook.by_line(plan.faults))
     if not confirm_series:
@@ -189,16 +185,6 @@ def read_sheet(kind: MasterKind, path: Path, sheet: str | None = None) -> list[S
     :raises Invalid: at `/file`, for what is no spreadsheet or has more than 5,000 rows
     """
     return list(read_table(path, master_workbook.sheet_columns(kind), most_rows=MOST, sheet=sheet).rows)
-
-
-def read_workbook(kind: MasterKind, path: Path) -> list[list[object]]:
-    """Return the headings and the texts of a sheet: for the page of pasted rows, until it uses `read_sheet`."""
-    rows, columns = read_sheet(kind, path), master_workbook.sheet_columns(kind)
-    if faults := [master_workbook.at_line(row.number, fault) for row in rows for fault in row.faults]:
-        raise master_rows.faulty(master_workbook.by_line(faults))
-    table: list[list[object]] = [[column.key for column in columns]]
-    table.extend([row.cells.get(column.key, "") for column in columns] for row in rows)
-    return table
 
 
 def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> None:

@@ -6,7 +6,7 @@ as those of master data. Whoever is not in the register yet is put there with th
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -272,8 +272,7 @@ async def import_rows(
     kind: MasterKind,
     *,
     owner: UUID | None = None,
-    rows: Sequence[Any],
-    pasted: bool = False,
+    rows: Sequence[SheetRow],
     dry_run: bool = False,
     confirm_series: bool = False,  # noqa: ARG001  no number prints a role
 ) -> MasterImport:
@@ -284,11 +283,10 @@ async def import_rows(
     :raises Invalid: with every fault, at `/row/field`
     """
     place = await _managed(ctx, session, kind, owner, lock=not dry_run)
-    sheet = master_workbook.list_rows(kind, rows, pasted=pasted)
-    faults = master_workbook.find_repeated(kind, sheet)
+    faults = master_workbook.find_repeated(kind, rows)
     present = await _present(ctx, session, kind, owner, place)
     decided = []
-    for row in sheet:
+    for row in rows:
         try:
             decided.append(present.decide(row))
         except Invalid as fault:

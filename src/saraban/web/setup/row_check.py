@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Final, get_args
+from typing import ClassVar, Final, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
@@ -19,13 +19,12 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import OneFile
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, Invalid, invalid, required
+from saraban.kit.errors import DomainError, invalid, required
 from saraban.kit.http import Db, ReadSession, workbook_response
-from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
+from saraban.kit.sheet_columns import SheetColumn, SheetRow
 from saraban.kit.spreadsheets import read_pasted, read_table
-from saraban.setup.domain import master_rows, master_workbook
-from saraban.setup.domain.master_kinds import FieldForm
-from saraban.setup.domain.master_rows import EndingSeries, MasterImport, PrintedCodeChanges, Verdict
+from saraban.setup.domain import master_workbook
+from saraban.setup.domain.master_rows import MOST, EndingSeries, MasterImport, PrintedCodeChanges, Verdict
 from saraban.setup.service import master_data, master_import, member_rows
 from saraban.web.setup.grid import FAMILIES, GridHead, grid_head
 from saraban.web.setup.places import CurrentGrid, GridPlace
@@ -37,7 +36,6 @@ from saraban.web.shell.sheets import pack_rows, read_sent_file, unpack_rows
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 SHOWN: Final = 200
-MOST_ROWS: Final = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,22 +119,13 @@ async def _head(place: GridPlace, page: PageRequest, db: Database) -> GridHead:
 
 
 def _columns(head: GridHead) -> list[SheetColumn]:
-    kinds = {FieldForm.DAY: CellKind.DAY, FieldForm.CHOICE: CellKind.CHOICE}
-    return [
-        SheetColumn(
-            column.field.name,
-            column.field.label,
-            longest=column.field.length,
-            is_required=column.field.required,
-            kind=kinds.get(column.field.form, CellKind.TEXT),
-            choices=column.choices,
-        )
-        for column in head.columns
-    ]
+    """Return the columns of the list, with the choices as the page shows them."""
+    columns = zip(head.columns, master_workbook.sheet_columns(head.kind), strict=True)
+    return [dataclasses.replace(sheet, choices=shown.choices) for shown, sheet in columns]
 
 
 def _read_file(columns: Sequence[SheetColumn], path: Path) -> list[SheetRow]:
-    return list(read_table(path, columns, most_rows=MOST_ROWS).rows)
+    return list(read_table(path, columns, most_rows=MOST).rows)
 
 
 def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
@@ -151,8 +140,8 @@ def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
         rows = list(read_pasted(str(form.values.get("pasted", "")), _columns(head)).rows)
     if not rows:
         raise required("/pasted")
-    if len(rows) > MOST_ROWS:
-        raise invalid("/pasted", "too_many", "ไม่เกิน {most} แถว", "At most {most} rows are imported.", most=MOST_ROWS)
+    if len(rows) > MOST:
+        raise invalid("/pasted", "too_many", "ไม่เกิน {most} แถว", "At most {most} rows are imported.", most=MOST)
     return rows
 
 
@@ -165,20 +154,16 @@ async def _import(
     confirm: bool,
     dry_run: bool = False,
 ) -> MasterImport:
-    """:raises Invalid: with the faults of all cells, those of the sheet first"""
     import_rows = member_rows.import_rows if place.has_members else master_import.import_rows
-    faults = [master_workbook.at_line(row.number, fault) for row in rows for fault in row.faults]
-    table: list[list[str]] = [[] for _ in range(max((row.number for row in rows), default=0))]
-    for row in rows:
-        table[row.number - 1] = [row.cells.get(field.name, "") for field in place.kind.fields]
-    how: dict[str, Any] = {"owner": place.owner, "rows": table, "pasted": True, "confirm_series": confirm}
-    try:
-        done = await import_rows(page.context, session, place.kind, **how, dry_run=dry_run or bool(faults))
-    except Invalid as error:
-        raise master_rows.faulty([*faults, *error.fields]) from error
-    if faults:
-        raise master_rows.faulty(faults)
-    return done
+    return await import_rows(
+        page.context,
+        session,
+        place.kind,
+        owner=place.owner,
+        rows=rows,
+        confirm_series=confirm,
+        dry_run=dry_run,
+    )
 
 
 async def _dry_run(place: GridPlace, page: PageRequest, db: Database, rows: Sequence[SheetRow]) -> MasterImport:
