@@ -26,7 +26,7 @@ from saraban.identity import service as identity
 from saraban.identity.domain.people_workbook import COLUMNS
 from saraban.identity.models import Organization, Role, User, UserAssignment
 from saraban.kit.db import Base, Database
-from saraban.kit.spreadsheets import read_rows
+from saraban.kit.spreadsheets import read_table
 from saraban.projects.models import Contract, ContractOrganization, Project, ProjectOrganization
 from saraban.setup import service as setup
 from saraban.setup.domain.master_kinds import KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
@@ -142,7 +142,7 @@ async def people(b: Bench) -> list[Row]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "people.xlsx"
             await asyncio.to_thread(_sheet, path, number)
-            rows = await asyncio.to_thread(lambda: list(read_rows(path, columns=32, rows=INVITED + 1)))
+            rows = await asyncio.to_thread(lambda: list(read_table(path, COLUMNS, most_rows=INVITED + 1).rows))
         for dry_run in (True, False):
 
             async def work(session: Any, *, dry_run: bool = dry_run) -> identity.PeopleImport:

@@ -16,6 +16,7 @@ from saraban.kit.db import Database
 from tests.conftest import MadeOnce, documented, run_apart, seeded, settings_in
 from tests.demo_people import fill as fill_people
 from tests.factories.letterbox import Office, new_office, office_in
+from tests.migrating import empty_database
 from tests.servers import DatabaseCopies, MariaDb, Redis, running_redis
 
 Fill = Callable[[Database], Awaitable[object]]
@@ -217,3 +218,10 @@ async def mariadb(mariadb_url: str) -> AsyncIterator[Database]:
     database = Database(mariadb_url)
     yield database
     await database.close()
+
+
+@pytest.fixture(params=["sqlite", "mariadb"])
+def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database without any table."""
+    with empty_database(request, tmp_path, "fresh") as url:
+        yield url

@@ -35,6 +35,7 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import DatabaseLocks
 from saraban.kit.operation import Receipt
 from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.endpoints import request_of
 from saraban.numbering.issue.schemas import GenerateIn
@@ -283,13 +284,13 @@ async def _tagged(ctx: RequestContext, kind: DrawingKind, made: Receipt, session
 
 
 async def test_pages_are_in_one_order_for_each_reader(register: Register) -> None:
-    """What concerns everybody and what is one's own are two ranges of the index, merged by number byte for byte."""
+    """What concerns everybody and what is one's own are two ranges of the index, merged by number."""
     for place in range(1, 8):
         await register.create("admin", SHOP, f"n-{place}" if place % 2 else f"N-{place}")
         await register.create("dc.contractor", SHOP, f"N-{place}a", "ผรม.2")
 
-    every = sorted([f"n-{place}" if place % 2 else f"N-{place}" for place in range(1, 8)])
-    own = sorted([*every, *(f"N-{place}a" for place in range(1, 8))])
+    every = [f"n-{place}" if place % 2 else f"N-{place}" for place in range(1, 8)]
+    own = sorted([*every, *(f"N-{place}a" for place in range(1, 8))], key=sort_key)
 
     assert await register.pages("admin", SHOP, limit=3) == own
     assert await register.pages("dc.contractor", SHOP, limit=3) == own

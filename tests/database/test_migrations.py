@@ -3,11 +3,10 @@
 import asyncio
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import groupby, pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -23,6 +22,7 @@ from saraban.kit import migration_lock, migrations, revisions
 from saraban.kit.db import Base, Database
 from saraban.numbering.series.domain.template import Template
 from tests.database import first_schema_rows
+from tests.migrating import apart, empty_database, on, rows
 from tests.reach import differences
 from tests.servers import MariaDb
 
@@ -35,43 +35,11 @@ PUBLIC = [
 pytestmark = pytest.mark.servers
 
 
-def apart(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Migrations run an event loop of their own, which a thread with a running one would refuse."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(work, *arguments).result()
-
-
-def on(url: str, work: Callable[[sa.Connection], Any]) -> Any:
-    return apart(migrations._on, url, work)
-
-
-def rows(url: str, sql: str) -> list[Any]:
-    return on(url, lambda connection: connection.execute(sa.text(sql)).all())
-
-
 def whole_metadata() -> sa.MetaData:
     for module in pkgutil.walk_packages(saraban.__path__, "saraban."):
         if ".models" in module.name or module.name.endswith(".idempotency"):
             importlib.import_module(module.name)
     return Base.metadata
-
-
-@contextmanager
-def empty_database(request: pytest.FixtureRequest, folder: Path, name: str) -> Iterator[str]:
-    if request.param == "sqlite":
-        yield f"sqlite:///{folder / f'{name}.db'}"
-        return
-    server: MariaDb = request.getfixturevalue("mariadb_server")
-    server.drop(name)
-    yield server.create(name)
-    server.drop(name)
-
-
-@pytest.fixture(params=["sqlite", "mariadb"])
-def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database without any table."""
-    with empty_database(request, tmp_path, "fresh") as url:
-        yield url
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.keys import list_twins
-from tests.database.test_migrations import apart, fresh, on, rows  # noqa: F401  a fixture
+from tests.migrating import apart, on, rows
 
 ORGANIZATIONS = sa.table(
     "organizations",
@@ -30,7 +30,7 @@ def _insert(*codes: str) -> Callable[[sa.Connection], Any]:
     return insert
 
 
-def test_an_upgrade_keeps_twins_without_a_key(fresh: str) -> None:  # noqa: F811
+def test_an_upgrade_keeps_twins_without_a_key(fresh: str) -> None:
     apart(migrations.upgrade, fresh, "0080")
     on(fresh, _insert("ABC", "a\u00adbc", "ＡＢＣ", "DEF"))
 

@@ -19,6 +19,7 @@ from saraban.kit.db import Database, Snapshots
 from saraban.kit.errors import NotFound
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
@@ -561,7 +562,10 @@ async def many(world: World, first: int, last: int) -> None:
         context(caller=world.caller, now=NOW, zone=BANGKOK),
         world.db,
         project_public_id=world.project,
-        lines=((line, [number, "LETTER", "คคง.", "ผรม.2", *[None] * 9]) for line, number in enumerate(numbers, 2)),
+        rows=(
+            SheetRow(line, {"number": number, "type": "LETTER", "originator": "คคง.", "recipient": "ผรม.2"})
+            for line, number in enumerate(numbers, 2)
+        ),
         file=SourceFile("old.csv", f"{first:064}"),
     )
     assert outcome.refused == 0

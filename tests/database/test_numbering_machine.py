@@ -31,6 +31,8 @@ from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.locks import LockBusy, LockServiceDown
 from saraban.kit.pipeline import Pipeline
+from saraban.kit.reconnection import CommitLost
+from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.imports.service.legacy_import import SourceFile
@@ -89,7 +91,7 @@ class FlakyDatabase(Database):
             if loses == "before":
                 raise _lost()
         if loses == "after":
-            raise _lost()
+            raise CommitLost from _lost()
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
@@ -99,7 +101,7 @@ class FlakyDatabase(Database):
             if loses == "before":
                 raise _lost()
         if loses == "after":
-            raise _lost()
+            raise CommitLost from _lost()
 
 
 def _lost() -> DBAPIError:
@@ -158,7 +160,7 @@ class Product:
             return await getattr(self, step)(**words)
         except DomainError as refusal:
             return refusal.code
-        except DBAPIError:
+        except (DBAPIError, CommitLost):
             if not lost:
                 raise
             return UNDONE
@@ -176,7 +178,7 @@ class Product:
 
         try:
             return await self.db.transact(kept)
-        except DBAPIError:
+        except CommitLost:
             if loses != "after":
                 raise
             return done[0]
@@ -259,8 +261,11 @@ class Product:
             self.ctx,
             self.db,
             project_public_id=self.world.project,
-            lines=(
-                (line, [plan.number(sequence), "LETTER", "คคง.", name, *[None] * 9])
+            rows=(
+                SheetRow(
+                    line,
+                    {"number": plan.number(sequence), "type": "LETTER", "originator": "คคง.", "recipient": name},
+                )
                 for line, sequence in enumerate(sequences, 2)
             ),
             file=SourceFile("old.csv", f"{next(_names):064}"),

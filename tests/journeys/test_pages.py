@@ -411,7 +411,7 @@ class TestFiles:
         for kind in ("dragover", "drop"):
             await page.dispatch_event("form#create .dropzone", kind, {"dataTransfer": data})
         row = page.locator(".upload-row.is-failed")
-        await expect(row).to_contain_text("ไม่ใช่ไฟล์ชนิดที่อนุญาต")
+        await expect(row).to_contain_text("ไม่ใช่ไฟล์ชนิดที่รับ")
         await row.locator("[data-remove-row]").press("Enter")
         await expect(row).to_have_count(0)
         await expect(page.locator("form#create input[type=file]")).to_be_focused()

@@ -37,7 +37,7 @@ def bad_values(name: str, schema: dict[str, Any]) -> list[tuple[str, Any]]:
     if kind == "string":
         wrong += [("a number", 42), ("a list", ["a"])]
         if name not in ANY_CHARACTER:
-            wrong += [("a control character", "a\u0000b"), ("a bidi override", "a\u202eb")]
+            wrong.append(("a control character", "a\u0000b"))
         if "maxLength" in schema:
             wrong.append(("too long", "ก" * (schema["maxLength"] + 1)))
         if schema.get("format") in {"uuid", "date", "date-time"} or "enum" in schema or "const" in schema:

@@ -21,7 +21,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"subject": "ก" * 501}, "/subject"),
     ({"subject": "เรื่อง\x00"}, "/subject"),
     ({"subject": 5}, "/subject"),
-    ({"body": "\u202eกลับ"}, "/body"),
+    ({"body": "\u0007กลับ"}, "/body"),
     ({"priority": "SOON"}, "/priority"),
     ({"dueDate": "2020-01-01"}, "/dueDate"),
     ({"dueDate": 0}, "/dueDate"),

@@ -61,7 +61,9 @@ async def pages(client: httpx.AsyncClient, sort: str) -> tuple[list[str], set[in
     counts = set()
     query: dict[str, Any] = {"limit": 1, "sort": sort}
     while True:
-        page = (await client.get("/api/v1/correspondences", params=query)).json()
+        answer = await client.get("/api/v1/correspondences", params=query)
+        assert answer.is_success, (sort, answer.text)
+        page = answer.json()
         seen += [row["data"]["publicId"] for row in page["items"]]
         counts.add(page["approximateCount"])
         if page["nextCursor"] is None:

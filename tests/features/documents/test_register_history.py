@@ -31,7 +31,7 @@ from tests.factories.contexts import BANGKOK, context
 
 START = datetime(2026, 2, 27, 3, 10, tzinfo=UTC)
 KINDS = (SHOP, ASBUILT)
-NUMBERS = ("N-1", "N-2", "n-1")
+NUMBERS = ("N-1", "N-2", "N-10")
 
 
 class Issued(NamedTuple):

@@ -269,7 +269,9 @@ def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int 
             case Sort.DUE:
                 return datetime.fromisoformat(text).astimezone(UTC)
             case Sort.NUMBER:
-                if control_character(text) is not None:
+                if (
+                    control_character(text.replace("\x01", "")) is not None
+                ):  # which marks the leading zeros of `sort_key`
                     raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
                 return text
     except (ValueError, KeyError, OverflowError) as fault:

@@ -196,8 +196,10 @@ def behalf_of(held: HeldInstance) -> dict[str, int | str | None]:
 
 def acting_organization(held: HeldInstance) -> int | None:
     """Return for which organization a step is taken: the person's own, unless it awaits another one that they act for."""
-    acting = held.seat or held.caller
-    asked = assignees_of(held.definition, held.row.current_state, held.facts).organizations & acting.organization_ids
+    acting, state = held.seat or held.caller, held.row.current_state
+    if state not in held.definition.states:  # an end, or a state that a migration leaves behind
+        return acting.organization_id
+    asked = assignees_of(held.definition, state, held.facts).organizations & acting.organization_ids
     return min(asked) if asked and acting.organization_id not in asked else acting.organization_id
 
 
