@@ -24,6 +24,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.text import sort_key
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import Contract, Discipline, Project
 from tests.drawing_imports import begun_import
@@ -101,7 +102,7 @@ class Model:
         for one in self.issued:
             if one.kind is kind and one.at < until and discipline in {None, self.disciplines[kind, one.number]}:
                 current[one.number] = str(one.label)
-        return sorted(current.items())
+        return sorted(current.items(), key=lambda one: sort_key(one[0]))
 
 
 @dataclass
