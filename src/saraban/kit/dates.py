@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 from babel.dates import get_month_names
 
 from saraban.kit.errors import Text, invalid
+from saraban.kit.text import ascii_digits
 
 BUDDHIST_OFFSET = 543
 
@@ -117,9 +118,8 @@ def _read(typed: str) -> date | str:
 def _plain(typed: str) -> str:
     """Return the text in small letters, with ASCII figures and hyphens, single blanks and nothing that is invisible."""
     text = unicodedata.normalize("NFKC", typed).translate(_SIGNS)
-    seen = (sign for sign in text if unicodedata.category(sign) != "Cf")
-    figures = (str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in seen)
-    return " ".join("".join(figures).casefold().split())
+    visible = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
+    return " ".join(ascii_digits(visible).casefold().split())
 
 
 @cache
@@ -130,12 +130,7 @@ def _month_names() -> dict[str, int]:
         for width in ("abbreviated", "wide")
         for number, name in get_month_names(width, locale=language).items()
     }
-    return (
-        names
-        | {"sept": 9}
-        | {str(number): number for number in range(100)}
-        | {f"0{number}": number for number in range(10)}
-    )
+    return names | {"sept": 9}
 
 
 def _letters(name: str) -> str:

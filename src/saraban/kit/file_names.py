@@ -10,9 +10,7 @@ from saraban.kit.text import fold_stored
 MAX_PATH: Final = 240  # UTF-16 units, as Windows counts; it takes 259 with the folder that the archive is unpacked into
 MAX_NAME_BYTES: Final = 255  # of one file or folder on Linux
 _MAX_FOLDER: Final = 100
-_FORBIDDEN: Final = re.compile(
-    '[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]+'
-)
+_FORBIDDEN: Final = re.compile('[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u2028\u2029\ud800-\udfff]+')
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
 _END: Final = re.compile(r"(?<=.)\.\w{1,15}$")
 # Beside marks, what belongs to the letter before it: sara am, skin tones, tags, the second half of a flag.

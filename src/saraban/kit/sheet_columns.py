@@ -9,7 +9,14 @@ from typing import Final
 
 from saraban.kit.dates import read_date
 from saraban.kit.errors import REQUIRED, FieldProblem, Invalid, Text
-from saraban.kit.text import MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
+from saraban.kit.text import (
+    MOST_MARKS,
+    TOO_MANY_MARKS,
+    ascii_digits,
+    control_character,
+    fold_bounded,
+    has_mark_run,
+)
 
 # A text, or what else a cell contains: its kind, the text shown if that is certain, and a plain value.
 RawCell = str | Sequence[str | None]
@@ -227,7 +234,7 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
             )
             return text, (problem.code, message, text)
     if column.kind == CellKind.NUMBER:
-        figures = "".join(str(unicodedata.digit(one)) if one.isdecimal() else one for one in text)
+        figures = ascii_digits(text)
         is_number = _NUMBER.fullmatch(figures)
         return (figures.replace(",", ""), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
     named = {

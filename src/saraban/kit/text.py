@@ -110,6 +110,11 @@ def alike(text: str) -> str:
     return _BLANKS.sub(" ", folded) if "  " in folded or not folded.isprintable() else folded
 
 
+def ascii_digits(text: str) -> str:
+    """Return the text with the decimal digits of every script as 0 to 9."""
+    return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
+
+
 def _nfkc(text: str) -> str:
     return _SARA_AM.join([unicodedata.normalize("NFKC", part) for part in text.split(_SARA_AM)])
 

@@ -17,6 +17,7 @@ from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.dates import local_date
+from saraban.kit.text import ascii_digits
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
 
@@ -164,8 +165,7 @@ def earliest_due(document_date: date | None, *, today: date, incoming: bool, sen
 def sender_number_key(number: str | None) -> str | None:
     """Return a number without blanks, dots behind letters, ที่ before it, and differences of digits, hyphens and letter case."""
     plain = unicodedata.normalize("NFKC", number or "").translate(_HYPHENS).casefold()
-    figures = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in plain)
-    return _UNSPOKEN.sub("", figures)[:255] or None
+    return _UNSPOKEN.sub("", ascii_digits(plain))[:255] or None
 
 
 AHEAD = timedelta(days=366)  # a document may be dated ahead, but no typing error of a year is a date
