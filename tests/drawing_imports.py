@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from saraban.documents.drawing.domain import SHOP
 from saraban.documents.drawing.models import DrawingImport
-from saraban.documents.drawing.service import DrawingImportJob
+from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.documents.drawing.service.import_lines import RegisterImport
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import ImportState
@@ -26,7 +26,7 @@ CONTRACT_HEAD = ["drawing_number", "title", "volume", "page", "category", "sub_c
 
 
 def drawing_worker(app: FastAPI, **more: Any) -> ImportWorker[Any]:
-    return ImportWorker(app.state.db, app.state.storage, DrawingImportJob(), clock=app.state.clock, **more)
+    return ImportWorker(app.state.db, app.state.storage, DRAWING_IMPORTERS["shop"], clock=app.state.clock, **more)
 
 
 def sheet(path: Path, *lines: Sequence[object], head: Sequence[str] = SHOP_HEAD) -> bytes:

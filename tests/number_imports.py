@@ -10,7 +10,7 @@ from python_calamine import CalamineWorkbook
 
 from saraban.imports.service import ImportWorker
 from saraban.kit.workbooks import SheetWriter
-from saraban.numbering.service import NumberImportJob
+from saraban.numbering.service import NUMBER_IMPORTER
 from tests.numbering_requests import BASE
 
 URL = f"{BASE}/imports"
@@ -19,7 +19,7 @@ HEAD = ["number", "type", "originator", "recipient", "year", "sequence"]
 
 
 def work_of(app: FastAPI, **more: Any) -> ImportWorker[Any]:
-    return ImportWorker(app.state.db, app.state.storage, NumberImportJob(), clock=app.state.clock, **more)
+    return ImportWorker(app.state.db, app.state.storage, NUMBER_IMPORTER, clock=app.state.clock, **more)
 
 
 class Desk:

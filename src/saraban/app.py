@@ -26,7 +26,7 @@ from saraban.attachments.service.extraction import TextWorker
 from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.documents import endpoints as documents
-from saraban.documents.drawing.service import DrawingImportJob
+from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.identity import endpoints as identity
 from saraban.imports.service import ImportWorker
 from saraban.kit.admission import Admission
@@ -34,7 +34,7 @@ from saraban.kit.problem import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
-from saraban.numbering.service import NumberImportJob
+from saraban.numbering.service import NUMBER_IMPORTER
 from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import HostCookies, RequestMiddleware, warn_of_untrusted_proxy
@@ -189,8 +189,8 @@ def _jobs(system: System) -> list[Job]:
     """Return the long work that a worker of the system does beside its timers."""
     settings = system.settings
     turn = timedelta(seconds=settings.import_lease)
-    numbers = ImportWorker(system.db, system.storage, NumberImportJob(), clock=system.clock, lease=turn)
-    drawings = ImportWorker(system.db, system.storage, DrawingImportJob(), clock=system.clock, lease=turn)
+    numbers = ImportWorker(system.db, system.storage, NUMBER_IMPORTER, clock=system.clock, lease=turn)
+    drawings = ImportWorker(system.db, system.storage, DRAWING_IMPORTERS["shop"], clock=system.clock, lease=turn)
     jobs = [
         Job("number_imports", numbers.round, numbers.due),
         Job("drawing_imports", drawings.round, drawings.due),

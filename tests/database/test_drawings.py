@@ -24,10 +24,10 @@ from saraban.documents.drawing.repository import registers as register_rows
 from saraban.documents.drawing.repository.registers import DrawingSearch
 from saraban.documents.drawing.schemas import DrawingChanges, DrawingQuery, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service.import_lines import by_drawing
-from saraban.documents.drawing.service.register_import import import_drawings
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
+from saraban.imports.service import import_batch
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -127,8 +127,7 @@ class Register:
             SheetRow(number, dict(zip(names, (str(cell or "") for cell in line), strict=False)))
             for number, line in enumerate(lines, 2)
         ]
-        read, _ = by_drawing(rows, SHOP)
-        await import_drawings(self.db, run, turn, read)
+        await import_batch(self.db, run, turn, by_drawing(rows, SHOP))
 
 
 @pytest_asyncio.fixture

@@ -13,15 +13,18 @@ import sqlalchemy as sa
 from saraban.attachments.adapters import FolderStorage
 from saraban.bootstrap import carriers
 from saraban.imports import repository
+from saraban.imports import service as imports
+from saraban.imports.schemas import ImportQuery
 from saraban.imports.service import ImportFile, ImportWorker
 from saraban.imports.service.worker import LEASE
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.numbering import service as numbering
-from saraban.numbering.imports.service import legacy_import
+from saraban.numbering.imports.schemas import ImportCommitIn
+from saraban.numbering.imports.service import rows
 from saraban.numbering.series.models import LedgerEntry, NumberImport
-from saraban.numbering.service import NumberImportJob
+from saraban.numbering.service import NUMBER_IMPORTER
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
 from tests.processes import RunningSaraban, read_until, signed_in_client
@@ -38,7 +41,7 @@ class Works:
         self.clock = FixedClock(NOW, BANGKOK)
 
     def worker(self) -> ImportWorker[NumberImport]:
-        return ImportWorker(self.db, self.storage, NumberImportJob(), clock=self.clock, beat=0.02)
+        return ImportWorker(self.db, self.storage, NUMBER_IMPORTER, clock=self.clock, beat=0.02)
 
     async def send(self, last: int, first: int = 1) -> None:
         async def chunks() -> AsyncIterator[bytes]:
@@ -46,12 +49,13 @@ class Works:
             for sequence in range(first, last + 1):
                 yield f"คคง.-ผรม.1-{sequence:04}-2569,LETTER,คคง.,ผรม.1\n".encode()
 
-        await numbering.upload_import(
+        await imports.upload_import(
             context(caller=self.world.caller, now=self.clock.now(), address=""),
             self.db,
             self.storage,
             Idempotency(self.db),
-            project_public_id=self.world.project,
+            NUMBER_IMPORTER,
+            query=ImportQuery(project=self.world.project),
             sheet=ImportFile.of("old.csv", chunks()),
         )
 
@@ -60,8 +64,12 @@ class Works:
         assert await self.worker().round()
         row = await self.row()
         await self.db.transact(
-            lambda session: numbering.start_import(
-                context(caller=self.world.caller, now=NOW, address=""), session, public_id=row.public_id, moves=[]
+            lambda session: imports.start_import(
+                context(caller=self.world.caller, now=NOW, address=""),
+                session,
+                NUMBER_IMPORTER,
+                row.public_id,
+                ImportCommitIn(),
             )
         )
 
@@ -136,7 +144,7 @@ class TestTurns:
 
     @pytest.mark.slow
     async def test_that_were_lost_write_nothing_more(self, works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(legacy_import, "BATCH", 100)
+        monkeypatch.setattr(rows, "BATCH", 100)
         await works.started(800)
         slow = asyncio.create_task(works.worker().round())
         while (await works.row()).rows_written == 0:  # noqa: ASYNC110  only the database tells

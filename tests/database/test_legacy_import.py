@@ -11,8 +11,8 @@ from saraban.bootstrap import carriers
 from saraban.kit.db import Database
 from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
-from saraban.numbering.imports.service import legacy_import, rows
-from saraban.numbering.imports.service.legacy_import import ImportOutcome, SourceFile
+from saraban.numbering.imports.service.legacy_import import SourceFile, import_at_terminal
+from saraban.numbering.imports.service.rows import NumberRun
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport, NumberRendering
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
@@ -38,15 +38,11 @@ def lines(first: int, last: int) -> Iterator[SheetRow]:
         yield SheetRow(sequence + 1, cells)
 
 
-async def bring(world: World, given: Iterator[SheetRow], **more: Any) -> ImportOutcome:
-    return await legacy_import.import_rows(
-        context(world.caller, now=NOW, zone=BANGKOK),
-        world.db,
-        project_public_id=world.project,
-        rows=given,
-        file=FILE,
-        **more,
-    )
+async def bring(world: World, given: Iterator[SheetRow], **more: Any) -> tuple[object, ...]:
+    """Return how many lines are ready, there and refused."""
+    ctx = context(world.caller, now=NOW, zone=BANGKOK)
+    _, turn = await import_at_terminal(ctx, world.db, project_public_id=world.project, rows=given, file=FILE, **more)
+    return tuple(turn.report()[name] for name in ("ready", "there", "refused"))
 
 
 async def count(world: World, model: Any, *where: Any) -> int:
@@ -62,7 +58,7 @@ class TestBatches:
     async def test_write_every_line_once_and_the_books_agree(self, world: World) -> None:
         outcome = await bring(world, lines(1, 2500))
 
-        assert (outcome.ready, outcome.there, outcome.refused) == (2500, 0, 0)
+        assert outcome == (2500, 0, 0)
         assert await count(world, LedgerEntry, LedgerEntry.source == "IMPORT") == 2500
         assert await count(world, NumberRendering) == 2500
         assert await discrepancies(world) == []
@@ -73,13 +69,13 @@ class TestBatches:
                 raise ConnectionError
 
         with pytest.raises(ConnectionError):
-            await bring(world, lines(1, 2500), observer=legacy_import.ImportObserver(progress=breaking))
+            await bring(world, lines(1, 2500), progress=breaking)
         assert await count(world, LedgerEntry) == 2000
         assert await count(world, NumberImport, NumberImport.state == "IMPORTING") == 1
 
         outcome = await bring(world, lines(1, 2500))
 
-        assert (outcome.ready, outcome.there, outcome.refused) == (500, 2000, 0)
+        assert outcome == (500, 2000, 0)
         assert await count(world, NumberImport, NumberImport.state == "DONE") == await count(world, NumberImport) == 1
 
 
@@ -105,20 +101,21 @@ class TestDrawing:
     async def test_meanwhile_takes_a_number_from_the_file(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """The number is drawn after the look at the ledger; the line is refused, the others come in."""
         allocator = world.allocator()
-        look = rows.compare_with_ledger
+        look = NumberRun.judge
         drawn = []
 
-        async def then_draw(*words: Any) -> Any:
-            seen = await look(*words)
+        async def then_draw(*words: Any, **more: Any) -> Any:
+            seen = await look(*words, **more)
             if not drawn and not world.db.is_sqlite:  # SQLite has one writer: nobody can come between
                 drawn.append(await world.take(allocator, world.letter()))
             return seen
 
-        monkeypatch.setattr(rows, "compare_with_ledger", then_draw)
+        monkeypatch.setattr(NumberRun, "judge", then_draw)
 
         outcome = await bring(world, lines(1, 5))
 
-        assert (outcome.ready, outcome.refused) == (5 - len(drawn), len(drawn))
+        assert outcome == (5 - len(drawn), 0, len(drawn))
+        assert world.db.is_sqlite or drawn
         assert await discrepancies(world) == []
 
     async def test_a_counter_moves_no_further_than_was_shown(self, world: World) -> None:

@@ -21,8 +21,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.pagination import Page
 from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
-from saraban.numbering.imports.service import legacy_import
-from saraban.numbering.imports.service.legacy_import import SourceFile
+from saraban.numbering.imports.service.legacy_import import SourceFile, import_at_terminal
 from saraban.numbering.register.repository import consistency, search
 from saraban.numbering.register.service import consistency_check
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
@@ -558,7 +557,7 @@ async def many(world: World, first: int, last: int) -> None:
     )
     await asyncio.gather(*draws)
     numbers = (f"คคง.-ผรม.2-{sequence:04}-2569" for sequence in range(first, last + 1))
-    outcome = await legacy_import.import_rows(
+    _, turn = await import_at_terminal(
         context(caller=world.caller, now=NOW, zone=BANGKOK),
         world.db,
         project_public_id=world.project,
@@ -568,7 +567,7 @@ async def many(world: World, first: int, last: int) -> None:
         ),
         file=SourceFile("old.csv", f"{first:064}"),
     )
-    assert outcome.refused == 0
+    assert turn.refused(turn.counts) == 0
 
 
 async def peak(world: World) -> int:

@@ -26,6 +26,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
 
+from saraban.imports.domain import READY, REFUSED, THERE
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
@@ -34,8 +35,7 @@ from saraban.kit.pipeline import Pipeline
 from saraban.kit.reconnection import CommitLost
 from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
-from saraban.numbering.imports.service import legacy_import
-from saraban.numbering.imports.service.legacy_import import SourceFile
+from saraban.numbering.imports.service.legacy_import import SourceFile, import_at_terminal
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from tests.factories.contexts import context
@@ -257,7 +257,7 @@ class Product:
 
     async def bring(self, *, name: str, sequences: list[int], moves: bool) -> tuple[int, int, int]:
         plan = self.plans[name]
-        outcome = await legacy_import.import_rows(
+        _, turn = await import_at_terminal(
             self.ctx,
             self.db,
             project_public_id=self.world.project,
@@ -271,7 +271,7 @@ class Product:
             file=SourceFile("old.csv", f"{next(_names):064}"),
             moves={plan.series: HIGHEST} if moves else None,
         )
-        return outcome.ready, outcome.there, outcome.refused
+        return turn.counts[READY], turn.counts[THERE], turn.counts[REFUSED]
 
     async def renumber(self, *, document: UUID) -> int:
         holder = numbering.Holder("letter", document)

@@ -2,9 +2,9 @@
 
 import sys
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
-from uuid import UUID
 
 import typer
 
@@ -14,9 +14,8 @@ from saraban.cli.run import account_context, project_named
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.identity.domain.context import RequestContext
-    from saraban.numbering.imports.service.legacy_import import ImportOutcome
-    from saraban.numbering.imports.service.rows import CheckedRow
+    from saraban.imports.service import ImportTurn
+    from saraban.numbering.series.models import NumberImport
 
 REFUSED = 3
 SHOWN = 20
@@ -80,92 +79,55 @@ async def _import(
     move: bool,
     yes: bool,
 ) -> int:
+    from saraban.imports.domain import OUTCOMES
+    from saraban.kit.workbooks import ResultWorkbook
     from saraban.numbering.imports.service import legacy_import
+    from saraban.numbering.service import NUMBER_IMPORTER
 
-    source = legacy_import.source_file(file)
+    source, read = legacy_import.source_file(file), NUMBER_IMPORTER.rows
     async with system.db.reading() as session:
         ctx = await account_context(session, system.clock, account)
         place = await project_named(session, project)
-    total = sum(1 for _ in legacy_import.rows_of(file))
-    outcome = await _dry_run(ctx, system, file, result, total, place)
-    if not commit:
-        return outcome.refused
-    moves = {one.series: one.sequence for one in outcome.highest.values() if one.jump} if move else None
-    if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counters like this?")):
-        raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
-    with progress_bar(*_ROWS, total=total) as bar:
-        outcome = await legacy_import.import_rows(
-            ctx,
-            system.db,
-            project_public_id=place,
-            rows=legacy_import.rows_of(file),
-            file=source,
-            moves=moves,
-            observer=legacy_import.ImportObserver(progress=lambda done: bar(completed=done)),
-        )
-    _report(outcome, commit=True)
-    return outcome.refused
-
-
-async def _dry_run(
-    ctx: "RequestContext", system: "System", file: Path, result: Path | None, total: int, place: UUID
-) -> "ImportOutcome":
-    from saraban.imports.domain import OUTCOMES
-    from saraban.kit.workbooks import ResultWorkbook
-    from saraban.numbering.imports.domain import COLUMNS
-    from saraban.numbering.imports.service import legacy_import
-
-    faults = _Faults()
+    bring = partial(legacy_import.import_at_terminal, ctx, system.db, project_public_id=place)
+    total = sum(1 for _ in read(file))
     with (
-        ResultWorkbook(_sheet(result), COLUMNS, OUTCOMES) if result else nullcontext() as sheet,
+        ResultWorkbook(_sheet(result), NUMBER_IMPORTER.columns, OUTCOMES) if result else nullcontext() as sheet,
         progress_bar(*_ROWS, total=total) as bar,
     ):
-
-        def each(read: "CheckedRow", state: str) -> None:
-            faults.add(read)
-            if sheet is not None:
-                sheet.add(read.row, state, read.faults)
-
-        observer = legacy_import.ImportObserver(each, lambda done: bar(completed=done))
-        outcome = await legacy_import.dry_run(
-            ctx, system.db, project_public_id=place, rows=legacy_import.rows_of(file), observer=observer
-        )
-    faults.end()
-    _report(outcome, commit=False)
-    return outcome
-
-
-class _Faults:
-    """Names the first refused lines on stderr; the result workbook has all."""
-
-    def __init__(self) -> None:
-        self._refused = 0
-
-    def add(self, read: "CheckedRow") -> None:
-        if read.number is not None:
-            return
-        self._refused += 1
-        if self._refused <= SHOWN:
-            for one in read.faults:
-                where = say(f"แถว {read.row.number}", f"line {read.row.number}")
-                words = one.text.say(language(), one.values)
-                sys.stderr.write(f"saraban: {where}, {one.pointer.lstrip('/')}: {words}\n")
-
-    def end(self) -> None:
-        if self._refused > SHOWN:
-            more = self._refused - SHOWN
-            sys.stderr.write(say(f"saraban: และอีก {more:,} แถว\n", f"saraban: and {more:,} more lines\n"))
-
-
-def _report(outcome: "ImportOutcome", *, commit: bool) -> None:
-    done = say("นำเข้าแล้ว", "imported") if commit else say("จะนำเข้า", "to import")
-    there, refused = say("มีในทะเบียนแล้ว", "already registered"), say("ไม่ผ่าน", "rejected")
-    typer.echo(f"{done} {outcome.ready:,}, {there} {outcome.there:,}, {refused} {outcome.refused:,}")
-    if commit:
-        return
-    for one in sorted(outcome.highest.values(), key=lambda one: one.series):
+        run, turn = await bring(rows=read(file), sheet=sheet, progress=lambda done: bar(completed=done))
+    _name_faults(turn)
+    _report(turn)
+    for one in sorted(run.highest.values(), key=lambda one: one.series):
         jump = say(f"ตัวนับ {one.counter} -> {one.sequence}", f"counter {one.counter} -> {one.sequence}")
         typer.echo(f"  {one.series}  {say('สูงสุด', 'highest')} {one.sequence}" + (f"  {jump}" if one.jump else ""))
+    if commit:
+        moves = {one.series: one.sequence for one in run.highest.values() if one.jump} if move else None
+        if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counters like this?")):
+            raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
+        with progress_bar(*_ROWS, total=total) as bar:
+            told = {"file": source, "moves": moves, "progress": lambda done: bar(completed=done)}
+            _, turn = await bring(rows=read(file), **told)
+        _report(turn)
+    return turn.refused(turn.counts)
+
+
+def _name_faults(turn: "ImportTurn[NumberImport]") -> None:
+    """Name the first refused lines on stderr; the result workbook has all."""
+    lines = list(dict.fromkeys(fault["line"] for fault in turn.faults))[:SHOWN]
+    for fault in turn.faults:
+        if fault["line"] in lines:
+            where = say(f"แถว {fault['line']}", f"line {fault['line']}")
+            sys.stderr.write(f"saraban: {where}, {fault['column']}: {fault[language()]}\n")
+    more = turn.refused(turn.counts) - len(lines)
+    if more:
+        sys.stderr.write(say(f"saraban: และอีก {more:,} แถว\n", f"saraban: and {more:,} more lines\n"))
+
+
+def _report(turn: "ImportTurn[NumberImport]") -> None:
+    done = say("จะนำเข้า", "to import") if turn.is_check else say("นำเข้าแล้ว", "imported")
+    there, refused = say("มีในทะเบียนแล้ว", "already registered"), say("ไม่ผ่าน", "rejected")
+    counts = turn.report()
+    typer.echo(f"{done} {counts['ready']:,}, {there} {counts['there']:,}, {refused} {counts['refused']:,}")
 
 
 @group.command()

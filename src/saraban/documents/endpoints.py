@@ -16,7 +16,6 @@ from saraban.documents.circulation.service import CIRCULATION
 from saraban.documents.core.dependencies import Documents, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
 from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
-from saraban.documents.drawing.endpoints import imports as drawing_imports
 from saraban.documents.drawing.endpoints import registers as drawings
 from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
@@ -78,6 +77,6 @@ async def respond(public_id: PathId, body: AssigneeResponse, ctx: Reader, servic
 
 router = APIRouter()
 # Imports of drawings first: `imports` is no public id of a drawing.
-_drawings = (drawing_imports.router, drawings.router, drawings.of_project)
+_drawings = (drawings.imports, drawings.router, drawings.of_project)
 for one in (_correspondences, _rfas, _transmittals, _circulations, *_drawings, access):
     router.include_router(one)

@@ -1,8 +1,11 @@
 """How far an import is, what is refused of one, and the outcomes of its rows."""
 
+from collections.abc import Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.sheet_columns import SheetRow
 
 
 class ImportState(StrEnum):
@@ -60,10 +63,19 @@ MOST_FAULTS = 200  # of a page or an answer; the result workbook has all
 DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "imported")}
 
 
+class JudgedRow(NamedTuple):
+    """What a line of a sheet comes to; `faults` of a line that is imported say what stays as it is."""
+
+    row: SheetRow
+    state: str
+    faults: Sequence[FieldProblem] = ()
+
+
 def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:
     return FieldProblem(f"/{column}", code, Text(th, en), values)
 
 
-def shown_fault(line: int, column: str, fault: FieldProblem) -> dict[str, object]:
+def shown_fault(line: int, fault: FieldProblem) -> dict[str, object]:
+    """Return a fault of a cell as reports keep it; the last part of its pointer is the column."""
     texts = {language: fault.text.say(language, fault.values) for language in ("th", "en")}
-    return {"line": line, "column": column, "code": fault.code, **texts}
+    return {"line": line, "column": fault.pointer.rpartition("/")[2], "code": fault.code, **texts}

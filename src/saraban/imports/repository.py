@@ -95,22 +95,6 @@ async def acquire_lease(
     )
 
 
-async def extend_lease(
-    session: AsyncSession,
-    model: type[FileImport],
-    *,
-    key: int,
-    lease: UUID,
-    until: datetime,
-    values: Mapping[str, object],
-) -> bool:
-    """Return whether it is still the turn of `lease`, which then lasts `until`."""
-    return await _changed(
-        session,
-        sa.update(model).where(model.id == key, model.lease == lease).values(lease_until=until, **values),
-    )
-
-
 async def write_progress(
     session: AsyncSession, model: type[FileImport], *, key: int, lease: UUID | None, values: Mapping[str, object]
 ) -> bool:

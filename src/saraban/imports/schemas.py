@@ -1,17 +1,27 @@
-"""Imports in the API: how far an import is, and the faults of its file."""
+"""Imports in the API: what is asked, how far an import is, and the faults of its file."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from saraban.imports.domain import ImportState
 from saraban.kit.schema import Schema
 
 
-class ImportFaultOut(Schema):
+class ImportQuery(Schema):
+    """Into which project a file is imported."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    project: UUID = Field(alias="projectPublicId")
+
+
+class _ImportSchema(Schema):
+    model_config = ConfigDict(extra="ignore")
+
+
+class ImportFaultOut(_ImportSchema):
     """What is wrong with a cell."""
 
     line: int = Field(description="Of the file, as a spreadsheet program counts.", examples=[3])
@@ -20,14 +30,24 @@ class ImportFaultOut(Schema):
     message: str = Field(description="In the language asked for.", examples=["ไม่มี “ผรม.9” ในโครงการนี้"])
 
 
-class ImportProblemOut(Schema):
+class ImportProblemOut(_ImportSchema):
     """Why the file could not be worked on."""
 
     code: str = Field(examples=["VALIDATION_ERROR"])
     message: str = Field(description="In the language asked for.", examples=["ไม่มีคอลัมน์ เลขที่เอกสาร / Document number"])
 
 
-class ImportStatusOut(Schema):
+class ImportReport(_ImportSchema):
+    """What the dry run found, and, when it is done, what the import did; counted in lines."""
+
+    ready: int = Field(description="Lines that would be imported.", examples=[412])
+    there: int = Field(description="Lines that the register has already.", examples=[0])
+    refused: int = Field(examples=[5])
+    imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
+    faults: list[ImportFaultOut] = Field(description="The first 200; the result workbook has all.")
+
+
+class ImportStatusOut(_ImportSchema):
     """How far an import is."""
 
     public_id: UUID
@@ -44,23 +64,3 @@ class ImportStatusOut(Schema):
     created_at: datetime
     updated_at: datetime
     finished_at: datetime | None
-
-
-_OF_ROW: Final = ImportStatusOut.model_fields.keys() - {"project_public_id", "username"}
-
-
-def status_values(row: object, project: UUID, username: str) -> dict[str, object]:
-    of_row = {name: getattr(row, name) for name in _OF_ROW}
-    return of_row | {"project_public_id": project, "username": username}
-
-
-def faults_of(report: Mapping[str, Any], language: str) -> list[ImportFaultOut]:
-    return [
-        ImportFaultOut(line=fault["line"], column=fault["column"], code=fault["code"], message=fault[language])
-        for fault in report.get("faults", [])
-    ]
-
-
-def problem_of(report: Mapping[str, Any], language: str) -> ImportProblemOut | None:
-    problem = report.get("problem")
-    return ImportProblemOut(code=problem["code"], message=problem[language]) if problem else None

@@ -2,12 +2,36 @@
 
 from fastapi import APIRouter
 
+from saraban.imports.endpoints import ImportRoutes, add_import_routes
+from saraban.imports.schemas import ImportQuery
+from saraban.numbering import service
 from saraban.numbering.formats import endpoints as formats
-from saraban.numbering.imports import endpoints as imports
+from saraban.numbering.imports.schemas import ImportCommitIn, ImportOut, ImportsOut, ImportSummaryOut
+from saraban.numbering.imports.service.legacy_import import NumberImporter
 from saraban.numbering.issue import endpoints as issue
+from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.ranges import endpoints as ranges
 from saraban.numbering.register import endpoints as register
 
+
+async def number_importer() -> NumberImporter:
+    return service.NUMBER_IMPORTER
+
+
+_imports = APIRouter(prefix="/imports", route_class=RecordedRoute)
+add_import_routes(
+    _imports,
+    ImportRoutes(
+        "legacy numbers",
+        number_importer,
+        query=ImportQuery,
+        commit=ImportCommitIn,
+        answer=ImportOut,
+        page=ImportsOut,
+        listed=ImportSummaryOut,
+    ),
+    reads=READ_LIMIT,
+)
 router = APIRouter(prefix="/document-numbering", tags=["Document numbering"])
-for room in (issue, register, formats, ranges, imports):
-    router.include_router(room.router)
+for room in (issue.router, register.router, formats.router, ranges.router, _imports):
+    router.include_router(room)

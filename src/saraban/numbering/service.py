@@ -12,15 +12,7 @@ from saraban.numbering.formats.service import (
     read_format,
     save_format,
 )
-from saraban.numbering.imports.service.import_job import NumberImportJob
-from saraban.numbering.imports.service.uploads import (
-    CounterMove,
-    NumberImportRow,
-    list_imports,
-    read_import,
-    start_import,
-    upload_import,
-)
+from saraban.numbering.imports.service.legacy_import import NUMBER_IMPORTER
 from saraban.numbering.issue.domain import RetryBudget
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS
 from saraban.numbering.issue.service.allocator import Allocator, NumberServices, replace_number
@@ -97,8 +89,8 @@ from saraban.numbering.series.models import FormatRow, NumberErrorRow, NumberOpe
 __all__ = [
     "ERROR_RETENTION",
     "NUMBER_CONSTRAINTS",
+    "NUMBER_IMPORTER",
     "Allocator",
-    "CounterMove",
     "Discrepancy",
     "ExternalNumber",
     "FormatChoice",
@@ -116,8 +108,6 @@ __all__ = [
     "NumberErrorRow",
     "NumberHistory",
     "NumberHit",
-    "NumberImportJob",
-    "NumberImportRow",
     "NumberOperation",
     "NumberRequest",
     "NumberRow",
@@ -156,7 +146,6 @@ __all__ = [
     "issue_manually",
     "list_errors",
     "list_formats",
-    "list_imports",
     "list_operations",
     "list_ranges",
     "list_series",
@@ -174,7 +163,6 @@ __all__ = [
     "preview",
     "range_effect",
     "read_format",
-    "read_import",
     "register_external",
     "release_range",
     "replace_held_number",
@@ -189,9 +177,7 @@ __all__ = [
     "series_ledger",
     "series_printing",
     "skip_numbers",
-    "start_import",
     "taken_in",
-    "upload_import",
     "void_for",
     "void_number",
 ]

@@ -13,10 +13,10 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.config import Settings
-from saraban.documents.drawing.service import DrawingImportJob
+from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.imports.service import ImportWorker
 from saraban.kit.clock import local_date
-from saraban.numbering.service import NumberImportJob
+from saraban.numbering.service import NUMBER_IMPORTER
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, TAG
 from tests.conftest import SignIn
 from tests.features.api.openapi_walk import Operation, operations
@@ -161,7 +161,7 @@ async def send_a_sheet(admin: httpx.AsyncClient, system: Any) -> None:
         files={"file": ("old.csv", rows.encode())},
     )
     assert sent.status_code == 202, sent.text
-    assert await ImportWorker(system.db, system.storage, NumberImportJob(), clock=system.clock).round()
+    assert await ImportWorker(system.db, system.storage, NUMBER_IMPORTER, clock=system.clock).round()
     sheet = b"drawing_number,title,revision\nIMP-1,\xe0\xb8\x81,0\nIMP-2,\xe0\xb8\x81,X\n"
     sent = await admin.post(
         "/api/v1/drawings/shop/imports",
@@ -169,7 +169,7 @@ async def send_a_sheet(admin: httpx.AsyncClient, system: Any) -> None:
         files={"file": ("drawings.csv", sheet)},
     )
     assert sent.status_code == 202, sent.text
-    assert await ImportWorker(system.db, system.storage, DrawingImportJob(), clock=system.clock).round()
+    assert await ImportWorker(system.db, system.storage, DRAWING_IMPORTERS["shop"], clock=system.clock).round()
 
 
 async def add_a_webhook(admin: httpx.AsyncClient) -> None:

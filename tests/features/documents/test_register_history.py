@@ -17,9 +17,9 @@ from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingQuery, DrawingSummary, NewDrawing, NewDrawingRevision
 from saraban.documents.drawing.service.import_lines import by_drawing
-from saraban.documents.drawing.service.register_import import import_drawings
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
+from saraban.imports.service import import_batch
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
@@ -161,9 +161,8 @@ class Site:
             for number, label in asked
         ]
         run, turn = await begun_import(self.db, self.at(at), self.project)
-        read, unreadable = by_drawing([SheetRow(number, one) for number, one in enumerate(said, 2)], SHOP)
-        assert not unreadable
-        await import_drawings(self.db, run, turn, read)
+        read = by_drawing([SheetRow(number, one) for number, one in enumerate(said, 2)], SHOP)
+        await import_batch(self.db, run, turn, read)
 
     async def _page(self, kind: DrawingKind, at: datetime, **asked: object) -> list[DrawingSummary]:
         query = DrawingQuery.model_validate({"projectPublicId": self.project.public_id, "limit": 100, **asked})

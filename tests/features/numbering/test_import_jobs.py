@@ -11,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 
 from saraban.attachments.adapters import FolderStorage
 from saraban.audit.models import AuditLog
-from saraban.imports.service import uploads, worker
+from saraban.imports.service import run, uploads
 from saraban.kit.db import Database
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport
 from tests.conftest import SignIn
@@ -190,7 +190,7 @@ class TestCheck:
     async def test_shows_the_first_faults_and_has_all_in_the_workbook(
         self, desk: Desk, nobody: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(worker, "MOST_FAULTS", 2)
+        monkeypatch.setattr(run, "MOST_FAULTS", 2)
         found = await desk.checked(letter(1), *[[f"X-{n}", *nobody[1:]] for n in range(5)])
 
         answer = await desk.client.get(f"{URL}/{found['publicId']}/result")

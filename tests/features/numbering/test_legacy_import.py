@@ -12,6 +12,7 @@ from xlsxwriter import Workbook
 from saraban.kit.spreadsheets import read_table
 from saraban.numbering.imports.domain import COLUMNS
 from saraban.numbering.imports.service import legacy_import
+from saraban.numbering.service import NUMBER_IMPORTER
 from tests.conftest import SignIn
 from tests.number_commands import command, drawn, rows
 from tests.number_imports import letter, sheet_of, written
@@ -35,7 +36,7 @@ class TestTemplate:
     def test_can_be_filled_in_and_read(self, command: Command, tmp_path: Path, name: str) -> None:
         assert command("template", tmp_path / name)[0] == 0
 
-        assert list(legacy_import.rows_of(tmp_path / name)) == []
+        assert list(NUMBER_IMPORTER.rows(tmp_path / name)) == []
 
     def test_explains_its_columns_on_a_second_sheet(self, command: Command, tmp_path: Path) -> None:
         command("template", tmp_path / "t.xlsx")
@@ -195,7 +196,7 @@ class TestFile:
         self, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         file = written(tmp_path / "a.csv", letter(1), letter(2))
-        monkeypatch.setattr(legacy_import, "MOST_ROWS", 1)
+        monkeypatch.setattr(NUMBER_IMPORTER, "most_rows", 1)
         assert "Cell A3 lies outside the table: at most 64 columns and 2 rows" in command("import", file, *AS)[2]
         monkeypatch.setattr(legacy_import, "MOST_BYTES", 10)
         assert "larger than" in command("import", file, *AS)[2]
@@ -262,4 +263,4 @@ class TestDownload:
         answer = await client.get(f"{BASE}/imports/template", params={"format": form})
 
         (tmp_path / f"a.{form}").write_bytes(answer.content)
-        assert list(legacy_import.rows_of(tmp_path / f"a.{form}")) == []
+        assert list(NUMBER_IMPORTER.rows(tmp_path / f"a.{form}")) == []

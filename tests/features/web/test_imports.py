@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from saraban.imports.service import ImportWorker
-from saraban.numbering.service import NumberImportJob
+from saraban.numbering.service import NUMBER_IMPORTER
 from tests.features.web.conftest import Sit
 from tests.features.web.page_html import html_of
 from tests.number_imports import letter, written
@@ -19,7 +19,7 @@ FORM = re.compile(r'action="(/numbers/imports\?project=[^"]+)"')
 
 
 async def work(app: FastAPI) -> None:
-    assert await ImportWorker(app.state.db, app.state.storage, NumberImportJob(), clock=app.state.clock).round()
+    assert await ImportWorker(app.state.db, app.state.storage, NUMBER_IMPORTER, clock=app.state.clock).round()
 
 
 async def send(browser: httpx.AsyncClient, path: Path) -> httpx.Response:
@@ -44,7 +44,7 @@ class TestList:
         assert f'href="{sent.headers["location"]}"' in html_of(await browser.get("/numbers/imports"))
 
     async def test_goes_on_page_by_page(self, sit: Sit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("saraban.web.numbers.imports.ROWS", 1)
+        monkeypatch.setattr("saraban.web.shell.imports.ROWS", 1)
         browser = await sit("padmin")
         for name in ("first.csv", "second.csv"):
             await send(browser, written(tmp_path / name, letter(1)))

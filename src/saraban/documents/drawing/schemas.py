@@ -19,7 +19,7 @@ from saraban.documents.core.schemas import (
     Prose,
 )
 from saraban.documents.drawing.domain import SUITABILITY, UNKNOWN_SUITABILITY
-from saraban.imports.schemas import ImportFaultOut, ImportProblemOut, ImportStatusOut
+from saraban.imports.schemas import ImportProblemOut, ImportQuery, ImportReport, ImportStatusOut
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem, WorkflowOut
@@ -282,12 +282,9 @@ class DrawingSheetLine(Schema):
     legacy_number: Annotated[str, SingleLine(100)] | None = None
 
 
-class DrawingImportQuery(Schema):
+class DrawingImportQuery(ImportQuery):
     """Into which project a file is imported."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
-
-    project: UUID = Field(alias="projectPublicId", examples=[EXAMPLE_ID])
     contract: str | None = Field(None, max_length=50, description="Code of the contract of lines that state none.")
     originator: str | None = Field(None, max_length=50, description="Code of the originator of lines that state none.")
 
@@ -303,16 +300,11 @@ class MissingLists(Schema):
     )
 
 
-class DrawingImportReport(Schema):
+class DrawingImportReport(ImportReport):
     """What the dry run found, and, when it is done, what the import did; counted in lines."""
 
-    ready: int = Field(description="Lines that would be imported.", examples=[412])
-    there: int = Field(description="Lines that the register has already.", examples=[0])
     waiting: int = Field(description="Lines that need codes which the project does not have.", examples=[3])
-    refused: int = Field(examples=[5])
-    imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
     missing: MissingLists
-    faults: list[ImportFaultOut] = Field(description="The first 200; the result workbook has all.")
 
 
 class DrawingImportAnswer(ImportStatusOut):

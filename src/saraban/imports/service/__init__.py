@@ -1,33 +1,37 @@
 """Imports of uploaded files: stored, checked, told to go on, worked on under a lease."""
 
+from saraban.imports.service.run import (
+    Importer,
+    ImportRun,
+    ImportTurn,
+    check_rows,
+    import_batch,
+    import_rows,
+)
 from saraban.imports.service.uploads import (
     MOST_BYTES,
     ImportFile,
-    find,
-    hold_checked,
-    page,
-    result,
-    start,
-    store,
+    list_imports,
+    read_import,
+    result_of,
+    start_import,
+    upload_import,
 )
-from saraban.imports.service.worker import (
-    ImportTurn,
-    ImportWorker,
-    hold,
-    write_progress,
-)
+from saraban.imports.service.worker import ImportWorker
 
 __all__ = [
     "MOST_BYTES",
     "ImportFile",
+    "ImportRun",
     "ImportTurn",
     "ImportWorker",
-    "find",
-    "hold",
-    "hold_checked",
-    "page",
-    "result",
-    "start",
-    "store",
-    "write_progress",
+    "Importer",
+    "check_rows",
+    "import_batch",
+    "import_rows",
+    "list_imports",
+    "read_import",
+    "result_of",
+    "start_import",
+    "upload_import",
 ]

@@ -4,26 +4,27 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import UUID
 
-import sqlalchemy as sa
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.domain import Storage, acceptable_file_name
-from saraban.attachments.service import CHECKSUM, UploadStream
+from saraban.attachments.service import CHECKSUM, UploadStream, require_same_file
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.imports import repository
 from saraban.imports.domain import ImportNotChecked, ImportResultMissing, ImportState
 from saraban.imports.models import FileImport, ImportRow, OneImport
+from saraban.imports.schemas import ImportQuery
+from saraban.imports.service.run import Importer
 from saraban.kit.db import Database, database_fault
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import NotFound
-from saraban.kit.idempotency import Claim
+from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.ids import new_id
-from saraban.kit.operation import Receipt
+from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.kit.spreadsheets import SUFFIXES, is_spreadsheet, unreadable
 
@@ -45,24 +46,43 @@ class ImportFile:
     def suffix(self) -> str:
         return PurePath(self.name).suffix.lower()
 
-    def require_spreadsheet(self) -> None:
-        """
-        :raises Invalid: at `/file`, when its name is not that of a spreadsheet
-        """
-        if self.suffix not in SUFFIXES:
-            raise unreadable()
 
-
-async def store(
-    ctx: RequestContext, db: Database, storage: Storage, claim: Claim, sheet: ImportFile, row: FileImport
+async def upload_import(
+    ctx: RequestContext,
+    db: Database,
+    storage: Storage,
+    idempotency: Idempotency,
+    importer: Importer[Any],
+    *,
+    query: ImportQuery,
+    sheet: ImportFile,
 ) -> Receipt:
     """
-    Store a file for a worker to check.
+    Store a file for a worker to check; nothing is imported before `start_import`.
 
-    :param row: a new one, with its project and what its kind of import has to know
-    :raises Invalid: at `/file`, when it is no spreadsheet
+    What the file holds shows only when it has been read: the key is claimed for its name, and the file of a repetition is
+    read to its end and held against the first.
+
+    :raises KeyReused: when the key came before with another name, query or content
+    :raises Forbidden: for who may not import there; nothing of the file is read then
+    :raises Invalid: for what the query names wrongly, and at `/file`, when it is no spreadsheet
     :raises FileTooLarge: as soon as it has more than 20 MB
     """
+    asked = {"file": sheet.name, **query.model_dump(mode="json")}
+    async with idempotency.claim(Operation.of(ctx, f"POST {importer.path}", asked)) as claim:
+        if claim.receipt is not None:
+            await require_same_file(claim.receipt, sheet.intake)
+            return claim.receipt
+        if sheet.suffix not in SUFFIXES:
+            raise unreadable()
+        async with db.reading() as session:
+            row = await importer.new_import(ctx, session, query)
+        return await _store(ctx, db, storage, claim, sheet, row)
+
+
+async def _store(
+    ctx: RequestContext, db: Database, storage: Storage, claim: Claim, sheet: ImportFile, row: FileImport
+) -> Receipt:
     public_id = new_id()
     key = source_key(public_id)
     await storage.write(key, sheet.intake.pour())
@@ -108,55 +128,59 @@ async def _received(
     ctx: RequestContext, row: FileImport, claim: Claim, receipt: Receipt, session: AsyncSession
 ) -> None:
     session.add(row)
-    await record(ctx, session, row, "uploaded", sha256=row.file_sha256)
+    await _record(ctx, session, row, "uploaded", sha256=row.file_sha256)
     await claim.complete(session, receipt)
 
 
-async def find(session: AsyncSession, model: type[OneImport], public_id: UUID) -> ImportRow[OneImport]:
-    """
-    :raises NotFound: for none of the kind; who may read it is the caller's to ask
-    """
-    found = await repository.find_import(session, model, public_id)
-    if found is None:
+async def read_import(
+    ctx: RequestContext, session: AsyncSession, importer: Importer[OneImport], public_id: UUID
+) -> ImportRow[OneImport]:
+    """:raises NotFound: also for who may not read it"""
+    found = await repository.find_import(session, importer.model, public_id)
+    if found is None or not importer.may_read(ctx, found.row):
         raise NotFound("There is no such import.")
     return found
 
 
-async def page(
+async def list_imports(
+    ctx: RequestContext,
     session: AsyncSession,
-    model: type[OneImport],
-    *conditions: sa.ColumnElement[bool],
-    project_id: int,
+    importer: Importer[OneImport],
+    project: UUID,
+    *,
     cursor: str | None,
     limit: int,
 ) -> Page[ImportRow[OneImport]]:
-    """Return the imports of a project that meet all conditions, newest first."""
+    """Return the imports of a project that the caller is shown, newest first; those at a terminal are among them."""
+    place = await importer.project(ctx, session, project)
+    conditions = importer.listed(ctx, place)
     found = await repository.imports_page(
-        session, model, *conditions, project_id=project_id, cursor=cursor, limit=limit
+        session, importer.model, *conditions, project_id=place.id, cursor=cursor, limit=limit
     )
     return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
 
 
-async def hold_checked(session: AsyncSession, found: ImportRow[OneImport]) -> OneImport:
+async def start_import(
+    ctx: RequestContext, session: AsyncSession, importer: Importer[Any], public_id: UUID, choice: object
+) -> Receipt:
     """
-    Hold an import until the end of the transaction.
+    Let a worker import what the dry run accepted.
 
     :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
+    :raises DomainError: for what cannot be chosen
     """
-    row = await repository.locked_import(session, type(found.row), found.row.id)
+    found = await read_import(ctx, session, importer, public_id)
+    row = await repository.locked_import(session, importer.model, found.row.id)
     if row.state != ImportState.CHECKED:
         raise ImportNotChecked
-    return row
-
-
-async def start(ctx: RequestContext, session: AsyncSession, row: FileImport, **details: object) -> None:
-    """Let a worker import what was checked."""
+    chosen = importer.choose(ctx, row, choice)
     row.state, row.rows_done, row.leases_lost, row.updated_at = ImportState.IMPORTING, 0, 0, ctx.now
     row.lease = row.lease_until = None
-    await record(ctx, session, row, "started", **details)
+    await _record(ctx, session, row, "started", **chosen)
+    return Receipt(row.entity, public_id)
 
 
-async def record(ctx: RequestContext, session: AsyncSession, row: FileImport, verb: str, **details: object) -> None:
+async def _record(ctx: RequestContext, session: AsyncSession, row: FileImport, verb: str, **details: object) -> None:
     told = {"fileName": row.file_name, **details}
     await audit.record(ctx, session, audit.AuditEntry(f"{row.entity}.{verb}", row.entity, str(row.public_id), told))
 
@@ -170,13 +194,16 @@ def result_key(public_id: UUID) -> str:
     return f"imports/{public_id}/result.xlsx"
 
 
-async def result(storage: Storage, row: FileImport) -> str:
+async def result_of(
+    ctx: RequestContext, session: AsyncSession, storage: Storage, importer: Importer[Any], public_id: UUID
+) -> str:
     """
     Return the storage key of the result workbook: each line of the file with what came of it, or would.
 
     :raises ImportResultMissing: before the dry run is done
     """
-    key = result_key(row.public_id)
-    if row.file_key is None or not await storage.holds(key):
+    found = await read_import(ctx, session, importer, public_id)
+    key = result_key(public_id)
+    if found.row.file_key is None or not await storage.holds(key):
         raise ImportResultMissing
     return key

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from saraban.imports.domain import row_problem
 from saraban.kit.errors import DomainError, FieldProblem, Text
@@ -16,60 +16,35 @@ from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
 from saraban.numbering.series.domain.counter import LARGEST_STATED, ad_year
 from saraban.numbering.series.domain.template import LONGEST_NUMBER, Template
 
-
-def _column(
-    key: str,
-    th: str,
-    en: str,
-    about_th: str,
-    about_en: str,
-    *synonyms: str,
-    kind: CellKind = CellKind.TEXT,
-    example: str = "",
-) -> SheetColumn:
-    longest = LONGEST_NUMBER if key == "number" else 50
-    is_required = key in {"number", "type", "originator"}
-    text, about = Text(th, en), Text(about_th, about_en)
-    return SheetColumn(key, text, about, longest, is_required, kind, synonyms, example=example)
-
-
-COLUMNS = (
-    _column(
-        *("number", "เลขที่เอกสาร", "Document number"),
-        *("เลขที่ตามที่พิมพ์บนเอกสารเดิม", "The number as printed on the existing document."),
-        *("Document No", "Doc No", "Letter No", "Reference No", "Number", "Mail No", "เลขที่", "เลขที่หนังสือ", "ที่"),
-        example="ผรม.1-คคง.-0001-2567",
-    ),
-    _column(
-        *("type", "ประเภท", "Type", "รหัสประเภทเอกสาร เช่น LETTER, RFA", "Document type code: LETTER, RFA, …"),
-        *("Document Type", "Mail Type", "ประเภทเอกสาร"),
-        example="LETTER",
-    ),
-    _column(
-        *("originator", "ผู้ส่ง", "Originator", "รหัสองค์กรผู้ออกเอกสาร", "Originator code."),
-        *("From", "Sender", "จาก", "ผู้ออก"),
-        example="ผรม.1",
-    ),
-    _column("recipient", "ผู้รับ", "Recipient", "รหัสองค์กรผู้รับหลัก", "Main recipient code.", "To", "ถึง", "เรียน"),
-    _column("contract", "สัญญา", "Contract", "รหัสสัญญา", "Contract code.", "Contract No", "เลขที่สัญญา"),
-    _column("subType", "ประเภทย่อย", "Sub type", "รหัสประเภทย่อย", "Sub type code."),
-    _column("rfaType", "ประเภท RFA", "RFA type", "รหัสประเภท RFA", "RFA type code."),
-    _column("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Discipline code.", "สาขา"),
-    _column("category", "หมวดแบบ", "Category", "หมวดของแบบก่อสร้าง", "Drawing category."),
-    _column("revision", "ฉบับแก้ไข", "Revision", "A ถ้าเว้นว่าง", "A if empty.", "Rev", "แก้ไขครั้งที่"),
-    _column(
-        *("issued", "วันที่ออก", "Issued on", "เช่น 31/05/2567 ใช้หาปีและเดือนในเลขที่"),
-        "Such as 31/05/2024; decides the year and month that the number prints.",
-        *("Date", "Issue Date", "Document Date", "Date Sent", "วันที่", "ลงวันที่", "วันที่เอกสาร"),
-        kind=CellKind.DAY,
-    ),
-    _column("year", "ปี", "Year", "พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date.", kind=CellKind.NUMBER),
-    _column(
-        *("sequence", "ลำดับ", "Sequence", "กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่"),
-        "Only if the number does not follow the current format: the sequence within the number.",
-        kind=CellKind.NUMBER,
-    ),
+# fmt: off
+COLUMNS: Final = (
+    SheetColumn("number", Text("เลขที่เอกสาร", "Document number"),
+        Text("เลขที่ตามที่พิมพ์บนเอกสารเดิม", "The number as printed on the existing document."), LONGEST_NUMBER, is_required=True,
+        synonyms=("Document No", "Doc No", "Letter No", "Reference No", "Number", "Mail No", "เลขที่", "เลขที่หนังสือ", "ที่"),
+        example="ผรม.1-คคง.-0001-2567"),
+    SheetColumn("type", Text("ประเภท", "Type"), Text("รหัสประเภทเอกสาร เช่น LETTER, RFA", "Document type code: LETTER, RFA, …"),
+        50, is_required=True, synonyms=("Document Type", "Mail Type", "ประเภทเอกสาร"), example="LETTER"),
+    SheetColumn("originator", Text("ผู้ส่ง", "Originator"), Text("รหัสองค์กรผู้ออกเอกสาร", "Originator code."), 50, is_required=True,
+        synonyms=("From", "Sender", "จาก", "ผู้ออก"), example="ผรม.1"),
+    SheetColumn("recipient", Text("ผู้รับ", "Recipient"), Text("รหัสองค์กรผู้รับหลัก", "Main recipient code."), 50,
+        synonyms=("To", "ถึง", "เรียน")),
+    SheetColumn("contract", Text("สัญญา", "Contract"), Text("รหัสสัญญา", "Contract code."), 50,
+        synonyms=("Contract No", "เลขที่สัญญา")),
+    SheetColumn("subType", Text("ประเภทย่อย", "Sub type"), Text("รหัสประเภทย่อย", "Sub type code."), 50),
+    SheetColumn("rfaType", Text("ประเภท RFA", "RFA type"), Text("รหัสประเภท RFA", "RFA type code."), 50),
+    SheetColumn("discipline", Text("สาขางาน", "Discipline"), Text("รหัสสาขางาน", "Discipline code."), 50, synonyms=("สาขา",)),
+    SheetColumn("category", Text("หมวดแบบ", "Category"), Text("หมวดของแบบก่อสร้าง", "Drawing category."), 50),
+    SheetColumn("revision", Text("ฉบับแก้ไข", "Revision"), Text("A ถ้าเว้นว่าง", "A if empty."), 50,
+        synonyms=("Rev", "แก้ไขครั้งที่")),
+    SheetColumn("issued", Text("วันที่ออก", "Issued on"), Text("เช่น 31/05/2567 ใช้หาปีและเดือนในเลขที่",
+        "Such as 31/05/2024; decides the year and month that the number prints."), 50, kind=CellKind.DAY,
+        synonyms=("Date", "Issue Date", "Document Date", "Date Sent", "วันที่", "ลงวันที่", "วันที่เอกสาร")),
+    SheetColumn("year", Text("ปี", "Year"), Text("พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date."), 50,
+        kind=CellKind.NUMBER),
+    SheetColumn("sequence", Text("ลำดับ", "Sequence"), Text("กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่",
+        "Only if the number does not follow the current format: the sequence within the number."), 50, kind=CellKind.NUMBER),
 )
+# fmt: on
 COLUMN_KEYS = tuple(column.key for column in COLUMNS)
 _RUN = re.compile(r"[0-9]+")
 

@@ -1,10 +1,11 @@
 """Imports of legacy numbers: what was sent, how far it is, what came of it."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from saraban.imports.schemas import ImportFaultOut, ImportProblemOut, ImportStatusOut
+from saraban.imports.schemas import ImportProblemOut, ImportReport, ImportStatusOut
 from saraban.kit.schema import Schema, SingleLine
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
@@ -26,17 +27,23 @@ class ImportMovedOut(Schema):
     after: int = Field(examples=[417])
 
 
-class ImportReportOut(Schema):
+class ImportReportOut(ImportReport):
     """What the dry run found, and, when it is done, what the import did."""
 
-    ready: int = Field(description="Lines that would be imported.", examples=[412])
-    there: int = Field(description="Lines that were imported before.", examples=[0])
-    refused: int = Field(examples=[5])
-    imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
-    faults: list[ImportFaultOut] = Field(description="The first 200; the result workbook has all.")
     series: list[ImportSeriesOut] = Field(description="By name, the first 1,000.")
     series_total: int = Field(examples=[1])
     moved: list[ImportMovedOut] = Field(default_factory=list)
+
+    @model_validator(mode="before")
+    @classmethod
+    def complete(cls, report: Mapping[str, Any]) -> dict[str, Any]:
+        """The report of an import at a terminal has no dry run."""
+        moved = [
+            {"series": series, "before": before, "after": after}
+            for series, (before, after) in report.get("moved", {}).items()
+        ]
+        dry_run = {"ready": report.get("imported", 0), "series": [], "seriesTotal": 0}
+        return {**dry_run, **report, "moved": moved}
 
 
 class ImportSummaryOut(ImportStatusOut):

@@ -132,8 +132,7 @@ def _page(
     done: bool = False,
 ) -> Response:
     of_rows = [fault for fault in error.fields if fault.pointer.count("/") == 2] if isinstance(error, Invalid) else []
-    places = [fault.pointer.split("/")[1:] for fault in of_rows[:MOST_FAULTS]]
-    shown = [shown_fault(int(line), key, fault) for (line, key), fault in zip(places, of_rows, strict=False)]
+    shown = [shown_fault(int(fault.pointer.split("/")[1]), fault) for fault in of_rows[:MOST_FAULTS]]
     return page.show(
         PeopleImportPage(
             columns=COLUMNS,

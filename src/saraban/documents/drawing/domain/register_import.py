@@ -15,97 +15,54 @@ from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn
 from saraban.projects.domain.revision_scheme import RevisionScheme
 
-_NUMBER = SheetColumn(
-    "drawing_number",
-    Text("เลขที่แบบ", "Drawing number"),
-    Text("ตามที่พิมพ์บนแบบ", "As printed on the sheet."),
-    100,
-    is_required=True,
-    synonyms=(
-        *("Drawing No", "Dwg No", "Drawing", "Document No", "Document Number", "Doc No", "Sheet No", "Sheet Number"),
-        *("หมายเลขแบบ", "เลขแบบ", "แบบเลขที่", "เลขที่แบบก่อสร้าง"),
-    ),
-    example="A-101",
+# fmt: off
+_NUMBER: Final = SheetColumn("drawing_number", Text("เลขที่แบบ", "Drawing number"),
+    Text("ตามที่พิมพ์บนแบบ", "As printed on the sheet."), 100, is_required=True, example="A-101",
+    synonyms=("Drawing No", "Dwg No", "Drawing", "Document No", "Document Number", "Doc No", "Sheet No", "Sheet Number",
+        "หมายเลขแบบ", "เลขแบบ", "แบบเลขที่", "เลขที่แบบก่อสร้าง"))
+_TITLE: Final = SheetColumn("title", Text("ชื่อแบบ", "Title"), Text("ชื่อแบบภาษาไทย", "The Thai title."), is_required=True,
+    synonyms=("Drawing Title", "Document Title", "Sheet Title", "Sheet Name", "Drawing Name", "รายการแบบ", "ชื่อแบบก่อสร้าง"),
+    example="ตัวอย่าง: แปลนชั้น 1")
+_SUB: Final = SheetColumn("sub_category", Text("หมวดย่อย", "Sub category"), Text("รหัสหมวดย่อย", "Code of the sub category."), 50,
+    synonyms=("Subcategory",))
+_REVISIONS: Final = (
+    SheetColumn("revision", Text("ฉบับแก้ไข", "Revision"), Text("เว้นว่างคือฉบับแรก", "The first one if empty."), 10, example="0",
+        synonyms=("Rev", "Rev No", "Revision No", "Revision Number", "แก้ไขครั้งที่", "ครั้งที่แก้ไข", "เลขที่แก้ไข")),
+    SheetColumn("revision_date", Text("วันที่แบบ", "Revision date"),
+        Text("เช่น 31/12/2569 หรือ 2026-12-31", "As 31/12/2026 or 2026-12-31."), kind=CellKind.DAY, example="2026-12-31",
+        synonyms=("Rev Date", "Drawing Date", "Date", "Issue Date", "วันที่", "วันที่แก้ไข", "ลงวันที่")),
 )
-_TITLE = SheetColumn(
-    "title",
-    Text("ชื่อแบบ", "Title"),
-    Text("ชื่อแบบภาษาไทย", "The Thai title."),
-    is_required=True,
-    synonyms=(
-        "Drawing Title",
-        "Document Title",
-        "Sheet Title",
-        "Sheet Name",
-        "Drawing Name",
-        "รายการแบบ",
-        "ชื่อแบบก่อสร้าง",
-    ),
-    example="ตัวอย่าง: แปลนชั้น 1",
-)
-_REVISION = SheetColumn(
-    "revision",
-    Text("ฉบับแก้ไข", "Revision"),
-    Text("เว้นว่างคือฉบับแรก", "The first one if empty."),
-    10,
-    synonyms=("Rev", "Rev No", "Revision No", "Revision Number", "แก้ไขครั้งที่", "ครั้งที่แก้ไข", "เลขที่แก้ไข"),
-    example="0",
-)
-_DATE = SheetColumn(
-    "revision_date",
-    Text("วันที่แบบ", "Revision date"),
-    Text("เช่น 31/12/2569 หรือ 2026-12-31", "As 31/12/2026 or 2026-12-31."),
-    kind=CellKind.DAY,
-    synonyms=("Rev Date", "Drawing Date", "Date", "Issue Date", "วันที่", "วันที่แก้ไข", "ลงวันที่"),
-    example="2026-12-31",
-)
-
-
-def _code(key: str, th: str, en: str, about_th: str, about_en: str, *synonyms: str, longest: int = 50) -> SheetColumn:
-    return SheetColumn(key, Text(th, en), Text(about_th, about_en), longest, synonyms=synonyms)
-
-
-_SUB = _code("sub_category", "หมวดย่อย", "Sub category", "รหัสหมวดย่อย", "Code of the sub category.", "Subcategory")
-_PAGE = SheetColumn("page", Text("หน้า", "Page"), Text("หน้าในเล่ม", "Page in the volume."), 10, kind=CellKind.NUMBER)
 _OPTIONAL: Final = (
-    _code("contract", "สัญญา", "Contract", "รหัสสัญญา", "Code of the contract.", "Contract No", "เลขที่สัญญา"),
-    _code("originator", "ผู้จัดทำ", "Originator", "รหัสหน่วยงานผู้จัดทำแบบ", "Code of the organization that drew it."),
-    _code("discipline", "สาขางาน", "Discipline", "รหัสสาขางาน", "Code of the discipline.", "Trade", "สาขา"),
-    _code("scale", "มาตราส่วน", "Scale", "เช่น 1:100", "As 1:100."),
-    _code("sheet_size", "ขนาดกระดาษ", "Sheet size", "เช่น A1", "As A1.", "Paper size", "Size", longest=20),
-    _code("title_en", "ชื่อแบบภาษาอังกฤษ", "Title in English", "ถ้ามี", "If there is one.", "English title", longest=255),
-    _code("zone", "โซน", "Zone", "เช่น โซน 2", "As Zone 2.", "Area", "พื้นที่", longest=100),
-    _code(
-        *("status", "รหัสสถานะ", "Status code", "รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2."),
-        *("Suitability", "Suitability code"),
-        longest=20,
-    ),
-    _code(
-        *("legacy_number", "เลขที่แบบเดิม", "Former number", "เลขที่บนแบบฉบับเก่า", "The number on an older sheet."),
-        *("Old number", "Old drawing number", "Previous number", "เลขที่เดิม"),
-        longest=100,
-    ),
+    SheetColumn("contract", Text("สัญญา", "Contract"), Text("รหัสสัญญา", "Code of the contract."), 50,
+        synonyms=("Contract No", "เลขที่สัญญา")),
+    SheetColumn("originator", Text("ผู้จัดทำ", "Originator"),
+        Text("รหัสหน่วยงานผู้จัดทำแบบ", "Code of the organization that drew it."), 50),
+    SheetColumn("discipline", Text("สาขางาน", "Discipline"), Text("รหัสสาขางาน", "Code of the discipline."), 50,
+        synonyms=("Trade", "สาขา")),
+    SheetColumn("scale", Text("มาตราส่วน", "Scale"), Text("เช่น 1:100", "As 1:100."), 50),
+    SheetColumn("sheet_size", Text("ขนาดกระดาษ", "Sheet size"), Text("เช่น A1", "As A1."), 20, synonyms=("Paper size", "Size")),
+    SheetColumn("title_en", Text("ชื่อแบบภาษาอังกฤษ", "Title in English"), Text("ถ้ามี", "If there is one."),
+        synonyms=("English title",)),
+    SheetColumn("zone", Text("โซน", "Zone"), Text("เช่น โซน 2", "As Zone 2."), 100, synonyms=("Area", "พื้นที่")),
+    SheetColumn("status", Text("รหัสสถานะ", "Status code"),
+        Text("รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2."), 20, synonyms=("Suitability", "Suitability code")),
+    SheetColumn("legacy_number", Text("เลขที่แบบเดิม", "Former number"),
+        Text("เลขที่บนแบบฉบับเก่า", "The number on an older sheet."), 100,
+        synonyms=("Old number", "Old drawing number", "Previous number", "เลขที่เดิม")),
 )
 _CONTRACT: Final = (
-    _NUMBER,
-    _TITLE,
-    _code("volume", "เล่ม", "Volume", "รหัสเล่ม", "Code of the volume."),
-    _PAGE,
-    _code("category", "หมวด", "Category", "รหัสหมวด", "Code of the category."),
-    _SUB,
-    *_OPTIONAL,
-    _REVISION,
-    _DATE,
+    _NUMBER, _TITLE,
+    SheetColumn("volume", Text("เล่ม", "Volume"), Text("รหัสเล่ม", "Code of the volume."), 50),
+    SheetColumn("page", Text("หน้า", "Page"), Text("หน้าในเล่ม", "Page in the volume."), 10, kind=CellKind.NUMBER),
+    SheetColumn("category", Text("หมวด", "Category"), Text("รหัสหมวด", "Code of the category."), 50),
+    _SUB, *_OPTIONAL, *_REVISIONS,
 )
 _SHOP: Final = (
     _NUMBER,
-    _code("main_category", "หมวดหลัก", "Main category", "รหัสหมวดหลัก", "Code of the main category."),
-    _SUB,
-    _REVISION,
-    _DATE,
-    _TITLE,
-    *_OPTIONAL,
+    SheetColumn("main_category", Text("หมวดหลัก", "Main category"), Text("รหัสหมวดหลัก", "Code of the main category."), 50),
+    _SUB, *_REVISIONS, _TITLE, *_OPTIONAL,
 )
+# fmt: on
 
 
 def columns_of(kind: DrawingKind) -> tuple[SheetColumn, ...]:

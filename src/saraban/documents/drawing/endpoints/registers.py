@@ -17,6 +17,10 @@ from saraban.documents.drawing.schemas import (
     CurrentSetQuery,
     DrawingChanges,
     DrawingEnvelope,
+    DrawingImportAnswer,
+    DrawingImportCommit,
+    DrawingImportList,
+    DrawingImportQuery,
     DrawingPage,
     DrawingQuery,
     DrawingRevisionDetail,
@@ -28,6 +32,7 @@ from saraban.documents.drawing.schemas import (
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
+from saraban.imports.endpoints import ImportRoutes, add_import_routes
 from saraban.kit.http import (
     BINARY,
     MEDIA,
@@ -57,6 +62,27 @@ Registrar = Annotated[RequestContext, guarded_keyed(CREATE)]
 Reviser = Annotated[RequestContext, guarded_keyed(REVISE)]
 Manager = Annotated[RequestContext, guarded_keyed(MANAGE)]
 Kind = Annotated[KindName, Path(description="The register.")]
+
+
+async def drawing_importer(kind: Kind) -> service.DrawingImporter:
+    return service.DRAWING_IMPORTERS[kind]
+
+
+imports = APIRouter(prefix="/drawings/{kind}/imports", tags=["Drawings"])
+add_import_routes(
+    imports,
+    ImportRoutes(
+        "drawings",
+        drawing_importer,
+        query=DrawingImportQuery,
+        commit=DrawingImportCommit,
+        answer=DrawingImportAnswer,
+        page=DrawingImportList,
+        listed=DrawingImportAnswer,
+        reader=guarded(CREATE),
+        writer=guarded_keyed(CREATE),
+    ),
+)
 
 
 @of_project.get("/{publicId}/drawing-registers/{kind}", summary="Read what a project decides for a register")

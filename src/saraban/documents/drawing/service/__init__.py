@@ -24,16 +24,11 @@ from saraban.documents.drawing.service.carried import (
 from saraban.documents.drawing.service.corrections import correctable
 from saraban.documents.drawing.service.register_export import write_sheet, write_zip
 from saraban.documents.drawing.service.register_import import (
-    DrawingImportJob,
-    DrawingImportRow,
+    DRAWING_IMPORTERS,
+    DrawingImporter,
     count_drawings,
     create_codes,
-    import_result,
     link_revisions,
-    list_imports,
-    read_import,
-    start_import,
-    upload_import,
 )
 from saraban.documents.drawing.service.registers import (
     classifications,
@@ -79,14 +74,14 @@ DRAWING_NUMBERS = [
 ]
 
 __all__ = [
+    "DRAWING_IMPORTERS",
     "DRAWING_NUMBERS",
     "POINTER",
     "ApprovalStarted",
     "ApprovedByRfa",
     "Carried",
     "DrawingChanged",
-    "DrawingImportJob",
-    "DrawingImportRow",
+    "DrawingImporter",
     "DrawingOfFile",
     "DrawingSubject",
     "NumberedRevision",
@@ -108,10 +103,8 @@ __all__ = [
     "current_revisions",
     "drawing_of_file",
     "hold_revisions",
-    "import_result",
     "link_revisions",
     "list_drawings",
-    "list_imports",
     "list_items",
     "list_numbers",
     "list_revisions",
@@ -119,7 +112,6 @@ __all__ = [
     "queue_carried",
     "read",
     "read_by_revision",
-    "read_import",
     "readers_of",
     "reads_file",
     "register",
@@ -130,10 +122,8 @@ __all__ = [
     "revisions_by_number",
     "revisions_of_file",
     "start_approval",
-    "start_import",
     "steps_taken",
     "unfinished_approvals",
-    "upload_import",
     "visible_revisions",
     "warnings",
     "write_sheet",

@@ -1,8 +1,9 @@
 """Lines of a sheet of drawings: read, judged beside the register, and written into it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -35,8 +36,10 @@ from saraban.documents.drawing.service.placement import belonging, classified, f
 from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
-from saraban.imports.domain import MISSING, READY, REFUSED
-from saraban.kit.db import table_of
+from saraban.imports.domain import MISSING, READY, REFUSED, JudgedRow
+from saraban.imports.service import ImportRun
+from saraban.kit.child_processes import CHILDREN
+from saraban.kit.db import Database, table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
@@ -47,6 +50,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
+BATCH: Final = 500  # drawings
 _OPTIONAL: Final = ("title_en", "status", "legacy_number")  # of a revision
 # Fields of the API by the names of the line's; the columns of shop drawings call the category the main one.
 _FIELDS: Final = {
@@ -67,19 +71,6 @@ class ReadLine:
 
     row: SheetRow
     stated: DrawingSheetLine | None
-    faults: tuple[FieldProblem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedLine:
-    """
-    What a line comes to.
-
-    :param faults: why it is not taken; of one that is, or that is there, what the register keeps otherwise
-    """
-
-    read: ReadLine
-    state: str
     faults: tuple[FieldProblem, ...] = ()
 
 
@@ -104,21 +95,17 @@ def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
     return FieldProblem(f"/{name}", problem.code, problem.text, problem.values)
 
 
-def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> tuple[list[list[ReadLine]], list[ReadLine]]:
-    """
-    Read a file.
-
-    :returns: the lines of each drawing, and those that cannot be read
-    """
+def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLine]]:
+    """Return the lines of each drawing, before them each line that cannot be read."""
     drawings: dict[str, list[ReadLine]] = defaultdict(list)
     unreadable = []
     for row in rows:
         read = read_line(kind, row)
         if read.stated is None:
-            unreadable.append(read)
+            unreadable.append([read])
         else:
             drawings[normal_form(read.stated.drawing_number)].append(read)
-    return list(drawings.values()), unreadable
+    return [*unreadable, *drawings.values()]
 
 
 @dataclass(slots=True)
@@ -137,7 +124,7 @@ class RegisterRows:
     revisions: list[tuple[UUID | int, dict[str, Any]]] = field(default_factory=list)
 
 
-class RegisterImport:
+class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     """
     Judges the lines of one file for whoever imports it, and remembers what many lines have in common.
 
@@ -149,6 +136,7 @@ class RegisterImport:
         self, ctx: RequestContext, kind: DrawingKind, project: ProjectRef, defaults: Mapping[str, str | None]
     ) -> None:
         self.ctx, self.kind, self.project, self._defaults = ctx, kind, project, defaults
+        self.constraints = (*tables_of(kind).taken, *numbering.NUMBER_CONSTRAINTS)
         self.missing = MissingCodes()
         self._settings: DrawingSettings
         self._first_label: str
@@ -179,15 +167,19 @@ class RegisterImport:
         if self.kind.whole:
             self.pairs = await repository.pairs(session, project_id=project.id)
 
-    async def judge(
-        self, session: AsyncSession, drawings: Sequence[Sequence[ReadLine]], *, lock: bool = False
-    ) -> tuple[list[JudgedLine], RegisterRows]:
-        """
-        Say what each line of some drawings comes to, and which rows that would be.
+    async def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[list[list[ReadLine]], None]:  # noqa: ARG002
+        drawings = await CHILDREN.run_in_background(partial(by_drawing, rows, self.kind))
+        for start in range(0, len(drawings), BATCH):
+            yield drawings[start : start + BATCH]
 
-        :param lock: hold the drawings that are there, to write what is found
-        """
+    async def judge(
+        self, session: AsyncSession, batch: Sequence[Sequence[ReadLine]], *, lock: bool = False
+    ) -> tuple[list[JudgedRow], RegisterRows]:
+        judged = [JudgedRow(read.row, REFUSED, read.faults) for lines in batch for read in lines if read.stated is None]
+        drawings = [lines for lines in batch if lines[0].stated is not None]
         numbers = [lines[0].stated.drawing_number for lines in drawings if lines[0].stated is not None]
+        if not numbers:
+            return judged, RegisterRows()
         if lock and self._has_workflows:
             held = await repository.current_revisions(session, self.kind, project_id=self.project.id, numbers=numbers)
             await approval.hold(session, self.kind, *held)
@@ -195,11 +187,10 @@ class RegisterImport:
         histories = await repository.histories(session, self.kind, [one.key for one in there.values()])
         new = set(numbers) - there.keys()
         taken = await numbering.taken_in(session, project_id=self.project.id, register=self.kind.path, numbers=new)
-        judged: list[JudgedLine] = []
         rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
             if number in taken:  # a drawing of which the number was printed for an earlier revision
-                judged += [JudgedLine(read, REFUSED, (_taken(taken[number]),)) for read in lines]
+                judged += [JudgedRow(read.row, REFUSED, (_taken(taken[number]),)) for read in lines]
                 continue
             head = there.get(number)
             history = histories[head.key] if head is not None else []
@@ -213,16 +204,16 @@ class RegisterImport:
         head: RegisteredDrawing | None,
         history: Sequence[RegisteredRevision],
         rows: RegisterRows,
-    ) -> list[JudgedLine]:
+    ) -> list[JudgedRow]:
         judged, fitting = [], []
         if head is None:
             lines, disagreements = _agreed(lines)
             if disagreements:
-                return [JudgedLine(read, REFUSED, tuple(disagreements)) for read in lines]
+                return [JudgedRow(read.row, REFUSED, tuple(disagreements)) for read in lines]
         for read in lines:
             state, faults = await self._beside(session, read, head)
             if faults:
-                judged.append(JudgedLine(read, state, tuple(at_column(self.kind, one) for one in faults)))
+                judged.append(JudgedRow(read.row, state, tuple(at_column(self.kind, one) for one in faults)))
             else:
                 fitting.append(read)
         by_line = {read.row.number: read for read in fitting}
@@ -240,7 +231,7 @@ class RegisterImport:
             read, kept = by_line[one.entry.line], []
             if head is not None and (one.state == READY or one.entry.label == known[-1].label):
                 kept = kept_as_registered(head.classified, dict(read.stated or ()))
-            judged.append(JudgedLine(read, one.state, (*one.faults, *(at_column(self.kind, each) for each in kept))))
+            judged.append(JudgedRow(read.row, one.state, (*one.faults, *(at_column(self.kind, each) for each in kept))))
         new = [by_line[one.entry.line] for one in entries if one.state == READY]
         if new:
             await self._collect(session, rows, head, history, new)
@@ -439,7 +430,10 @@ class RegisterImport:
             "created_by": self.ctx.caller.user_id,
         }
 
-    async def write(self, session: AsyncSession, rows: RegisterRows) -> None:
+    async def findings(self, session: AsyncSession) -> Mapping[str, object]:  # noqa: ARG002
+        return {"missing": self.missing.report()}
+
+    async def write(self, session: AsyncSession, rows: RegisterRows) -> int:
         """Add to register and ledger what `judge` has found, in the same transaction."""
         await numbering.register_external(
             self.ctx, session, project=self.project, register=self.kind.path, numbers=rows.numbers
@@ -457,6 +451,7 @@ class RegisterImport:
         await repository.insert_revisions(session, self.kind, written)
         heads = table_of(tables_of(self.kind).head)
         await core.queue_search_keys(session, self.kind.searched_as, heads, {row[of_drawing] for row in written})
+        return len(rows.revisions)
 
     async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:
         """Print the numbers that print the revision for each revision that is added, in their order."""

@@ -1,8 +1,10 @@
 """Rows of an old register, compared with the project and with the ledger, and written as numbers."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time
+from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
 
@@ -10,15 +12,18 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.imports.domain import row_problem
+from saraban.imports.domain import READY, REFUSED, THERE, JudgedRow, row_problem
+from saraban.imports.service import ImportRun
+from saraban.kit.child_processes import CHILDREN
+from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.text import normal_form
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
-from saraban.numbering.issue.repository import insert_numbers
-from saraban.numbering.issue.service.manual_number import sequence_of
+from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS, insert_numbers
+from saraban.numbering.issue.service.manual_number import lock_counter, sequence_of, skip_to
 from saraban.numbering.issue.service.number_plan import Plan, key_in_codes, plan
 from saraban.numbering.issue.service.number_request import (
     OVERRIDE,
@@ -31,10 +36,13 @@ from saraban.numbering.series.domain.counter import NO_RECIPIENT, SequenceExhaus
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode, register_of, series_in
 from saraban.numbering.series.domain.template import stored_template
 from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
+from saraban.numbering.series.repository import last_number
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
 REASON = "Imported from an earlier register."
+BATCH = 1000
+MOST_SERIES = 1000
 _MOST_GROUPS = 2000
 _COLUMN_OF = {
     "/correspondenceTypeCode": "type",
@@ -106,14 +114,147 @@ class CheckedRow(NamedTuple):
     faults: Sequence[FieldProblem]
 
 
-class RowReader:
-    """Reads the lines of one file in their order. It remembers every number of the file, to find the second of two."""
+@dataclass(slots=True)
+class HighestNumber:
+    """
+    The highest number of a series in the file.
 
-    def __init__(self, ctx: RequestContext, place: ImportTarget) -> None:
-        self.place = place
-        self._ctx = ctx
+    :param counter: where the series stands; the counter would jump from here
+    :param plan: of its counter; series of literal numbers have none that could be moved
+    """
+
+    series: str
+    sequence: int
+    plan: Plan | None
+    counter: int = 0
+
+    @property
+    def jump(self) -> int:
+        return max(self.sequence - self.counter, 0) if self.plan is not None else 0
+
+
+class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
+    """
+    The lines of one file in their order. It remembers every number of the file, to find the second of two.
+
+    :param moves: series and where their counters go on after, as the dry run showed it
+    :ivar highest: by series
+    """
+
+    constraints = (*NUMBER_CONSTRAINTS, *TOKEN_CONSTRAINTS)
+
+    def __init__(self, ctx: RequestContext, place: ImportTarget, moves: Mapping[str, int]) -> None:
+        self.ctx, self.place, self._moves = ctx, place, moves
+        self.highest: dict[str, HighestNumber] = {}
         self._groups: dict[object, RowGroup | DomainError] = {}
         self._lines: dict[str, int] = {}
+        self._accepted: list[ImportedNumber] = []  # of the batch: it may be judged again
+
+    async def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[list[CheckedRow], None]:
+        """Return the lines in batches; the next is read while the database writes the one before."""
+        remaining = iter(rows)
+        following = asyncio.ensure_future(self._read_batch(db, remaining))
+        try:
+            while reads := await following:
+                following = asyncio.ensure_future(self._read_batch(db, remaining))
+                yield reads
+                self._note_accepted()
+        finally:
+            following.cancel()
+            await asyncio.wait([following])
+
+    async def _read_batch(self, db: Database, remaining: Iterator[SheetRow]) -> list[CheckedRow]:
+        reads = []
+        rows = await CHILDREN.run_in_background(lambda: list(islice(remaining, BATCH)))
+        if not rows:
+            return []
+        async with db.reading() as session:
+            for row in rows:
+                reads.append(await self.read(session, row))
+                if len(reads) % 50 == 0:
+                    await asyncio.sleep(0)  # others have their turn, the writing of the batch before among them
+        return reads
+
+    async def judge(
+        self,
+        session: AsyncSession,
+        batch: list[CheckedRow],
+        *,
+        lock: bool = False,  # noqa: ARG002
+    ) -> tuple[list[JudgedRow], list[ImportedNumber]]:
+        """Hold lines against the ledger."""
+        numbers = [read.number for read in batch if read.number is not None]
+        known = {
+            register: await repository.numbers_in_ledger(
+                session,
+                project_id=self.place.project.id,
+                register=register,
+                bases=[number.base for number in numbers],
+                numbers=[number.number for number in numbers],
+            )
+            for register in {number.group.register for number in numbers}
+        }
+        judged: list[JudgedRow] = []
+        fresh, self._accepted = [], []
+        for row, number, faults in batch:
+            if number is None:
+                judged.append(JudgedRow(row, REFUSED, faults))
+                continue
+            held, printed = known[number.group.register]
+            if held.get(number.base) == number.token:
+                judged.append(JudgedRow(row, THERE))
+            elif {number.base, number.number} & (held.keys() | printed):
+                fault = row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
+                judged.append(JudgedRow(row, REFUSED, [fault]))
+                continue
+            else:
+                judged.append(JudgedRow(row, READY))
+                fresh.append(number)
+            self._accepted.append(number)
+        return judged, fresh
+
+    def _note_accepted(self) -> None:
+        for number in self._accepted:
+            plan = None if number.is_literal else number.group.plan
+            known = self.highest.setdefault(number.series, HighestNumber(number.series, 0, plan))
+            known.sequence = max(known.sequence, number.sequence)
+
+    async def write(self, session: AsyncSession, rows: list[ImportedNumber]) -> int:
+        if rows:
+            keys = [(new_id(), number) for number in rows]
+            await insert_numbers(
+                session,
+                project_id=self.place.project.id,
+                source=NumberSource.IMPORT,
+                entries=[list(map(self._entry(*one).get, LEDGER_COLUMNS)) for one in keys],
+                audits=[list(map(self._audit(*one).get, AUDIT_COLUMNS)) for one in keys],
+            )
+        return len(rows)
+
+    async def findings(self, session: AsyncSession) -> Mapping[str, object]:
+        await self._read_counters(session)
+        series = sorted(self.highest.values(), key=lambda one: one.series)
+        shown = [
+            {"series": one.series, "highest": one.sequence, "counter": one.counter, "jump": one.jump}
+            for one in series[:MOST_SERIES]
+        ]
+        return {"series": shown, "seriesTotal": len(series)}
+
+    async def finish(self, session: AsyncSession) -> Mapping[str, object]:
+        await self._read_counters(session)
+        moved: dict[str, list[int]] = {}
+        for series in sorted(self._moves.keys() & self.highest.keys()):
+            highest = self.highest[series]
+            to = min(self._moves[series], highest.sequence)  # never past what was shown, nor past what the file has
+            if highest.plan is not None and to > highest.counter:
+                moved[series] = [highest.counter, to]
+                counter = await lock_counter(session, highest.plan, now=self.ctx.now)
+                await skip_to(self.ctx, session, counter, to, reason=REASON, plan=highest.plan)
+        return {"moved": moved}
+
+    async def _read_counters(self, session: AsyncSession) -> None:
+        for highest in self.highest.values():
+            highest.counter = await last_number(session, project_id=self.place.project.id, series=highest.series)
 
     async def read(self, session: AsyncSession, row: SheetRow) -> CheckedRow:
         found, line = parse_row(row), row.number
@@ -171,7 +312,7 @@ class RowReader:
         )
 
     def _moment(self, line: LegacyRow) -> datetime | None:
-        return datetime.combine(line.issued, time(12), self._ctx.zone) if line.issued else None
+        return datetime.combine(line.issued, time(12), self.ctx.zone) if line.issued else None
 
     async def _group(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         month = (line.issued.year, line.issued.month) if line.issued else line.year
@@ -191,15 +332,15 @@ class RowReader:
 
     async def _grouped(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         request = self._request(line)
-        moment = self._moment(line) or self._ctx.now
-        year = line.issued.year if line.issued else line.year or year_of_issue(self._ctx.now, self._ctx.zone)
+        moment = self._moment(line) or self.ctx.now
+        year = line.issued.year if line.issued else line.year or year_of_issue(self.ctx.now, self.ctx.zone)
         try:
-            made = await plan(replace(self._ctx, now=moment), session, request)
+            made = await plan(replace(self.ctx, now=moment), session, request)
         except DomainError:
             if line.sequence is None:
                 raise
             parties = (await resolve(session, request)).parties
-            check_permission(self._ctx, parties)
+            check_permission(self.ctx, parties)
             codes = orjson.dumps(key_in_codes(parties, year, request)).decode()
             return RowGroup(parties, None, codes, year, line.codes.revision or "A")
         return RowGroup(made.parties, made, made.codes_text, made.year, made.revision)
@@ -222,6 +363,58 @@ class RowReader:
             year=None if line.issued else line.year,
             year_reason=REASON,
         )
+
+    def _entry(self, key: UUID, number: ImportedNumber) -> dict[str, object]:
+        parties, plan = number.group.parties, number.group.plan
+        recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
+        printed_by = None if number.is_literal else plan
+        return {
+            **self._issued(number),
+            "uuid": key,
+            "token": number.token,
+            "register": number.group.register,
+            "correspondence_type_id": parties.type.id,
+            "originator_organization_id": parties.originator.id,
+            "recipient_organization_id": plan.key.recipient_organization_id if plan else recipient,
+            "range": 0,
+            "base_number": number.base,
+            "document_number": number.number,
+            "revision_label": number.group.revision,
+            "document_number_status": NumberState.CONFIRMED,
+            "source": NumberSource.IMPORT,
+            "format_template": number.template,
+            "format_values": printed_by.values if printed_by else {},
+            "format_uuid": printed_by.format_public_id if printed_by else None,
+            "format_source": printed_by.source if printed_by else None,
+            "issue_year": number.group.year,
+            "confirmed_at": number.issued or self.ctx.now,
+        }
+
+    def _audit(self, key: UUID, number: ImportedNumber) -> dict[str, object]:
+        return {
+            **self._issued(number),
+            "uuid": new_id(),
+            "operation": OperationCode.IMPORT,
+            "reservation_uuid": key,
+            "generated_number": number.number,
+            "document_type": number.group.parties.type.code,
+            "counter_key": number.group.codes_text,
+            "template_used": number.template,
+            "retry_count": 0,
+            "lock_wait_ms": 0,
+        }
+
+    def _issued(self, number: ImportedNumber) -> dict[str, object]:
+        """Return what the ledger and its audit trail have in common."""
+        return {
+            "project_id": self.place.project.id,
+            "series": number.series,
+            "sequence_number": number.sequence,
+            "user_id": self.ctx.caller.user_id,
+            "ip_address": self.ctx.address[:45] or None,
+            "reason": REASON,
+            "created_at": self.ctx.now,
+        }
 
 
 def _of_the_format(
@@ -261,106 +454,3 @@ def _faults(error: DomainError) -> list[FieldProblem]:
 
 def _of_a_column(pointer: str) -> str:
     return pointer.lstrip("/") if pointer.lstrip("/") in COLUMN_KEYS else "number"
-
-
-async def compare_with_ledger(
-    session: AsyncSession, place: ImportTarget, reads: Sequence[CheckedRow]
-) -> tuple[list[CheckedRow], set[int]]:
-    """
-    Hold lines against the ledger.
-
-    :returns: the lines, those whose number is taken with their fault; and which lines were imported before
-    """
-    numbers = [read.number for read in reads if read.number is not None]
-    known = {
-        register: await repository.numbers_in_ledger(
-            session,
-            project_id=place.project.id,
-            register=register,
-            bases=[number.base for number in numbers],
-            numbers=[number.number for number in numbers],
-        )
-        for register in {number.group.register for number in numbers}
-    }
-    before: set[int] = set()
-    judged = []
-    for read in reads:
-        number = read.number
-        held, printed = known[number.group.register] if number else ({}, frozenset())
-        if number is not None and held.get(number.base) == number.token:
-            before.add(read.row.number)
-        elif number is not None and ({number.base, number.number} & (held.keys() | printed)):
-            fault = row_problem("number", "taken", "เลขที่นี้ออกไปแล้วในระบบ", "This number is already issued.")
-            judged.append(CheckedRow(read.row, None, [fault]))
-            continue
-        judged.append(read)
-    return judged, before
-
-
-async def write_rows(
-    ctx: RequestContext, session: AsyncSession, place: ImportTarget, numbers: Sequence[ImportedNumber]
-) -> None:
-    ids = [new_id() for _ in numbers]
-    entries = [_entry(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
-    audits = [_audit(ctx, place, key, number) for key, number in zip(ids, numbers, strict=True)]
-    await insert_numbers(
-        session,
-        project_id=place.project.id,
-        source=NumberSource.IMPORT,
-        entries=[[row.get(column) for column in LEDGER_COLUMNS] for row in entries],
-        audits=[[row.get(column) for column in AUDIT_COLUMNS] for row in audits],
-    )
-
-
-def _entry(ctx: RequestContext, place: ImportTarget, key: UUID, number: ImportedNumber) -> dict[str, object]:
-    parties, plan = number.group.parties, number.group.plan
-    recipient = parties.recipient.id if parties.recipient else NO_RECIPIENT
-    printed_by = None if number.is_literal else plan
-    return {
-        "uuid": key,
-        "token": number.token,
-        "project_id": place.project.id,
-        "register": number.group.register,
-        "correspondence_type_id": parties.type.id,
-        "originator_organization_id": parties.originator.id,
-        "recipient_organization_id": plan.key.recipient_organization_id if plan else recipient,
-        "series": number.series,
-        "range": 0,
-        "sequence_number": number.sequence,
-        "base_number": number.base,
-        "document_number": number.number,
-        "revision_label": number.group.revision,
-        "document_number_status": NumberState.CONFIRMED,
-        "source": NumberSource.IMPORT,
-        "format_template": number.template,
-        "format_values": printed_by.values if printed_by else {},
-        "format_uuid": printed_by.format_public_id if printed_by else None,
-        "format_source": printed_by.source if printed_by else None,
-        "issue_year": number.group.year,
-        "user_id": ctx.caller.user_id,
-        "ip_address": ctx.address[:45] or None,
-        "reason": REASON,
-        "confirmed_at": number.issued or ctx.now,
-        "created_at": ctx.now,
-    }
-
-
-def _audit(ctx: RequestContext, place: ImportTarget, key: UUID, number: ImportedNumber) -> dict[str, object]:
-    return {
-        "uuid": new_id(),
-        "operation": OperationCode.IMPORT,
-        "project_id": place.project.id,
-        "reservation_uuid": key,
-        "generated_number": number.number,
-        "document_type": number.group.parties.type.code,
-        "series": number.series,
-        "counter_key": number.group.codes_text,
-        "template_used": number.template,
-        "sequence_number": number.sequence,
-        "reason": REASON,
-        "user_id": ctx.caller.user_id,
-        "ip_address": ctx.address[:45] or None,
-        "retry_count": 0,
-        "lock_wait_ms": 0,
-        "created_at": ctx.now,
-    }

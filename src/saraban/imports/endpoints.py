@@ -1,0 +1,213 @@
+"""The operations of every import over HTTP: a file is sent, checked, and imported once that is said."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any, NamedTuple, TypeVar
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from starlette.responses import Response
+
+from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
+from saraban.identity.dependencies import keyed_context, request_context
+from saraban.identity.domain.context import RequestContext
+from saraban.imports import service
+from saraban.imports.models import ImportRow
+from saraban.imports.schemas import ImportQuery, ImportStatusOut
+from saraban.imports.service import Importer, ImportFile
+from saraban.kit.http import (
+    BINARY,
+    Db,
+    Idempotent,
+    Language,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+    WorkbookFormat,
+    read_after_commit,
+    respond,
+    stored_workbook,
+    workbook_response,
+)
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import Schema
+from saraban.kit.workbooks import write_template
+
+Answer = TypeVar("Answer", bound=ImportStatusOut)
+
+
+class SentImport(NamedTuple):
+    """What is asked, and the file, which is not begun to be read where the query is wrong already."""
+
+    query: ImportQuery
+    file: SentFile
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRoutes:
+    """
+    How the operations of an import differ from those of others.
+
+    :param of: what is imported, as the summaries name it
+    :param find: a dependency that returns the importer
+    :param commit: the body that tells an import to go on
+    :param listed: one of `page`
+    :param reader: and `writer`: who may ask, where that is more than being signed in
+    """
+
+    of: str
+    find: Callable[..., Importer[Any] | Any]
+    query: type[ImportQuery]
+    commit: type[Schema]
+    answer: type[ImportStatusOut]
+    page: type[Schema]
+    listed: type[ImportStatusOut]
+    reader: Any = Depends(request_context)
+    writer: Any = Depends(keyed_context)
+
+
+def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequence[Any] = ()) -> None:
+    """:param reads: further dependencies of what only reads"""
+
+    async def sent_import(request: Request, query: Any) -> SentImport:
+        return SentImport(query, await sent_file(request))
+
+    sent_import.__annotations__["query"] = Annotated[routes.query, Query()]
+
+    @router.get(
+        "/template", dependencies=reads, response_class=Response, responses=BINARY, summary=f"The sheet for {routes.of}"
+    )
+    async def import_template(
+        importer: Annotated[Importer[Any], Depends(routes.find)],
+        _ctx: Annotated[RequestContext, routes.reader],
+        form: WorkbookFormat = "xlsx",
+    ) -> Response:
+        """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
+        folder = TemporaryDirectory(prefix="saraban-")
+        path = Path(folder.name) / f"{importer.name.lower().replace(' ', '-')}.{form}"
+        await asyncio.to_thread(write_template, path, importer.columns, importer.name)
+        return workbook_response(path, form, folder)
+
+    @router.post(
+        "",
+        status_code=202,
+        response_model=routes.answer,
+        summary=f"Upload a file of {routes.of} to be checked",
+        openapi_extra=MULTIPART,
+    )
+    async def upload_import(
+        request: Request,
+        importer: Annotated[Importer[Any], Depends(routes.find)],
+        ctx: Annotated[RequestContext, routes.writer],
+        sent: Annotated[SentImport, Depends(sent_import)],
+        db: Db,
+        storage: FileStorage,
+        once: Idempotent,
+        language: Language,
+    ) -> Response:
+        """
+        XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows. Nothing is imported yet: read the import until it is CHECKED,
+        then commit it.
+        """
+        sheet = ImportFile.of(sent.file.name, sent.file.chunks())
+        receipt = await service.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
+        return await shown(importer, ctx, db, receipt, language, location=request.url.path)
+
+    @router.get("", dependencies=reads, response_model=routes.page, summary=f"List the imports of {routes.of}")
+    async def list_imports(
+        importer: Annotated[Importer[Any], Depends(routes.find)],
+        session: ReadSession,
+        ctx: Annotated[RequestContext, routes.reader],
+        project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+        language: Language,
+        limit: PageLimit = 50,
+        cursor: PageCursor = None,
+    ) -> Any:
+        """Newest first: your own, and all of them for who manages them."""
+        page = await service.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
+        items = [import_answer(one, language, routes.listed) for one in page.items]
+        return routes.page(items=items, next_cursor=page.next_cursor)
+
+    @router.get(
+        "/{publicId}", dependencies=reads, response_model=routes.answer, summary=f"Read an import of {routes.of}"
+    )
+    async def read_import(
+        importer: Annotated[Importer[Any], Depends(routes.find)],
+        public_id: PathId,
+        session: ReadSession,
+        ctx: Annotated[RequestContext, routes.reader],
+        language: Language,
+    ) -> Any:
+        """How far it is, and what the dry run or the import found."""
+        return import_answer(await service.read_import(ctx, session, importer, public_id), language, routes.answer)
+
+    @router.post(
+        "/{publicId}/commit",
+        status_code=202,
+        response_model=routes.answer,
+        summary=f"Import the {routes.of} that were checked",
+    )
+    async def commit_import(
+        importer: Annotated[Importer[Any], Depends(routes.find)],
+        public_id: PathId,
+        body: Any,
+        ctx: Annotated[RequestContext, routes.writer],
+        db: Db,
+        once: Idempotent,
+        language: Language,
+    ) -> Response:
+        """Lines that are refused harm no others, and what is there already is left alone. It may be broken off anywhere."""
+        operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
+        work = partial(service.start_import, ctx, importer=importer, public_id=public_id, choice=body)
+        return await shown(importer, ctx, db, await once.run(operation, work), language)
+
+    commit_import.__annotations__["body"] = routes.commit
+
+    @router.get(
+        "/{publicId}/result",
+        dependencies=reads,
+        response_class=Response,
+        responses=BINARY,
+        summary=f"Download the result workbook of an import of {routes.of}",
+    )
+    async def import_result(
+        importer: Annotated[Importer[Any], Depends(routes.find)],
+        public_id: PathId,
+        session: ReadSession,
+        ctx: Annotated[RequestContext, routes.reader],
+        storage: FileStorage,
+    ) -> Response:
+        """Each line of the file again, with what came of it, or, before the commit, what would."""
+        key = await service.result_of(ctx, session, storage, importer, public_id)
+        await session.close()  # a slow download must not keep a connection
+        return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
+
+    async def shown(
+        importer: Importer[Any], ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""
+    ) -> Response:
+        async with read_after_commit(db) as session:
+            found = await service.read_import(ctx, session, importer, receipt.resource_id)
+        headers = {"Location": f"{location}/{receipt.public_id}"} if location else {}
+        return respond(import_answer(found, language, routes.answer), status=202, receipt=receipt, headers=headers)
+
+
+def import_answer(found: ImportRow[Any], language: str, answer: type[Answer]) -> Answer:
+    row, report = found.row, found.row.report or {}
+    problem, faults = report.get("problem"), report.get("faults", [])
+    return answer.model_validate(
+        {
+            **{name: getattr(row, name) for name in answer.model_fields if hasattr(row, name)},
+            "project_public_id": found.project,
+            "username": found.username,
+            "uploaded": row.file_key is not None,
+            "report": {**report, "faults": [{**one, "message": one[language]} for one in faults]}
+            if "there" in report
+            else None,
+            "problem": {**problem, "message": problem[language]} if problem else None,
+        }
+    )

@@ -1,0 +1,264 @@
+"""
+What a kind of import decides itself, and the work on the lines of a file: judged in batches, then written, a transaction for each.
+
+What was written is found again, so that an import which was broken off anywhere ends as if it had not been.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.context import RequestContext
+from saraban.imports import repository
+from saraban.imports.domain import MISSING, MOST_FAULTS, READY, REFUSED, THERE, ImportState, JudgedRow, shown_fault
+from saraban.imports.models import ImportRow, OneImport
+from saraban.kit.db import Database, violates_constraint
+from saraban.kit.sheet_columns import SheetColumn, SheetRow
+from saraban.kit.spreadsheets import MOST_ROWS, read_table
+from saraban.kit.workbooks import ResultWorkbook
+from saraban.projects.service import ProjectRef
+
+Batch = TypeVar("Batch")
+Rows = TypeVar("Rows")
+_RACES = 4
+
+
+class LeaseLost(Exception):
+    """Another worker took the import over, because this one was not heard of for too long."""
+
+
+@dataclass(slots=True)
+class ImportTurn(Generic[OneImport]):
+    """
+    Somebody at work on one import, and what came of its lines so far.
+
+    :param lease: of a worker; None at a terminal
+    :param sheet: gets each line with its outcome
+    :param progress: called with the number of lines that are done
+    """
+
+    found: ImportRow[OneImport]
+    lease: UUID | None = None
+    sheet: ResultWorkbook | None = None
+    progress: Callable[[int], object] | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+    faults: list[dict[str, object]] = field(default_factory=list)
+
+    @property
+    def row(self) -> OneImport:
+        return self.found.row
+
+    @property
+    def is_check(self) -> bool:
+        return self.row.state == ImportState.CHECKING
+
+    @property
+    def done(self) -> int:
+        return self.counts.total()
+
+    def refused(self, counts: Mapping[str, int]) -> int:
+        """Lines that wait for codes are refused once the import is over."""
+        return counts[REFUSED] + (0 if self.is_check else counts[MISSING])
+
+    def take(self, judged: Sequence[JudgedRow]) -> None:
+        for one in judged:
+            if self.refused(Counter([one.state])):
+                room = max(MOST_FAULTS - len(self.faults), 0)
+                self.faults += [shown_fault(one.row.number, fault) for fault in one.faults[:room]]
+            if self.sheet is not None:
+                self.sheet.add(one.row, one.state, one.faults)
+        self.counts.update(one.state for one in judged)
+        if self.progress is not None:
+            self.progress(self.done)
+
+    def report(self) -> dict[str, object]:
+        names = {"ready": READY, "there": THERE, "waiting": MISSING, "refused": REFUSED}
+        return {name: self.counts[state] for name, state in names.items()} | {"faults": self.faults}
+
+    async def write(self, session: AsyncSession, **values: object) -> None:
+        """
+        Write how far it is, in the transaction of what it tells of.
+
+        :raises LeaseLost: when it is somebody else's turn by now
+        """
+        model = type(self.row)
+        if not await repository.write_progress(session, model, key=self.row.id, lease=self.lease, values=values):
+            raise LeaseLost
+
+
+class ImportRun(Generic[Batch, Rows]):
+    """
+    The lines of one file beside the register that they are for.
+
+    :cvar constraints: broken by a line when somebody registers the same between the look and the write
+    """
+
+    ctx: RequestContext
+    constraints: Sequence[str]
+
+    def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[Batch, None]:
+        raise NotImplementedError
+
+    async def judge(
+        self, session: AsyncSession, batch: Batch, *, lock: bool = False
+    ) -> tuple[Sequence[JudgedRow], Rows]:
+        """
+        Say what each line comes to, and which rows that would be.
+
+        :param lock: hold what is there, to write the rows
+        """
+        raise NotImplementedError
+
+    async def write(self, session: AsyncSession, rows: Rows) -> int:
+        """Return how many lines were written."""
+        raise NotImplementedError
+
+    async def findings(self, session: AsyncSession) -> Mapping[str, object]:
+        """Return what the report has beside the counts."""
+        raise NotImplementedError
+
+    async def finish(self, session: AsyncSession) -> Mapping[str, object]:
+        """Do what is left in the last transaction of an import, and return what its report says of that."""
+        return await self.findings(session)
+
+
+class Importer(Generic[OneImport]):
+    """
+    One kind of import.
+
+    :ivar path: of the API; the pages and the receipts use it, too
+    :ivar name: of the template and its sheet
+    """
+
+    model: type[OneImport]
+    path: str
+    name: str
+    columns: Sequence[SheetColumn]
+    most_rows = MOST_ROWS
+
+    def of(self, row: OneImport) -> "Importer[OneImport]":  # noqa: ARG002  several may share a table
+        return self
+
+    def rows(self, path: Path) -> Iterator[SheetRow]:
+        """
+        Read the lines of a file; the first step takes long.
+
+        :raises Invalid: at `/file`, for what cannot be read, or lacks a column
+        """
+        yield from read_table(path, self.columns, most_rows=self.most_rows).rows
+
+    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
+        """
+        Return a project whose imports the caller may list.
+
+        :raises DomainError: for others
+        """
+        raise NotImplementedError
+
+    def listed(self, ctx: RequestContext, project: ProjectRef) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
+        """Return what the caller is shown of the imports of a project."""
+        return ()
+
+    def may_read(self, ctx: RequestContext, row: OneImport) -> bool:
+        raise NotImplementedError
+
+    async def new_import(self, ctx: RequestContext, session: AsyncSession, query: Any) -> OneImport:
+        """
+        Return the row of a file that the caller may send.
+
+        :raises DomainError: for others, and for what the query names wrongly
+        """
+        raise NotImplementedError
+
+    def choose(self, ctx: RequestContext, row: OneImport, choice: Any) -> Mapping[str, object]:
+        """
+        Keep what is chosen beside what the dry run shows, and return it for the audit trail.
+
+        :raises DomainError: for what cannot be chosen
+        """
+        raise NotImplementedError
+
+    async def begin(self, ctx: RequestContext, db: Database, turn: ImportTurn[OneImport]) -> ImportRun[Any, Any]:
+        """:raises DomainError: for an account that may import no more"""
+        raise NotImplementedError
+
+
+async def check_rows(
+    db: Database, run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], rows: Iterable[SheetRow]
+) -> dict[str, object]:
+    """Return the report of what an import of these lines would do; nothing is written."""
+    async with aclosing(run.batches(db, rows)) as batches:
+        async for batch in batches:
+            async with db.reading() as session:
+                judged, _ = await run.judge(session, batch)
+            turn.take(judged)
+            await asyncio.sleep(0)
+    async with db.reading() as session:
+        return turn.report() | dict(await run.findings(session))
+
+
+async def import_rows(
+    db: Database, run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], rows: Iterable[SheetRow]
+) -> None:
+    """
+    Import these lines, one transaction for each batch; a line that is refused harms no other.
+
+    :raises LeaseLost: when it is somebody else's turn by now
+    """
+    async with aclosing(run.batches(db, rows)) as batches:
+        async for batch in batches:
+            turn.take(await import_batch(db, run, turn, batch))
+    await db.transact(partial(_finish, run, turn))
+
+
+async def import_batch(
+    db: Database, run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], batch: Batch
+) -> Sequence[JudgedRow]:
+    """Import some lines. What somebody registers between the look and the write breaks a constraint: look again, and see it."""
+    for _ in range(_RACES):
+        try:
+            return await db.transact(partial(_write, run, turn, batch))
+        except IntegrityError as error:
+            if not violates_constraint(error, *run.constraints):
+                raise
+    return await db.transact(partial(_write, run, turn, batch))
+
+
+async def _write(
+    run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], batch: Batch, session: AsyncSession
+) -> Sequence[JudgedRow]:
+    judged, rows = await run.judge(session, batch, lock=True)
+    written = await run.write(session, rows)
+    counts = turn.counts + Counter(one.state for one in judged)
+    await turn.write(
+        session,
+        rows_done=counts.total(),
+        rows_refused=turn.refused(counts),
+        rows_written=type(turn.row).rows_written + written,
+        updated_at=run.ctx.now,
+    )
+    return judged
+
+
+async def _finish(run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], session: AsyncSession) -> None:
+    row = await repository.locked_import(session, type(turn.row), turn.row.id)
+    if row.lease != turn.lease:
+        raise LeaseLost
+    refused = turn.refused(turn.counts)
+    there = turn.done - refused - row.rows_written  # what was written before a break is of this import
+    counts = {"imported": row.rows_written, "there": there, "waiting": 0, "refused": refused}
+    row.report = {**(row.report or {}), **turn.report(), **await run.finish(session), **counts}
+    row.state, row.rows_refused = ImportState.DONE, refused
+    row.rows_total = row.rows_done = turn.done
+    row.updated_at = row.finished_at = run.ctx.now
+    await session.flush()

@@ -1,0 +1,190 @@
+"""The pages of every import: a file is sent, watched while it is checked, told to go on, watched while it is imported."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy.ext.asyncio import AsyncSession
+from starlette.responses import RedirectResponse, Response
+
+from saraban.attachments.dependencies import FileStorage, OneFile
+from saraban.imports import service as imports
+from saraban.imports.models import ImportRow
+from saraban.imports.schemas import ImportQuery
+from saraban.imports.service import Importer, ImportFile
+from saraban.kit.errors import DomainError, Text
+from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
+from saraban.kit.sheet_columns import SheetColumn
+from saraban.web.shell.forms import (
+    NEW_FORM,
+    CurrentForm,
+    FormState,
+    FormValues,
+    SentForm,
+    form_errors,
+    has_own_page,
+    submit,
+    validated,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.session import PageRoute
+
+ROWS: Final = 50
+
+
+class ImportPlace(BaseModel):
+    """
+    What the address bar says.
+
+    :param chosen: contract and originator have been chosen; before that they are the caller's own
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    project: str = Field("", max_length=40)
+    contract: str = Field("", max_length=50)
+    originator: str = Field("", max_length=50)
+    chosen: str = Field("", max_length=1)
+
+    @property
+    def given(self) -> dict[str, str]:
+        said = {"projectPublicId": self.project, "contract": self.contract, "originator": self.originator}
+        return {name: value for name, value in said.items() if value}
+
+
+Asked = Annotated[ImportPlace, Query()]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportsPage(PageModel):
+    fragments: ClassVar[tuple[str, ...]] = ("shell/import_rows.html",)
+
+    rows: Sequence[ImportRow[Any]]
+    address: str
+    next_cursor: str | None
+    place: Any
+    columns: Sequence[SheetColumn]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPage(PageModel):
+    row: Any
+    username: str
+    report: Mapping[str, Any]
+    headings: Mapping[str, Text]
+
+
+class ImportPages:
+    """
+    What the pages of one importer have of their own.
+
+    :cvar permission: who may open the list
+    :cvar query: of an upload
+    """
+
+    importer: Importer[Any]
+    address: str
+    permission: str
+    query: type[ImportQuery] = ImportQuery
+
+    async def list_page(
+        self, page: PageRequest, session: AsyncSession, asked: ImportPlace
+    ) -> tuple[type[ImportsPage], dict[str, Any]]:
+        """Return the page with its fields; `place` is the project."""
+        raise NotImplementedError
+
+    def import_page(self, page: PageRequest, found: ImportRow[Any]) -> tuple[type[ImportPage], dict[str, Any]]:
+        """Return the page with its own fields."""
+        raise NotImplementedError
+
+    def choice(self, values: FormValues, found: ImportRow[Any]) -> object:
+        """Return what a form chooses, as the API takes it."""
+        raise NotImplementedError
+
+    async def listing(
+        self,
+        page: PageRequest,
+        session: AsyncSession,
+        asked: ImportPlace,
+        cursor: str | None = None,
+        error: DomainError | None = None,
+    ) -> Response:
+        page.caller.require_somewhere(self.permission)
+        model, own = await self.list_page(page, session, asked)
+        project = own["place"].public_id
+        found = await imports.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=ROWS)
+        shared = {"rows": found.items, "next_cursor": found.next_cursor, "address": self.address}
+        columns, faults = self.importer.columns, form_errors(error, page.language)
+        return page.show_list(model(**own, **shared, columns=columns, faults=faults), cursor)
+
+    async def show(
+        self, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
+    ) -> Response:
+        found = await imports.read_import(page.context, session, self.importer, public_id)
+        page.within(found.project)
+        model, own = self.import_page(page, found)
+        headings = {column.key: column.heading for column in self.importer.columns}
+        shared = {"row": found.row, "username": found.username, "report": found.row.report or {}, "headings": headings}
+        shown = model(**own, **shared, faults=form_errors(state.error, page.language))
+        return page.show(shown, *(model.fragments if page.is_fragment else ()))
+
+    async def commit(self, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+        found = await imports.read_import(form.context, session, self.importer, public_id)
+        choice = self.choice(form.values, found)
+        await imports.start_import(form.context, session, self.importer, public_id, choice)
+        return f"{self.address}/{public_id}"
+
+
+def import_router(prefix: str, find: Callable[..., Any]) -> APIRouter:
+    """:param find: a dependency that returns the pages of an importer"""
+    router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix=prefix)
+
+    @router.get("")
+    async def listing(
+        pages: Annotated[ImportPages, Depends(find)],
+        page: CurrentPage,
+        session: ReadSession,
+        asked: Asked,
+        cursor: PageCursor = None,
+    ) -> Response:
+        """What was imported before, the way to the template, and the form that takes a file."""
+        return await pages.listing(page, session, asked, cursor)
+
+    @router.post("")
+    async def upload(
+        pages: Annotated[ImportPages, Depends(find)],
+        page: CurrentPage,
+        sent: OneFile,
+        db: Db,
+        storage: FileStorage,
+        once: Idempotent,
+        asked: Asked,
+    ) -> Response:
+        try:
+            sheet = ImportFile.of(sent.name, sent.chunks())
+            query = validated(page.request, pages.query, asked.given)
+            receipt = await imports.upload_import(
+                page.context, db, storage, once, pages.importer, query=query, sheet=sheet
+            )
+        except DomainError as error:
+            if has_own_page(error):
+                raise
+            async with db.reading() as session:
+                return await pages.listing(page, session, asked, error=error)
+        return RedirectResponse(f"{pages.address}/{receipt.public_id}", status_code=303)
+
+    @router.get("/{public_id}")
+    async def show(
+        pages: Annotated[ImportPages, Depends(find)], public_id: UUID, page: CurrentPage, session: ReadSession
+    ) -> Response:
+        return await pages.show(public_id, page, session)
+
+    @router.post("/{public_id}/commit")
+    async def commit(pages: Annotated[ImportPages, Depends(find)], public_id: UUID, form: CurrentForm) -> Response:
+        return await submit(form, partial(pages.commit, public_id), partial(pages.show, public_id))
+
+    return router
