@@ -105,8 +105,7 @@ async def _import(
         if moves and not yes and not typer.confirm(say("ให้ตัวนับข้ามตามนี้หรือไม่", "Move the counters like this?")):
             raise stop("ยังไม่ได้นำเข้า", "Nothing was imported.")
         with progress_bar(*_ROWS, total=total) as bar:
-            told = {"file": source, "moves": moves, "progress": lambda done: bar(completed=done)}
-            _, turn = await bring(rows=read(file), **told)
+            _, turn = await bring(rows=read(file), file=source, moves=moves, progress=lambda done: bar(completed=done))
         _report(turn)
     return turn.refused(turn.counts)
 

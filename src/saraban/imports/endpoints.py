@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -32,13 +30,14 @@ from saraban.kit.http import (
     read_after_commit,
     respond,
     stored_workbook,
-    workbook_response,
+    written_file,
 )
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Schema
 from saraban.kit.workbooks import write_template
 
 Answer = TypeVar("Answer", bound=ImportStatusOut)
+_SIGNED_IN, _KEYED = Depends(request_context), Depends(keyed_context)
 
 
 class SentImport(NamedTuple):
@@ -67,8 +66,8 @@ class ImportRoutes:
     answer: type[ImportStatusOut]
     page: type[Schema]
     listed: type[ImportStatusOut]
-    reader: Any = Depends(request_context)
-    writer: Any = Depends(keyed_context)
+    reader: Any = _SIGNED_IN
+    writer: Any = _KEYED
 
 
 def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequence[Any] = ()) -> None:
@@ -88,10 +87,9 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         form: WorkbookFormat = "xlsx",
     ) -> Response:
         """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
-        folder = TemporaryDirectory(prefix="saraban-")
-        path = Path(folder.name) / f"{importer.name.lower().replace(' ', '-')}.{form}"
-        await asyncio.to_thread(write_template, path, importer.columns, importer.name)
-        return workbook_response(path, form, folder)
+        name = f"{importer.name.lower().replace(' ', '-')}.{form}"
+        write = partial(write_template, columns=importer.columns, name=importer.name)
+        return await written_file(name, partial(asyncio.to_thread, write))
 
     @router.post(
         "",
@@ -131,7 +129,7 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         """Newest first: your own, and all of them for who manages them."""
         page = await service.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
         items = [import_answer(one, language, routes.listed) for one in page.items]
-        return routes.page(items=items, next_cursor=page.next_cursor)
+        return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
 
     @router.get(
         "/{publicId}", dependencies=reads, response_model=routes.answer, summary=f"Read an import of {routes.of}"

@@ -293,20 +293,22 @@ async def read_sent_sheet(request: Request, read: Callable[[FilePath], T]) -> T:
     return await CHILDREN.run(request.state.caller.public_id, work)
 
 
-def workbook_response(path: FilePath, form: str, folder: TemporaryDirectory[str]) -> Response:
+async def written_file(name: str, write: Callable[[FilePath], Awaitable[object]]) -> Response:
     """
-    The sheet, read here and not by its path: the server would open that after the folder is gone.
+    Have a file written, and send it.
 
     An open file can be read to its end when its folder is removed, so that nothing stays behind however the request ends.
     """
-    sheet = path.open("rb")
+    with TemporaryDirectory(prefix="saraban-") as folder:
+        path = FilePath(folder) / name
+        await write(path)
+        size, file = path.stat().st_size, path.open("rb")
     headers = {
         "Cache-Control": "private, no-store",
-        "Content-Disposition": f'attachment; filename="{path.name}"',
-        "Content-Length": str(path.stat().st_size),
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Content-Length": str(size),
     }
-    folder.cleanup()
-    return StreamingResponse(_chunks(sheet), media_type=MEDIA[form], headers=headers)
+    return StreamingResponse(_chunks(file), media_type=MEDIA[path.suffix[1:]], headers=headers)
 
 
 def stored_workbook(chunks: AsyncIterator[bytes], name: str) -> Response:

@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from io import StringIO
 from itertools import zip_longest
@@ -122,6 +122,14 @@ def write_template(path: Path, columns: Sequence[SheetColumn], name: str) -> Non
             for column in columns
         ]
         sheet.explain("Columns", [("คอลัมน์ / Column", "", "คำอธิบาย", "Explanation"), *rows])
+        sheet.offer(columns)
+
+
+def write_table(path: Path, columns: Sequence[SheetColumn], rows: Iterable[Sequence[object]], name: str) -> None:
+    """Write a sheet that can be changed and read again."""
+    with SheetWriter(path, [column.title for column in columns], name) as sheet:
+        for row in rows:
+            sheet.add(row)
         sheet.offer(columns)
 
 

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -28,7 +27,7 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.dates import moments_of_days
 from saraban.kit.db import Database
 from saraban.kit.errors import Text
-from saraban.kit.http import BINARY, MEDIA, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, workbook_response
+from saraban.kit.http import BINARY, MEDIA, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, written_file
 from saraban.kit.json import Json, JsonObject
 from saraban.kit.schema import PeriodQuery, Schema, SingleLine
 from saraban.kit.workbooks import SheetWriter, csv_line
@@ -356,14 +355,7 @@ async def sent_trail(rows: AsyncIterator[list[object]], form: WorkbookFormat) ->
     if form == "csv":
         headers = {"Cache-Control": "private, no-store", "Content-Disposition": f'attachment; filename="{name}"'}
         return StreamingResponse(_lines(rows), media_type=MEDIA[form], headers=headers)
-    folder = TemporaryDirectory(prefix="saraban-")
-    path = Path(folder.name) / name
-    try:
-        await _write(path, rows)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return workbook_response(path, form, folder)
+    return await written_file(name, lambda path: _write(path, rows))
 
 
 async def _lines(rows: AsyncIterator[list[object]]) -> AsyncIterator[bytes]:

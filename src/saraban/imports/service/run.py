@@ -26,7 +26,6 @@ from saraban.kit.db import Database, violates_constraint
 from saraban.kit.sheet_columns import SheetColumn, SheetRow
 from saraban.kit.spreadsheets import MOST_ROWS, read_table
 from saraban.kit.workbooks import ResultWorkbook
-from saraban.projects.service import ProjectRef
 
 Batch = TypeVar("Batch")
 Rows = TypeVar("Rows")
@@ -157,15 +156,15 @@ class Importer(Generic[OneImport]):
         """
         yield from read_table(path, self.columns, most_rows=self.most_rows).rows
 
-    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
+    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
         """
-        Return a project whose imports the caller may list.
+        Return the key of a project whose imports the caller may list.
 
         :raises DomainError: for others
         """
         raise NotImplementedError
 
-    def listed(self, ctx: RequestContext, project: ProjectRef) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
+    def listed(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
         """Return what the caller is shown of the imports of a project."""
         return ()
 

@@ -152,10 +152,10 @@ async def list_imports(
     limit: int,
 ) -> Page[ImportRow[OneImport]]:
     """Return the imports of a project that the caller is shown, newest first; those at a terminal are among them."""
-    place = await importer.project(ctx, session, project)
-    conditions = importer.listed(ctx, place)
+    key = await importer.project(ctx, session, project)
+    conditions = importer.listed(ctx, key)
     found = await repository.imports_page(
-        session, importer.model, *conditions, project_id=place.id, cursor=cursor, limit=limit
+        session, importer.model, *conditions, project_id=key, cursor=cursor, limit=limit
     )
     return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
 

@@ -112,7 +112,8 @@ class ImportWorker(Generic[OneImport]):
         await self._db.transact(lambda session: turn.write(session, **values))
 
     async def _work(self, turn: ImportTurn[OneImport]) -> None:
-        importer, values = self._importer.of(turn.row), dict(_FREE)
+        importer = self._importer.of(turn.row)
+        values: dict[str, object] = dict(_FREE)
         async with self._unpacked(turn) as path:
             result = path.with_name("result.xlsx")
             if turn.is_check:

@@ -1,8 +1,5 @@
 """`/document-numbering/series`, `/resolve`, `/ledger/export`, `/logs/audit`: the register of numbers and what was done with them."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -11,7 +8,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context
-from saraban.kit.http import BINARY, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, workbook_response
+from saraban.kit.http import BINARY, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, written_file
 from saraban.kit.json import Json
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import number_plan
@@ -253,15 +250,4 @@ async def export_ledger(
         type_code=type_code,
         series=series,
     )
-    return await _sent(f"ledger.{form}", form, rows)
-
-
-async def _sent(name: str, form: str, rows: AsyncIterator[list[object]]) -> Response:
-    folder = TemporaryDirectory(prefix="saraban-")
-    path = Path(folder.name) / name
-    try:
-        await sheets.write_export(path, rows)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return workbook_response(path, form, folder)
+    return await written_file(f"ledger.{form}", lambda path: sheets.write_export(path, rows))

@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path as FilePath
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Final
 from urllib.parse import quote
 from uuid import UUID
@@ -29,7 +27,7 @@ from saraban.kit.http import (
     read_sent_sheet,
     respond,
     sheet_body,
-    workbook_response,
+    written_file,
 )
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
@@ -284,10 +282,10 @@ class _Routes:
         ) -> Response:
             """A workbook that can be changed and imported again. What begins like a formula is text in it."""
             rows = await master_import.export_rows(ctx, session, kind, owner=owner, closed=include_closed)
-            folder = TemporaryDirectory()
-            path = FilePath(folder.name) / f"{kind.path.replace('/', '-')}.xlsx"
-            await asyncio.to_thread(master_import.write_workbook, kind, rows, path)
-            return workbook_response(path, "xlsx", folder)
+            name = f"{kind.path.replace('/', '-')}.xlsx"
+            return await written_file(
+                name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows, path)
+            )
 
         async def import_(
             ctx: Context,

@@ -17,7 +17,7 @@ from saraban.kit.json import Json
 from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.spreadsheets import read_table
 from saraban.kit.text import normal_form
-from saraban.kit.workbooks import SheetWriter, write_template
+from saraban.kit.workbooks import write_table, write_template
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
 from saraban.setup.domain.master_rows import MOST, PLACE, ImportedRow, MasterCodeTaken, MasterImport, MasterRow, Values
@@ -193,10 +193,7 @@ def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> N
     if not rows:
         write_template(path, columns, kind.plural.en)
         return
-    with SheetWriter(path, [column.title for column in columns], kind.plural.en) as sheet:
-        for row in rows:
-            sheet.add([row.values[column.key] for column in columns])
-        sheet.offer(columns)
+    write_table(path, columns, ([row.values[column.key] for column in columns] for row in rows), kind.plural.en)
 
 
 async def export_rows(

@@ -8,8 +8,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import ClassVar, Final
 
 from fastapi import APIRouter
@@ -21,9 +19,9 @@ from saraban.identity.domain.people_workbook import COLUMNS
 from saraban.identity.service import PeopleImport, import_people, read_people_sheet
 from saraban.imports.domain import MOST_FAULTS, shown_fault
 from saraban.kit.errors import DomainError, Invalid, Text
-from saraban.kit.http import Db, workbook_response
+from saraban.kit.http import Db, written_file
 from saraban.kit.sheet_columns import SheetColumn, SheetRow
-from saraban.kit.workbooks import SheetWriter, write_template
+from saraban.kit.workbooks import write_table, write_template
 from saraban.web.shell.forms import CurrentForm, form_errors, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -63,10 +61,8 @@ async def show(page: CurrentPage) -> Response:
 @router.get("/template")
 async def template(page: CurrentPage) -> Response:
     page.caller.require_somewhere(CREATE)
-    folder = TemporaryDirectory(prefix="saraban-")
-    path = Path(folder.name) / "people.xlsx"
-    await asyncio.to_thread(write_template, path, COLUMNS, "People")
-    return workbook_response(path, "xlsx", folder)
+    write = partial(write_template, columns=COLUMNS, name="People")
+    return await written_file("people.xlsx", partial(asyncio.to_thread, write))
 
 
 @router.post("")
@@ -110,16 +106,9 @@ async def links_file(form: CurrentForm) -> Response:
     """The links of the page as a file: they are kept nowhere, so the page sends them along."""
     form.page.caller.require_somewhere(CREATE)
     rows = unpack_rows(form.text("rows") or "", _LINKS)
-    folder = TemporaryDirectory(prefix="saraban-")
-    path = Path(folder.name) / "invitations.xlsx"
-    await asyncio.to_thread(_write_links, path, rows)
-    return workbook_response(path, "xlsx", folder)
-
-
-def _write_links(path: Path, rows: Sequence[SheetRow]) -> None:
-    with SheetWriter(path, [column.title for column in _LINKS], "Invitations") as sheet:
-        for row in rows:
-            sheet.add([*row.cells.values()])
+    cells = [[*row.cells.values()] for row in rows]
+    write = partial(write_table, columns=_LINKS, rows=cells, name="Invitations")
+    return await written_file("invitations.xlsx", partial(asyncio.to_thread, write))
 
 
 def _page(

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import ClassVar, Final, get_args
 from urllib.parse import urlencode
 
@@ -20,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.attachments.dependencies import OneFile
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, invalid, required
-from saraban.kit.http import Db, ReadSession, workbook_response
+from saraban.kit.http import Db, ReadSession, written_file
 from saraban.kit.sheet_columns import SheetColumn, SheetRow
 from saraban.kit.spreadsheets import read_pasted, read_table
 from saraban.setup.domain import master_workbook
@@ -101,10 +100,8 @@ async def export(place: CurrentGrid, page: CurrentPage, session: ReadSession, cl
     found = await list_rows(
         page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=member_rows.EVERY
     )
-    folder = TemporaryDirectory()
-    path = Path(folder.name) / f"{place.kind.path.replace('/', '-')}.xlsx"
-    await asyncio.to_thread(master_import.write_workbook, place.kind, found.items, path)
-    return workbook_response(path, "xlsx", folder)
+    name, kind, rows = f"{place.kind.path.replace('/', '-')}.xlsx", place.kind, found.items
+    return await written_file(name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows, path))
 
 
 for _base in FAMILIES:

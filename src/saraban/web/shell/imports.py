@@ -117,9 +117,15 @@ class ImportPages:
         model, own = await self.list_page(page, session, asked)
         project = own["place"].public_id
         found = await imports.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=ROWS)
-        shared = {"rows": found.items, "next_cursor": found.next_cursor, "address": self.address}
-        columns, faults = self.importer.columns, form_errors(error, page.language)
-        return page.show_list(model(**own, **shared, columns=columns, faults=faults), cursor)
+        shown = model(
+            **own,
+            rows=found.items,
+            next_cursor=found.next_cursor,
+            address=self.address,
+            columns=self.importer.columns,
+            faults=form_errors(error, page.language),
+        )
+        return page.show_list(shown, cursor)
 
     async def show(
         self, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM

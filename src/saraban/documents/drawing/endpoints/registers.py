@@ -1,7 +1,6 @@
 """The three registers of drawings over HTTP: the same operations under `/drawings/contract`, `/drawings/shop`, `/drawings/asbuilt`."""
 
 from pathlib import Path as FilePath
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -43,7 +42,7 @@ from saraban.kit.http import (
     ReadSession,
     read_after_commit,
     respond,
-    workbook_response,
+    written_file,
 )
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Schema, WarningOut
@@ -155,17 +154,14 @@ async def export(
     All that the filters find, in the columns that an import takes; `limit` and `cursor` do not count. `zip` has the files of each
     drawing as well, up to 2 GB.
     """
-    folder = TemporaryDirectory(prefix="saraban-")
-    path = FilePath(folder.name) / f"{kind}-drawings.{form}"
-    try:
+
+    async def write(path: FilePath) -> None:
         if form == "zip":
             await service.write_zip(ctx, db, storage, KINDS[kind], search, path)
         else:
             await service.write_sheet(ctx, db, KINDS[kind], search, path)
-    except BaseException:
-        folder.cleanup()
-        raise
-    return workbook_response(path, form, folder)
+
+    return await written_file(f"{kind}-drawings.{form}", write)
 
 
 @router.get("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="One drawing")

@@ -21,7 +21,6 @@ from saraban.kit.errors import NotFound, unknown
 from saraban.kit.json import Json
 from saraban.kit.sheet_columns import SheetRow
 from saraban.projects import service as projects
-from saraban.projects.service import ProjectRef
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, MasterKind
 from saraban.setup.service import master_data, master_import
 
@@ -42,15 +41,15 @@ class DrawingImporter(Importer[DrawingImport]):
     def of(self, row: DrawingImport) -> Importer[DrawingImport]:
         return DRAWING_IMPORTERS[row.kind]
 
-    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
+    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
         try:
-            return await projects.visible_project(ctx, session, public_id)
+            return (await projects.visible_project(ctx, session, public_id)).id
         except NotFound:
             raise unknown("query:projectPublicId", str(public_id)) from None
 
-    def listed(self, ctx: RequestContext, project: ProjectRef) -> Sequence[sa.ColumnElement[bool]]:
+    def listed(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:
         of_kind, own = DrawingImport.kind == self.kind.path, DrawingImport.user_id == ctx.caller.user_id
-        return (of_kind,) if ctx.caller.may(MANAGE, Scope(project=project.id)) else (of_kind, own)
+        return (of_kind,) if ctx.caller.may(MANAGE, Scope(project=project)) else (of_kind, own)
 
     def may_read(self, ctx: RequestContext, row: DrawingImport) -> bool:
         own = row.user_id == ctx.caller.user_id
@@ -65,7 +64,7 @@ class DrawingImporter(Importer[DrawingImport]):
         if query.originator not in {None, *(one.organization_code for one in read.organizations)}:
             raise unknown("query:originator", str(query.originator))
         return DrawingImport(
-            project_id=project.id, kind=self.kind.path, contract=query.contract, originator=query.originator
+            project_id=project, kind=self.kind.path, contract=query.contract, originator=query.originator
         )
 
     def choose(self, ctx: RequestContext, row: DrawingImport, choice: DrawingImportCommit) -> Mapping[str, object]:

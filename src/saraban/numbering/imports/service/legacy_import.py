@@ -26,7 +26,6 @@ from saraban.numbering.imports.service.rows import NumberRun, import_target
 from saraban.numbering.issue.service.number_request import OVERRIDE
 from saraban.numbering.series.models import NumberImport
 from saraban.projects import service as projects
-from saraban.projects.service import ProjectRef
 
 Turn = ImportTurn[NumberImport]
 
@@ -35,16 +34,16 @@ class NumberImporter(Importer[NumberImport]):
     model = NumberImport
     path, name, columns = "/document-numbering/imports", "Legacy numbers", COLUMNS
 
-    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
+    async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
         project = await projects.find_project(session, public_id=public_id, pointer="query:projectPublicId")
         ctx.caller.require(OVERRIDE, Scope(project=project.id))
-        return project
+        return project.id
 
     def may_read(self, ctx: RequestContext, row: NumberImport) -> bool:
         return ctx.caller.may(OVERRIDE, Scope(project=row.project_id))
 
     async def new_import(self, ctx: RequestContext, session: AsyncSession, query: ImportQuery) -> NumberImport:
-        return NumberImport(project_id=(await self.project(ctx, session, query.project)).id)
+        return NumberImport(project_id=await self.project(ctx, session, query.project))
 
     def choose(self, ctx: RequestContext, row: NumberImport, choice: ImportCommitIn) -> Mapping[str, object]:  # noqa: ARG002
         """
