@@ -47,6 +47,14 @@ class SentImport(NamedTuple):
     file: SentFile
 
 
+async def import_id(public_id: PathId) -> UUID:
+    """The description lists what dependencies take after the rest: this is named after the importer's own."""
+    return public_id
+
+
+ImportId = Annotated[UUID, Depends(import_id)]
+
+
 @dataclass(frozen=True, slots=True)
 class ImportRoutes:
     """
@@ -109,8 +117,8 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         language: Language,
     ) -> Response:
         """
-        XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows. Nothing is imported yet: read the import until it is CHECKED,
-        then commit it.
+        XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows. Nothing is imported yet: read the import until it is
+        CHECKED, then commit it.
         """
         sheet = ImportFile.of(sent.file.name, sent.file.chunks())
         receipt = await service.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
@@ -136,7 +144,7 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
     )
     async def read_import(
         importer: Annotated[Importer[Any], Depends(routes.find)],
-        public_id: PathId,
+        public_id: ImportId,
         session: ReadSession,
         ctx: Annotated[RequestContext, routes.reader],
         language: Language,
@@ -152,7 +160,7 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
     )
     async def commit_import(
         importer: Annotated[Importer[Any], Depends(routes.find)],
-        public_id: PathId,
+        public_id: ImportId,
         body: Any,
         ctx: Annotated[RequestContext, routes.writer],
         db: Db,
@@ -175,7 +183,7 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
     )
     async def import_result(
         importer: Annotated[Importer[Any], Depends(routes.find)],
-        public_id: PathId,
+        public_id: ImportId,
         session: ReadSession,
         ctx: Annotated[RequestContext, routes.reader],
         storage: FileStorage,

@@ -14,11 +14,13 @@ class ImportQuery(Schema):
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
-    project: UUID = Field(alias="projectPublicId")
+    project: UUID = Field(alias="projectPublicId", examples=["01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"])
 
 
 class _ImportSchema(Schema):
-    model_config = ConfigDict(extra="ignore")
+    """What a report keeps is more than an answer shows."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
 
 class ImportFaultOut(_ImportSchema):
