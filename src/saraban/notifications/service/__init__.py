@@ -10,25 +10,5 @@ from saraban.notifications.service.inbox import (
     settle,
     unread_count,
 )
-from saraban.notifications.service.mail_queue import GIVEN_UP, MailJob, MailSettings, purge_mails
+from saraban.notifications.service.mail_queue import MailJob, MailSettings, purge_mails
 from saraban.notifications.service.reminders import read_reminders, send_reminders, set_reminders
-
-__all__ = [
-    "EVENTS",
-    "GIVEN_UP",
-    "MailJob",
-    "MailSettings",
-    "listing",
-    "purge_mails",
-    "react_all",
-    "read",
-    "read_all",
-    "read_preferences",
-    "read_reminders",
-    "save_preferences",
-    "send_reminders",
-    "set_reminders",
-    "settle",
-    "subscribe",
-    "unread_count",
-]

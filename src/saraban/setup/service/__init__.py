@@ -6,23 +6,3 @@ from saraban.setup.service.new_project import CREATE, begin, closed_projects, ne
 from saraban.setup.service.previews import ProjectPreview, previews
 from saraban.setup.service.project_files import MANAGE, TEMPLATES, demo, export, template
 from saraban.setup.service.reconciliation import AppliedFile, ProjectChangedMeanwhile, ProjectConflict, apply
-
-__all__ = [
-    "CREATE",
-    "MANAGE",
-    "TEMPLATES",
-    "AppliedFile",
-    "Difference",
-    "ProjectChangedMeanwhile",
-    "ProjectConflict",
-    "ProjectPreview",
-    "apply",
-    "begin",
-    "closed_projects",
-    "demo",
-    "export",
-    "new_project",
-    "previews",
-    "read_checklist",
-    "template",
-]

@@ -18,27 +18,3 @@ from saraban.webhooks.service.subscriptions import (
     rotate,
     secret_of,
 )
-
-__all__ = [
-    "EVENTS",
-    "SWITCHED_OFF",
-    "Webhook",
-    "WebhookOutcome",
-    "WebhookSender",
-    "change",
-    "create",
-    "create_own",
-    "earlier_until",
-    "encrypt_secrets",
-    "etag",
-    "listing",
-    "listing_own",
-    "outcomes",
-    "purge_outcomes",
-    "read",
-    "remove",
-    "rotate",
-    "secret_of",
-    "subscribe",
-    "test",
-]

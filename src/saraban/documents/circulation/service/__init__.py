@@ -12,15 +12,3 @@ from saraban.documents.circulation.service.responses import NotRouting, permitte
 from saraban.numbering.service import NumberedDocuments
 
 CIRCULATION_NUMBERS = NumberedDocuments(Circulation, Circulation.circulation_no)
-
-__all__ = [
-    "CIRCULATION",
-    "CIRCULATION_NUMBERS",
-    "AlreadyAnswered",
-    "CirculationExists",
-    "NotRouting",
-    "OpenCirculations",
-    "permitted_actions",
-    "reads_file",
-    "respond",
-]

@@ -2,5 +2,3 @@
 
 from saraban.documents.transmittal.service.drawings import reads_file
 from saraban.documents.transmittal.service.kind import TRANSMITTAL, TRANSMITTAL_RULES
-
-__all__ = ["TRANSMITTAL", "TRANSMITTAL_RULES", "reads_file"]
