@@ -1,10 +1,15 @@
 """The text that a spreadsheet program shows for a stored number, where its number format alone decides that text."""
 
 import re
+import struct
+from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
+
+from olefile import OleFileIO
 
 # ECMA-376 part 1, 18.8.30; dates of all countries are here as a year, because none is ever shown.
 # fmt: off
@@ -109,3 +114,49 @@ def _digits(number: Decimal, places: str, decimals: str) -> str | None:
     )
     least = len(decimals.rstrip("#"))
     return f"{whole}{'.' if decimals else ''}{fraction[:least]}{fraction[least:].rstrip('0')}"
+
+
+# Records of an XLS (MS-XLS 2.4): begin and end of a part, a sheet, a format, a style; cells with a formula, a number, several.
+_BEGIN, _END, _SHEET, _FORMAT, _STYLE = 0x809, 0x0A, 0x85, 0x41E, 0xE0
+_CELLS: Final = (0x06, 0x203, 0x27E, _SEVERAL := 0xBD)
+
+
+def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:
+    """Return the formats of the cells of each sheet, by row and place; the library that reads the values gives none."""
+    with OleFileIO(path) as compound:
+        content = compound.openstream("Workbook" if compound.exists("Workbook") else "Book").read()
+    own: dict[int, str] = {}
+    keys, starts, is_wide = list[int](), list[int](), False
+    for kind, body in _records(content, 0):
+        if kind == _BEGIN:
+            is_wide = body[1] >= 6  # newer than Excel 95
+        elif kind == _FORMAT:
+            text = body[5:] if is_wide else body[3:]
+            own[body[0] | body[1] << 8] = text.decode("utf-16-le" if is_wide and body[4] & 1 else "latin-1")
+        elif kind == _STYLE:
+            keys.append(body[2] | body[3] << 8)
+        elif kind == _SHEET:
+            starts.append(int.from_bytes(body[:4], "little"))
+    codes = [own.get(key) or BUILT_IN.get(key, "") for key in keys]
+    return [dict(_formats_of_sheet(content, start, codes)) for start in starts]
+
+
+def _formats_of_sheet(content: bytes, start: int, codes: list[str]) -> Iterator[tuple[tuple[int, int], str]]:
+    for kind, body in _records(content, start):
+        if kind in _CELLS:
+            row, place = struct.unpack_from("<HH", body)
+            for at in range(4, len(body) - 2 if kind == _SEVERAL else 6, 6):
+                yield (row + 1, place + at // 6), codes[body[at] | body[at + 1] << 8]
+
+
+def _records(content: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the records of one part, without those of charts within it."""
+    depth = 0
+    while start + 4 <= len(content):
+        kind, size = struct.unpack_from("<HH", content, start)
+        depth += (kind == _BEGIN) - (kind == _END)
+        if depth == 0:
+            return
+        if depth == 1:
+            yield kind, content[start + 4 : start + 4 + size]
+        start += 4 + size

@@ -117,8 +117,8 @@ _NO_CHOICE: Final = Text("เซลล์ {cell}: ไม่มีตัวเล
 _TOO_LONG: Final = Text("เซลล์ {cell} ยาวเกิน {value} ตัวอักษร", "Cell {cell} is longer than {value} characters.")
 _NOT_SHOWN: Final = {
     "number": Text(
-        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่ หรือบันทึกไฟล์ XLS เป็น XLSX",
-        "Cell {cell} contains a number whose displayed text is unknown. Type it as text, or save an XLS as XLSX.",
+        "เซลล์ {cell} เป็นตัวเลขที่ไม่ทราบว่าแสดงอย่างไร ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่",
+        "Cell {cell} contains a number whose displayed text is unknown. Format the cell as text and type it again.",
     ),
     "day": Text(
         "เซลล์ {cell} เป็นวันที่ ไม่ใช่ข้อความ ให้จัดรูปแบบเซลล์เป็นข้อความแล้วพิมพ์ใหม่",

@@ -13,8 +13,8 @@ import resource
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
-from datetime import date, timedelta
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date, time, timedelta
 from functools import cache, partial, reduce
 from itertools import takewhile
 from pathlib import Path
@@ -23,7 +23,7 @@ from xml.etree import ElementTree as ET
 
 import orjson
 
-from saraban.kit.number_formats import BUILT_IN, NumberKind, kind_of, plain_number, shown_number
+from saraban.kit.number_formats import BUILT_IN, NumberKind, kind_of, plain_number, shown_number, xls_formats
 from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings
 from saraban.kit.text import DANGEROUS
 
@@ -262,7 +262,6 @@ def _decoded(content: bytes) -> str:
 
 
 def _xls_sheets(path: Path) -> list[_SourceSheet]:
-    """Number formats are not known: only a whole number has a text that is shown."""
     import python_calamine as calamine
 
     try:
@@ -272,7 +271,7 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
     except calamine.CalamineError:
         raise Problem("unreadable") from None
 
-    def sheet(name: str) -> _SourceSheet:
+    def sheet(name: str, formats: Mapping[tuple[int, int], str]) -> _SourceSheet:
         table = book.get_sheet_by_name(name)
         merges = [
             _Merge(left, top + 1, right, bottom + 1) for (top, left), (bottom, right) in table.merged_cell_ranges or ()
@@ -280,21 +279,29 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
 
         def rows() -> Rows:
             for number, row in enumerate(table.iter_rows(), 1):
-                yield number, {at: _xls_cell(cell) for at, cell in enumerate(row) if cell not in {None, ""}}
+                filled = (place for place, cell in enumerate(row) if cell not in {None, ""})
+                yield number, {place: _xls_cell(row[place], formats.get((number, place), "")) for place in filled}
 
         return _SourceSheet(name, rows, merges)
 
     visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
-    return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
+    return [
+        sheet(one.name, formats)
+        for one, formats in zip(book.sheets_metadata, xls_formats(path), strict=True)
+        if (one.visible, one.typ) == visible
+    ]
 
 
-def _xls_cell(cell: object) -> RawCell:
+def _xls_cell(cell: object, code: str) -> RawCell:
     if isinstance(cell, bool):
         return ["flag", str(cell).upper(), str(cell).lower()]
     if isinstance(cell, int | float):
-        return ["number", shown_number(str(cell), "General") if cell == int(cell) else None, plain_number(str(cell))]
+        return ["number", shown_number(str(cell), code), plain_number(str(cell))]
     if isinstance(cell, date):
         return ["day", None, cell.isoformat()[:10]]
+    if isinstance(cell, time):
+        seconds = timedelta(hours=cell.hour, minutes=cell.minute, seconds=cell.second)
+        return ["time", shown_number(str(seconds / timedelta(days=1)), code), ""]
     return cell if isinstance(cell, str) else ["time", None, str(cell)]
 
 

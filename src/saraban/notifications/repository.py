@@ -131,6 +131,14 @@ async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: in
     await _settle(session, lambda table: sa.and_(table.entity_id == entity_id, table.user_id == user_id), now=now)
 
 
+async def asked_users(session: AsyncSession, entity_id: str) -> dict[UUID, int]:
+    """Return the people whom a notification asks to act on something."""
+    asked = sa.select(Notification.user_id).where(
+        Notification.entity_id == entity_id, Notification.template.in_(ASKING)
+    )
+    return await _readers(session, User.user_id.in_(asked))
+
+
 async def _settle(
     session: AsyncSession, which: Callable[[SettledTable], sa.ColumnElement[bool]], *, now: datetime
 ) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 import pytest
@@ -202,11 +203,17 @@ class TestReadTable:
     @pytest.mark.parametrize(
         ("name", "rows"),
         [
-            ("register.xls", [("A-1", []), ("A-2", []), ("7.1", ["number"])]),
-            ("register.ods", [("A-1", []), ("00831", [])]),
+            (
+                "register.xls",
+                [
+                    *(("A-1", "0", []), ("A-2", "7.10", []), ("0831921", "50%", []), ("1:50", "แก้ไข 1.5", [])),
+                    ("2026-03-05", "TRUE", ["day"]),
+                ],
+            ),
+            ("register.ods", [("A-1", "0", []), ("00831", "1", [])]),
         ],
     )
-    def test_reads_other_kinds(self, name: str, rows: list[tuple[str, list[str]]]) -> None:
+    def test_reads_other_kinds(self, name: str, rows: list[tuple[str, str, list[str]]]) -> None:
         columns = (
             SheetColumn("number", Text("เลขที่แบบ", "Drawing number"), is_required=True),
             SheetColumn("title", Text("ชื่อแบบ", "Title"), is_required=True),
@@ -215,7 +222,9 @@ class TestReadTable:
 
         found = read_table(DATA / name, columns).rows
 
-        assert [(row.cells["number"], [fault.code for fault in row.faults]) for row in found] == rows
+        assert [
+            (*itemgetter("number", "revision")(row.cells), [fault.code for fault in row.faults]) for row in found
+        ] == rows
 
     def test_reads_the_text_shown_of_an_ods(self, tmp_path: Path) -> None:
         """Its first table is hidden; a merged cell, repeated rows, and a million empty rows follow."""

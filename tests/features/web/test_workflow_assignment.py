@@ -194,7 +194,8 @@ class TestWorkflowsPage:
         assert (await browser.put("/api/v1/workflow/choices", json=order)).status_code == 200
         again = (await browser.post(f"{address}/SITE_MEMO/versions/1/activate")).json()
 
-        assert [one["code"] for one in made["warnings"]] == ["NOTHING_STARTS_IT"]
+        assert [(one["code"], one["field"]) for one in made["warnings"]] == [("NOTHING_STARTS_IT", "")]
+        assert isinstance(made["warnings"][0]["message"], str)
         assert (rest["warnings"], again["warnings"]) == ([], [])
         assert again["startedBy"] == [
             {"kind": "correspondence", "typeCode": "MEMO", "projectCode": "LCBP3-C2", "byDefault": False}

@@ -146,14 +146,16 @@ class TestVersion:
             await session.execute(sa.update(WorkflowDefinition).where(where).values(dsl=older))
 
         await app.state.db.transact(keep)
-        activated = await browser.post("/api/v1/workflow/definitions/SITE_MEMO/versions/1/activate")
+        activated = await browser.post(
+            "/api/v1/workflow/definitions/SITE_MEMO/versions/1/activate", headers={"Accept-Language": language}
+        )
         page = html_of(await browser.get("/workflows/SITE_MEMO/v1"))
 
         assert activated.status_code == 200, activated.text
         warned = [one for one in activated.json()["warnings"] if one["code"] == "REFUSED_TODAY"]
         at = f"/states/{place}/on/{next(iter(state['on']))}/condition/rule"
-        assert at in {one["pointer"] for one in warned}
-        assert all(words in one["message"][language] for one in warned)
+        assert at in {one["field"] for one in warned}
+        assert all(words in one["message"] for one in warned)
         assert "data-refused-today" not in sound
         told = page[page.index("data-refused-today") :].split("</div>")[0]
         assert at in told

@@ -1,6 +1,7 @@
 """Parallel review as it runs: who is asked, what an answer does, what is hidden, and when the instance moves."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from saraban.identity.domain.context import Scope
 from saraban.identity.models import User
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.ids import new_id
+from saraban.notifications import service as notifications
+from saraban.notifications.models import Notification
 from saraban.projects.models import ReviewTeamMember
 from saraban.workflow.runtime.domain.review_response import BranchClosed
 from saraban.workflow.runtime.models import DelegationRow, WorkflowBranch, WorkflowHistory, WorkflowInstance
@@ -155,6 +158,29 @@ class TestAnswering:
             ("workflow.answered", "electrical"),
             ("workflow.transitioned", None),
         ]
+
+    async def test_settles_the_notices_of_those_who_are_not_asked_any_more(self, asked: Office) -> None:
+        """Two answer over the API; the third branch still asks its people, and one of them is one of the two."""
+        handlers = Handlers()
+        notifications.subscribe(handlers, subjects=asked.subjects)
+        instance = await under_review(asked, completion="all")
+        found = await branches(asked, instance)
+        for branch, by in (("structure", "reviewer.consultant"), ("control", "approver.owner")):
+            await answer(asked, instance, found[branch].public_id, by=by)
+        for row in await rows(asked, OutboxEvent):
+            event = Event(row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, row.created_at)
+            for handler in handlers.of(row.name):
+                await asked.db.transact(partial(handler, events=[event]))
+
+        async with asked.db.reading() as session:
+            told = await session.execute(
+                sa.select(User.username, Notification.template).join(User, User.user_id == Notification.user_id)
+            )
+        assert {row[0]: row[1] for row in told} == {
+            "reviewer.consultant": "settled",
+            "dc.consultant": "waiting",
+            "approver.owner": "settled",
+        }
 
     async def test_is_told_by_the_history(self, asked: Office) -> None:
         instance = await under_review(asked)

@@ -5,12 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events.service import Event, Handlers, NewEvent, record_all
 from saraban.identity import service as identity
-from saraban.identity.domain.context import Caller
+from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.json import as_text
 from saraban.notifications import repository
@@ -23,7 +24,7 @@ from saraban.notifications.service.mail_queue import MailSettings
 from saraban.workflow.engine.pending_assignees import ACTS, SubjectState
 from saraban.workflow.runtime.service.assignees import NotificationAudience, audience_of
 from saraban.workflow.runtime.service.delegations import Delegates, delegates_of
-from saraban.workflow.service import Subjects
+from saraban.workflow.service import Subjects, awaited_instances
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ def subscribe(handlers: Handlers, *, subjects: Subjects, mail_settings: MailSett
     """Let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, partial(react_all, subjects=subjects, mail_settings=mail_settings))
+    handlers.add("workflow.answered", partial(settle_answered, subjects=subjects))
     for name, template in ((identity.USER_INVITED, INVITATION), (identity.RESET_REQUESTED, PASSWORD_RESET)):
         handlers.add(name, partial(mail_queue.mail_link, mail_settings=mail_settings, template=template))
     handlers.add(mail_queue.GIVEN_UP, mail_queue.retry_dead_mail)
@@ -170,6 +172,16 @@ async def react_all(
         told.update((event.public_id, user) for user in readers)
         telling.append((event, notice, readers))
     await _tell(session, telling, mail_settings)
+
+
+async def settle_answered(session: AsyncSession, event: Event, *, subjects: Subjects) -> None:
+    """Take back what asked people to answer in a review that does not await them any more: they or others have answered."""
+    entity_id, instances = str(event.payload["documentPublicId"]), {event.uuid_in("instancePublicId")}
+    asked = await repository.asked_users(session, entity_id)
+    for public_id, caller in (await identity.load_callers(session, asked)).items():
+        ctx = RequestContext(caller, event.created_at, ZoneInfo("UTC"))
+        if not await awaited_instances(ctx, session, subjects=subjects, instances=instances):
+            await repository.mark_own_settled(session, entity_id, user_id=asked[public_id], now=event.created_at)
 
 
 def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:

@@ -4,6 +4,7 @@
 """
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
@@ -15,10 +16,11 @@ from starlette.responses import Response as RawResponse
 from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, FieldProblem
+from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
+from saraban.kit.schema import WarningOut
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
 from saraban.workflow.administration.domain.definition_text import difference
 from saraban.workflow.administration.domain.diagram import mermaid
@@ -58,7 +60,6 @@ from saraban.workflow.administration.schemas import (
     WorkflowAssignmentIn,
     WorkflowAssignmentList,
     WorkflowAssignmentOut,
-    WorkflowWarning,
 )
 from saraban.workflow.administration.service import interventions, migration, simulation, versions, workflow_assignment
 from saraban.workflow.administration.service.versions import DefinitionView
@@ -177,7 +178,7 @@ async def _switched(
         await _say_what_starts(ctx, session, shown)
         if shown.is_active:
             faults = await versions.refused_today(session, code=code, version=version)
-            shown.warnings += [_refused_today(fault) for fault in faults]
+            shown.warnings += [_refused_today(fault, ctx.language) for fault in faults]
     return shown
 
 
@@ -187,18 +188,17 @@ async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: Ac
     )
     shown.started_by = [AssignedKindOut.model_validate(one) for one in found.seen]
     if shown.is_active and not found:
-        message = LabelOut.model_validate(workflow_assignment.NOTHING_STARTS_IT)
-        shown.warnings = [WorkflowWarning(code="NOTHING_STARTS_IT", message=message)]
+        warning = FieldProblem("", "NOTHING_STARTS_IT", workflow_assignment.NOTHING_STARTS_IT)
+        shown.warnings = [WarningOut.of(warning, ctx.language)]
 
 
-def _refused_today(fault: FieldProblem) -> WorkflowWarning:
+def _refused_today(fault: FieldProblem, language: str) -> WarningOut:
     """It can be put in force all the same: an older version may be the one that is needed."""
-    says = _label(fault)
-    message = LabelOut(
-        th=f"หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ: {says.th}",
-        en=f"This version would not pass today's publishing checks: {says.en}",
+    says = Text(
+        f"หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ: {fault.text.th}",
+        f"This version would not pass today's publishing checks: {fault.text.en}",
     )
-    return WorkflowWarning(code="REFUSED_TODAY", pointer=fault.pointer, message=message)
+    return WarningOut.of(replace(fault, code="REFUSED_TODAY", text=says), language)
 
 
 @router.get("/workflow/definitions/{code}/difference", dependencies=[guarded(MAY_VIEW)])

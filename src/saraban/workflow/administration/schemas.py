@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from saraban.kit.json import Json
-from saraban.kit.schema import MultiLine, Payload, Schema, SingleLine, Storable
+from saraban.kit.schema import MultiLine, Payload, Schema, SingleLine, Storable, WarningOut
 from saraban.workflow.administration.domain import history_replay
 from saraban.workflow.administration.domain.migration import MigrationOutcome
 from saraban.workflow.runtime.domain.interventions import LONGEST, SHORTEST
@@ -157,21 +157,14 @@ class AssignedKindOut(Schema):
     by_default: bool
 
 
-class WorkflowWarning(Schema):
-    """`REFUSED_TODAY` stands once for each fault for which publishing would refuse a version that goes into force."""
-
-    code: Literal["NOTHING_STARTS_IT", "REFUSED_TODAY"]
-    pointer: str | None = Field(
-        None, description="Where in the definition the fault is.", examples=["/states/1/on/approve/condition/rule"]
-    )
-    message: LabelOut
-
-
 class AssignedKindsOut(Schema):
-    """What starts on a workflow, as far as the caller sees the projects; warnings when a version goes into force."""
+    """What starts on a workflow, as far as the caller sees the projects, and warnings when a version goes into force."""
 
     started_by: list[AssignedKindOut] = Field(default_factory=list)
-    warnings: list[WorkflowWarning] = Field(default_factory=list)
+    warnings: list[WarningOut] = Field(
+        default_factory=list,
+        description="`NOTHING_STARTS_IT`, or `REFUSED_TODAY` for each fault for which publishing would refuse the version.",
+    )
 
 
 class ActivatedOut(DefinitionOut, AssignedKindsOut):
