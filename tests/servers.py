@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,7 +158,6 @@ class MariaDb(Server):
     """
     A MariaDB server with Debian's defaults where they matter.
 
-    :param snapshot_isolation: `innodb_snapshot_isolation`, which later versions switch on
     :param data: where the data stay when the server has ended, and are found the next time
     :param pool_mb: of the buffer pool, where Debian's default is not what an operator would have
     """
@@ -166,7 +165,6 @@ class MariaDb(Server):
     def __init__(
         self,
         *,
-        snapshot_isolation: bool = False,
         on_disk: bool = False,
         data: Path | None = None,
         pool_mb: int | None = None,
@@ -176,7 +174,6 @@ class MariaDb(Server):
         self._room = () if on_disk else ("--innodb-buffer-pool-size=64M", "--innodb-log-file-size=16M")
         if pool_mb is not None:
             self._room = (f"--innodb-buffer-pool-size={pool_mb}M", f"--innodb-log-file-size={max(96, pool_mb // 4)}M")
-        self.snapshot_isolation = snapshot_isolation
         self.socket = self.folder / "mariadb.sock"
         self._data = data or self.folder / "data"
         # A server that starts removes every temporary table it finds in its folder for them: nobody may share one.
@@ -187,12 +184,16 @@ class MariaDb(Server):
         self._grant()
 
     def _install(self) -> None:
+        self.install(self._data, self._temporary)
+
+    @classmethod
+    def install(cls, data: Path, temporary: Path) -> None:
         install = program("mariadb-install-db", "mysql_install_db", package="mariadb-server")
         done = subprocess.run(
             [
-                *(install, "--no-defaults", f"--datadir={self._data}", *self._as_user(), "--skip-test-db"),
+                *(install, "--no-defaults", f"--datadir={data}", *cls._as_user(), "--skip-test-db"),
                 *("--auth-root-authentication-method=normal", "--innodb-log-file-size=16M"),
-                f"--tmpdir={self._temporary}",
+                f"--tmpdir={temporary}",
             ],
             capture_output=True,
             check=False,
@@ -222,10 +223,11 @@ class MariaDb(Server):
             f"--init-file={self.folder / 'first.sql'}",
             "--innodb-flush-log-at-trx-commit=1",
             *self._room,
-            f"--loose-innodb-snapshot-isolation={'ON' if self.snapshot_isolation else 'OFF'}",
+            "--loose-innodb-snapshot-isolation=OFF",  # which later versions switch on
             "--max-connections=400",
             "--skip-log-bin",
             "--skip-name-resolve",
+            "--userstat=1",  # tells `DatabaseCopies` which tables a test has written
         ]
 
     def answers(self) -> bool:
@@ -264,6 +266,19 @@ class MariaDb(Server):
             self.run(f"KILL {number}", may_fail=True)  # it may be gone by now
         self.run(f"DROP DATABASE IF EXISTS `{database}`")
 
+    def files_of(self, database: str) -> set[tuple[str, str]]:
+        """Return table and file of what a database consists of; a file that is made anew or changed counts as another."""
+        found = set()
+        folder = self._data / database
+        for entry in os.scandir(folder) if folder.exists() else ():
+            if entry.name.startswith("#"):
+                continue  # a table that is on its way out
+            told = entry.stat()
+            # Rows change the file of a table at any time.
+            version = told.st_ino if entry.name.endswith(".ibd") else (told.st_mtime_ns, told.st_size)
+            found.add((re.split(r"[.#]", entry.name)[0], f"{entry.name} {version}"))
+        return found
+
     def _client(self, command: list[str], text: str, *, may_fail: bool = False) -> str:
         name, *rest = command
         options = ["--no-defaults", "--user=root", f"--socket={self.socket}", "--default-character-set=utf8mb4"]
@@ -286,7 +301,15 @@ class DatabaseCopies:
         self._server, self._name, self._statements = server, name, statements
         self._rows: dict[str, list[str]] = {}
         for insert in re.finditer(r"^INSERT INTO `(\w+)` VALUES.*?;\n", statements, re.MULTILINE | re.DOTALL):
-            self._rows.setdefault(insert[1], []).append(insert[0])
+            self._rows.setdefault(insert[1], []).append(insert[0].rstrip().rstrip(";"))
+        # Of each table: the number that its next row gets, and the tables whose rows go or change with its own.
+        self._next: dict[str, str] = {}
+        self._follow: dict[str, set[str]] = {}
+        for table in re.finditer(r"^CREATE TABLE `(\w+)`.*?;\n", statements, re.MULTILINE | re.DOTALL):
+            following = re.search(r"^\).* AUTO_INCREMENT=(\d+)", table[0], re.MULTILINE)
+            self._next[table[1]] = following[1] if following else ""
+            for parent in re.findall(r"REFERENCES `(\w+)` .*ON (?:DELETE|UPDATE) (?:CASCADE|SET)", table[0]):
+                self._follow.setdefault(parent, set()).add(table[1])
         self._states: dict[str, DatabaseState] = {}
         self._free: list[str] = []
 
@@ -294,101 +317,92 @@ class DatabaseCopies:
     def lent(self) -> Iterator[str]:
         """The address of a database that nobody else has meanwhile."""
         if not self._free:
-            name = f"{self._name}_{len(self._states) + 1}"
-            self._server.create(name, statements=self._statements)
-            self._states[name] = self._state(name)
-            self._free.append(name)
+            self._make(f"{self._name}_{len(self._states) + 1}")
         name = self._free.pop()
         try:
             yield self._server.url(name)
         finally:
-            if not self._restore(name):
+            if self._restore(name):
+                self._free.append(name)
+            else:
                 self._server.drop(name)
-                self._server.create(name, statements=self._statements)
-                self._states[name] = self._state(name)
-            self._free.append(name)
+                self._make(name)
 
-    def _state(self, name: str) -> "DatabaseState":
-        return DatabaseState.read(self._server.run(_state_of(name, self._tables), database=name))
+    def _make(self, name: str) -> None:
+        self._server.create(name, statements=self._statements)
+        self._states[name] = self._state(name)
+        self._free.append(name)
 
-    @property
-    def _tables(self) -> list[str]:
-        return re.findall(r"^CREATE TABLE `(\w+)`", self._statements, re.MULTILINE)
+    def _state(self, name: str, *statements: str, touched: Collection[str] = ()) -> "DatabaseState":
+        """Return how the database is after these statements; sums and next numbers are of the touched tables alone."""
+        named = ", ".join(f"'{table}'" for table in touched) or "''"
+        questions = [
+            f"SELECT 'written', table_name, rows_changed FROM information_schema.table_statistics WHERE table_schema = '{name}'",
+            f"SELECT 'connections', count(*) FROM information_schema.processlist WHERE db = '{name}' AND id <> connection_id()",
+            (
+                f"SELECT 'next', table_name, auto_increment FROM information_schema.tables "
+                f"WHERE table_schema = '{name}' AND table_name IN ({named})"
+            ),
+        ]
+        script = ";\n".join([*statements, *questions])
+        printed = self._server.run(script, database=name, may_fail=True)
+        return DatabaseState.read(printed, self._server.files_of(name))
 
     def _restore(self, name: str) -> bool:
         """Whether the database is as it was; not where a test has altered tables, or left connections."""
-        was = self._states[name]
-        now = DatabaseState.read(self._server.run(_state_of(name, self._tables), database=name, may_fail=True))
-        if now.shape != was.shape:
+        was, now = self._states[name], self._state(name)
+        own = {table for table, _ in now.files} - {table for table, _ in was.files}
+        if now.connections or {one for one in now.files if one[0] not in own} != was.files:
             return False
-        touched = [table for table, rows in was.tables.items() if now.tables[table] != rows]
-        if not touched and not now.others:
+        touched = self._with_followers(
+            {table for table in self._next if now.written.get(table) != was.written.get(table)}
+        )
+        if not touched and not own:
             return True
-        statements = ["SET foreign_key_checks=0, unique_checks=0", *(f"DROP TABLE `{table}`" for table in now.others)]
+        statements = ["SET foreign_key_checks=0, unique_checks=0", *(f"DROP TABLE `{table}`" for table in own)]
         for table in touched:
-            statements += [
-                f"TRUNCATE `{table}`",
-                *(insert.rstrip().rstrip(";") for insert in self._rows.get(table, [])),
-            ]
-            if (following := was.tables[table][1]) != "NULL":
-                statements.append(f"ALTER TABLE `{table}` AUTO_INCREMENT={following}")
-        script = ";\n".join([*statements, _rows_of(name, self._tables)])
-        return DatabaseState.read(self._server.run(script, database=name, may_fail=True)).tables == was.tables
+            statements += [f"TRUNCATE `{table}`", *self._rows.get(table, [])]
+            if self._next[table] and table not in self._rows:
+                statements.append(f"ALTER TABLE `{table}` AUTO_INCREMENT={self._next[table]}")
+        self._states[name] = after = self._state(name, *statements, touched=touched)
+        late = {table for table, following in after.following.items() if following != (self._next[table] or following)}
+        if late:
+            counts = [f"ALTER TABLE `{table}` AUTO_INCREMENT={self._next[table]}" for table in late]
+            self._states[name] = after = self._state(name, *counts, touched=late)
+        return not after.connections and {table for table, _ in after.files} == {table for table, _ in was.files}
+
+    def _with_followers(self, tables: set[str]) -> set[str]:
+        """Foreign keys change rows that no statement names, and that nobody counts."""
+        found, left = set(tables), list(tables)
+        while left:
+            further = self._follow.get(left.pop(), set()) - found
+            found |= further
+            left += further
+        return found
 
 
 @dataclass(frozen=True)
 class DatabaseState:
     """
-    :param shape: columns, indexes, partitions, triggers and connections
-    :param tables: of each the sum of its rows, and the number that its next row gets
-    :param others: tables that the template does not have
+    :param files: of each table those that stay the same until it is altered or emptied
+    :param written: how many rows of each table statements have written since the server began
+    :param following: the number that the next row of each table gets that was asked for
     """
 
-    shape: tuple[str, ...]
-    tables: dict[str, tuple[str, str]]
-    others: list[str]
+    files: set[tuple[str, str]]
+    written: dict[str, str]
+    connections: int
+    following: dict[str, str]
 
     @classmethod
-    def read(cls, printed: str) -> Self:
-        shape, following, sums = [], {}, {}
+    def read(cls, printed: str, files: set[tuple[str, str]]) -> Self:
+        found: dict[str, list[list[str]]] = {"written": [], "connections": [], "next": []}
         for line in printed.splitlines():
             kind, *rest = line.split("\t")
-            if kind == "shape":
-                shape.append("\t".join(rest))
-            elif kind == "next":
-                following[rest[0]] = rest[1]
-            else:
-                sums[kind.partition(".")[2]] = rest[0]
-        tables = {name: (total, following.get(name, "")) for name, total in sums.items()}
-        return cls(tuple(shape), tables, [name for name in following if name not in sums])
-
-
-def _state_of(name: str, tables: Sequence[str]) -> str:
-    """Return the statement that prints what `DatabaseState.read` reads."""
-    named = ", ".join(f"'{one}'" for one in tables)
-    listed = (
-        ("columns", "table_name, column_name, column_type, column_default, is_nullable, collation_name"),
-        ("statistics", "table_name, index_name, column_name, seq_in_index, non_unique"),
-        ("partitions", "table_name, partition_name"),
-        ("table_constraints", "table_name, constraint_name"),
-    )
-    shapes = [
-        f"SELECT 'shape', count(*), md5(group_concat(concat_ws(' ', {columns}) ORDER BY {columns})) "
-        f"FROM information_schema.{table} WHERE table_schema = '{name}' AND table_name IN ({named})"
-        for table, columns in listed
-    ]
-    connections = (
-        f"SELECT 'shape', count(*), (SELECT count(*) FROM information_schema.triggers WHERE trigger_schema = '{name}') "
-        f"FROM information_schema.processlist WHERE db = '{name}' AND id <> connection_id()"
-    )
-    return ";\n".join([connections, *shapes, _rows_of(name, tables)])
-
-
-def _rows_of(name: str, tables: Sequence[str]) -> str:
-    following = (
-        f"SELECT 'next', table_name, auto_increment FROM information_schema.tables WHERE table_schema = '{name}'"
-    )
-    return f"{following};\nCHECKSUM TABLE {', '.join(f'`{one}`' for one in tables)}"
+            found[kind].append(rest)
+        connections = [int(one[0]) for one in found["connections"]] or [1]  # none where the database is gone
+        following = {table: number for table, number in found["next"] if number != "NULL"}
+        return cls(files, dict(found["written"]), connections[0], following)
 
 
 class Redis(Server):
@@ -474,9 +488,9 @@ class RedisCluster(NamedTuple):
 
 
 @contextmanager
-def running_mariadb(*, snapshot_isolation: bool = False, on_disk: bool = False) -> Iterator[MariaDb]:
+def running_mariadb(*, on_disk: bool = False) -> Iterator[MariaDb]:
     """A server of the test's own, for tests that kill or freeze it."""
-    with MariaDb(snapshot_isolation=snapshot_isolation, on_disk=on_disk) as server:
+    with MariaDb(on_disk=on_disk) as server:
         yield server
 
 

@@ -6,6 +6,7 @@ import gc
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from saraban.kit.db import Database
 from tests.conftest import MadeOnce, documented, run_apart, seeded, settings_in
 from tests.demo_people import fill as fill_people
 from tests.factories.letterbox import Office, new_office, office_in
-from tests.migrating import empty_database
+from tests.migrating import OldDatabases
 from tests.servers import DatabaseCopies, MariaDb, Redis, running_redis
 
 Fill = Callable[[Database], Awaitable[object]]
@@ -28,9 +29,14 @@ collect_ignore = [] if find_spec("django") else ["test_benchmarks.py"]
 
 @pytest.fixture(autouse=True, scope="module")
 def nothing_left_open() -> Iterator[None]:
-    """A connection nobody closed is told of here, not in whatever test the next collection happens to meet."""
+    """
+    A connection nobody closed is told of here, not in whatever test the next collection happens to meet.
+
+    What is left then stays to the end, as a rule: the next collection need not look at it again.
+    """
     yield
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -220,8 +226,12 @@ async def mariadb(mariadb_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-@pytest.fixture(params=["sqlite", "mariadb"])
-def fresh(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """The address of a database without any table."""
-    with empty_database(request, tmp_path, "fresh") as url:
-        yield url
+@pytest.fixture(scope="session")
+def old_databases(request: pytest.FixtureRequest, made_once: MadeOnce) -> Callable[[str], OldDatabases]:
+    """Gives the old databases of a kind, which are migrated once for all tests."""
+
+    def of(kind: str) -> OldDatabases:
+        server: MariaDb | None = request.getfixturevalue("mariadb_server") if kind == "mariadb" else None
+        return OldDatabases(made_once(f"old-{kind}", partial(OldDatabases.make, server=server)), server)
+
+    return of

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import sqlalchemy as sa
 
@@ -278,6 +279,20 @@ def insert(connection: sa.Connection) -> None:
         for row in rows:
             target = sa.table(table, *map(sa.column, row))
             connection.execute(sa.insert(target).values(row))
+
+
+def revise_transmittal(connection: sa.Connection) -> None:
+    """Issue the transmittal with what it carries, and begin its revision B."""
+    copied = "correspondence_id, correspondence_status_id, subject, created_by"
+    for statement in (
+        "UPDATE correspondence_revisions SET issued_date = created_at, is_current = 0 WHERE id = 5",
+        (
+            f"INSERT INTO correspondence_revisions (id, uuid, revision_number, revision_label, is_current, {copied}) "
+            f"SELECT 50, '{UUID(int=50).hex}', revision_number + 1, 'B', 1, {copied} FROM correspondence_revisions WHERE id = 5"
+        ),
+        "UPDATE transmittal_items SET quantity = 2",
+    ):
+        connection.execute(sa.text(statement))
 
 
 def contents(connection: sa.Connection) -> dict[str, list[dict[str, Any]]]:

@@ -3,10 +3,11 @@
 import asyncio
 import importlib
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import groupby, pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -22,7 +23,7 @@ from saraban.kit import migration_lock, migrations, revisions
 from saraban.kit.db import Base, Database
 from saraban.numbering.series.domain.template import Template
 from tests.database import first_schema_rows
-from tests.migrating import apart, empty_database, on, rows
+from tests.migrating import OldDatabases, apart, on, rows
 from tests.reach import differences
 from tests.servers import MariaDb
 
@@ -42,21 +43,40 @@ def whole_metadata() -> sa.MetaData:
     return Base.metadata
 
 
-@pytest.fixture
-def old(fresh: str) -> str:
-    """A database at the first schema with rows in its tables."""
-    apart(migrations.upgrade, fresh, "0001")
-    on(fresh, first_schema_rows.insert)
-    return fresh
+Old = Callable[[str], OldDatabases]
 
 
 @pytest.fixture(params=["sqlite", "mariadb"], scope="module")
-def moved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@contextmanager
+def copied(old_databases: Old, kind: str, revision: str, folder: Path) -> Iterator[str]:
+    databases = old_databases(kind)
+    url = databases.copy(revision, folder / f"{folder.name}_{revision}")
+    yield url
+    databases.remove(url)
+
+
+@pytest.fixture
+def old(old_databases: Old, kind: str, tmp_path: Path) -> Iterator[str]:
+    """A database at the first schema with rows in its tables."""
+    with copied(old_databases, kind, "0001", tmp_path) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def specified(old_databases: Old, kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An old database that was brought to the end of the specified steps; the tests that share it only look."""
+    with copied(old_databases, kind, "0004", tmp_path_factory.mktemp("specified")) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def moved(old_databases: Old, kind: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An old database that was brought to the head; the tests that share it only look."""
-    with empty_database(request, tmp_path_factory.mktemp("moved"), "moved") as url:
-        apart(migrations.upgrade, url, "0001")
-        on(url, first_schema_rows.insert)
-        apart(migrations.upgrade, url)
+    with copied(old_databases, kind, "head", tmp_path_factory.mktemp("moved")) as url:
         yield url
 
 
@@ -159,16 +179,10 @@ class TestMariaDb:
         assert rules == []
 
 
-class TestAFreshDatabase:
-    def test_goes_up_to_the_head_and_down_to_nothing(self, fresh: str, caplog: pytest.LogCaptureFixture) -> None:
-        apart(migrations.upgrade, fresh)
-        assert apart(migrations.current, fresh) == revisions.newest()
-
-        apart(migrations.downgrade, fresh, "base")
-
-        left = set(on(fresh, lambda connection: sa.inspect(connection).get_table_names()))
-        assert left <= {"alembic_version", "migration_lock"}
-        assert caplog.messages == []  # the operator would see what the driver warns of
+class TestTheWayToTheHead:
+    def test_ends_there_and_the_driver_warns_of_nothing(self, old_databases: Old, kind: str, moved: str) -> None:
+        assert apart(migrations.current, moved) == revisions.newest()
+        assert old_databases(kind).warnings == ""  # the operator would see it
 
 
 class TestAnUnknownRevision:
@@ -193,67 +207,59 @@ class TestAnUnknownRevision:
 
 class TestTheLock:
     def test_lets_two_processes_migrate_at_once(self, mariadb_server: MariaDb) -> None:
-        with new_database(mariadb_server) as url, ThreadPoolExecutor(2) as threads:
-            for done in [threads.submit(migrations.upgrade, url, "0003") for _ in range(2)]:
+        mariadb_server.drop("locked")
+        url = mariadb_server.create("locked")
+        with ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(migrations.upgrade, url, "0002") for _ in range(2)]:
                 done.result()
 
-            assert apart(migrations.current, url) == "0003"
+        assert apart(migrations.current, url) == "0002"
+        mariadb_server.drop("locked")
 
-    def test_of_another_node_is_waited_for_while_it_beats(
-        self, mariadb_server: MariaDb, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    @pytest.fixture
+    def url(self, old_databases: Old, tmp_path: Path) -> Iterator[str]:
+        """At the end of the specified steps, on MariaDB."""
+        with copied(old_databases, "mariadb", "0004", tmp_path) as url:
+            yield url
+
+    def test_of_another_node_is_waited_for_while_it_beats(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(migration_lock, "PATIENCE", 2.0)
-        with new_database(mariadb_server) as url:
-            apart(migrations.upgrade, url, "0001")
-            claim_elsewhere(url)
+        claim_elsewhere(url)
 
-            with pytest.raises(migration_lock.MigrationUnderWay):
-                apart(migrations.upgrade, url, "0002")
+        with pytest.raises(migration_lock.MigrationUnderWay):
+            apart(migrations.downgrade, url, "0003")
 
-            assert apart(migrations.current, url) == "0001"
+        assert apart(migrations.current, url) == "0004"
 
-    def test_of_a_node_that_is_gone_expires(self, mariadb_server: MariaDb, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_a_node_that_is_gone_expires(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(migration_lock, "EXPIRY", 1.0)
-        with new_database(mariadb_server) as url:
-            apart(migrations.upgrade, url, "0001")
-            claim_elsewhere(url)
+        claim_elsewhere(url)
 
-            apart(migrations.upgrade, url, "0002")
+        apart(migrations.downgrade, url, "0003")
 
-            assert apart(migrations.current, url) == "0002"
+        assert apart(migrations.current, url) == "0003"
 
-    def test_that_another_took_ends_the_migration(
-        self, mariadb_server: MariaDb, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_that_another_took_ends_the_migration(self, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(migration_lock, "BEAT", 0.05)
-        with new_database(mariadb_server) as url:
-            apart(migrations.upgrade, url, "0001")
-            monkeypatch.setattr(
-                migrations, "_take_step", lambda c, _: (claim_elsewhere(url), c.execute(sa.text("DO SLEEP(30)")))
-            )
+        monkeypatch.setattr(
+            migrations, "_take_step", lambda c, _: (claim_elsewhere(url), c.execute(sa.text("DO SLEEP(30)")))
+        )
 
-            with pytest.raises(migration_lock.MigrationUnderWay):
-                apart(migrations.upgrade, url, "0002")
+        with pytest.raises(migration_lock.MigrationUnderWay):
+            apart(migrations.downgrade, url, "0003")
 
-    def test_keeps_an_interrupted_downgrade_which_is_finished_first(self, mariadb_server: MariaDb) -> None:
-        with new_database(mariadb_server) as url:
-            apart(migrations.upgrade, url, "0003")
-            on(url, lambda c: c.execute(sa.text("UPDATE migration_lock SET movement = 'downgrade 0001'")))
-            taken: list[str] = []
-            take_step = migrations._take_step
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(migrations, "_take_step", lambda c, step: (taken.append(step), take_step(c, step)))
-                apart(migrations.upgrade, url, "0002")
+    def test_keeps_an_interrupted_downgrade_which_is_finished_first(
+        self, url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        on(url, lambda c: c.execute(sa.text("UPDATE migration_lock SET movement = 'downgrade 0002'")))
+        taken: list[str] = []
+        take_step = migrations._take_step
+        monkeypatch.setattr(migrations, "_take_step", lambda c, step: (taken.append(step), take_step(c, step)))
 
-            assert taken == ["downgrade 0001", "upgrade 0002"]
-            assert apart(migrations.current, url) == "0002"
+        apart(migrations.upgrade, url, "0003")
 
-
-@contextmanager
-def new_database(server: MariaDb) -> Iterator[str]:
-    server.drop("locked")
-    yield server.create("locked")
-    server.drop("locked")
+        assert taken == ["downgrade 0002", "upgrade 0003"]
+        assert apart(migrations.current, url) == "0003"
 
 
 def claim_elsewhere(url: str) -> None:
@@ -278,21 +284,40 @@ class TestTheSpecifiedSteps:
 
 
 class TestTheWholeSchema:
-    def test_takes_the_rows_of_the_specification_and_gives_them_back(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0004")
-        there, keys = on(old, _everything)
+    def test_takes_the_rows_of_the_specification_and_gives_them_back(
+        self, old_databases: Old, kind: str, specified: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        there, keys = on(specified, _everything)
+        with copied(old_databases, kind, "head", tmp_path) as url:
+            above, _ = on(url, _everything)
+            assert on(url, _orphans) == []
+            apart(migrations.downgrade, url, "0004")
+            again, keys_again = on(url, _everything)
+            apart(migrations.downgrade, url, "0001")
+            numbers = rows(
+                url, "SELECT token, document_number, document_id FROM document_number_reservations ORDER BY id"
+            )
+            apart(migrations.downgrade, url, "base")
+            left = set(on(url, lambda connection: sa.inspect(connection).get_table_names()))
 
-        apart(migrations.upgrade, old)
-        above, _ = on(old, _everything)
-        assert on(old, _orphans) == []
-        apart(migrations.downgrade, old, "0004")
-
-        again, keys_again = on(old, _everything)
-        kept = there.keys() - NUMBERING - {"correspondence_types", "contract_drawing_attachments"}
+        # Those of a transmittal are of a revision above: the draft that follows has its own.
+        further = {"correspondence_types", "contract_drawing_attachments", "transmittal_items"}
+        kept = there.keys() - NUMBERING - further
         assert {table: len(above[table]) for table in kept} == {table: len(there[table]) for table in kept}
         changed = {table for table in there if again[table] != there[table]}
         assert changed <= NUMBERING | {"correspondence_types"}
         assert keys_again == keys
+        assert [tuple(row) for row in numbers[:2]] == [
+            (first_schema_rows.TOKENS[0], first_schema_rows.LETTER, 1),
+            (first_schema_rows.TOKENS[1], "คคง.-สคฉ.3-0002-2568", None),
+        ]
+        assert {row[1] for row in numbers} >= {
+            first_schema_rows.RFI,
+            first_schema_rows.RFA,
+            first_schema_rows.TRANSMITTAL,
+        }
+        assert left <= {"alembic_version", "migration_lock"}
+        assert caplog.messages == []
 
 
 NUMBERING = {f"document_number_{name}" for name in ("formats", "counters", "reservations", "audit", "errors")}
@@ -351,80 +376,36 @@ def _orphans(connection: sa.Connection) -> list[tuple[str, str]]:
 
 
 class TestPublicIds:
-    def test_are_different_for_every_row_that_was_there(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0002")
+    def test_are_different_for_every_row_that_was_there(self, specified: str) -> None:
+        given = [row[0] for table in PUBLIC for row in rows(specified, f"SELECT uuid FROM {table}")]
 
-        given = [row[0] for table in PUBLIC for row in rows(old, f"SELECT uuid FROM {table}")]
-        assert len(given) == sum(len(first_schema_rows.ROWS[table]) for table in PUBLIC)
+        revised = 1
+        assert len(given) == sum(len(first_schema_rows.ROWS[table]) for table in PUBLIC) + revised
         assert len({UUID(str(value)) for value in given}) == len(given)
 
-    def test_leave_nothing_behind_when_they_go(self, old: str) -> None:
-        before = on(old, first_schema_rows.contents)
-        apart(migrations.upgrade, old, "0002")
+    def test_are_given_to_rows_that_come_without_one(self, old_databases: Old, tmp_path: Path) -> None:
+        with copied(old_databases, "mariadb", "0004", tmp_path) as url:
+            for statement in (
+                "INSERT INTO organization_roles (role_name) VALUES ('X')",
+                "INSERT INTO organizations (organization_code, organization_name) VALUES ('a', 'a'), ('b', 'b')",
+            ):
+                on(url, lambda connection, statement=statement: connection.execute(sa.text(statement)))
 
-        apart(migrations.downgrade, old, "0001")
-
-        assert on(old, first_schema_rows.contents) == before
-
-    def test_are_given_to_rows_that_come_without_one(self, mariadb_server: MariaDb) -> None:
-        url = mariadb_server.create("defaults")
-        apart(migrations.upgrade, url, "0002")
-        on(
-            url,
-            lambda connection: connection.execute(sa.text("INSERT INTO organization_roles (role_name) VALUES ('X')")),
-        )
-        on(
-            url,
-            lambda connection: connection.execute(
-                sa.text(
-                    "INSERT INTO organizations (organization_code, organization_name) VALUES ('a', 'a'), ('b', 'b')"
-                )
-            ),
-        )
-
-        assert len(set(rows(url, "SELECT uuid FROM organizations"))) == 2
-        mariadb_server.drop("defaults")
+            given = rows(url, "SELECT uuid FROM organizations WHERE organization_code IN ('a', 'b')")
+            assert len(set(given)) == 2
 
 
 class TestItemsOfATransmittal:
-    @pytest.mark.sampled("mariadb")
-    def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0004")
-        on(old, _revised_transmittal)
-        before = on(old, first_schema_rows.contents)["transmittal_items"]
-
-        apart(migrations.upgrade, old)
-
+    def test_go_to_its_newest_issue_and_begin_the_draft_that_follows(self, moved: str) -> None:
         listed = "SELECT transmittal_revision_id, document_number, quantity FROM transmittal_items ORDER BY id"
-        assert rows(old, listed) == [(5, first_schema_rows.RFA, 2), (50, None, 2)]
-        apart(migrations.downgrade, old, "0004")
-        assert on(old, first_schema_rows.contents)["transmittal_items"] == before
-
-
-def _revised_transmittal(connection: sa.Connection) -> None:
-    """Issue the transmittal with what it carries, and begin its revision B."""
-    copied = "correspondence_id, correspondence_status_id, subject, created_by"
-    for statement in (
-        "UPDATE correspondence_revisions SET issued_date = created_at, is_current = 0 WHERE id = 5",
-        (
-            f"INSERT INTO correspondence_revisions (id, uuid, revision_number, revision_label, is_current, {copied}) "
-            f"SELECT 50, '{UUID(int=50).hex}', revision_number + 1, 'B', 1, {copied} FROM correspondence_revisions WHERE id = 5"
-        ),
-        "UPDATE transmittal_items SET quantity = 2",
-    ):
-        connection.execute(sa.text(statement))
+        assert rows(moved, listed) == [(5, first_schema_rows.RFA, 2), (50, None, 2)]
 
 
 class TestReach:
-    def test_is_whole_for_documents_that_were_there(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0004")
-        on(old, _revised_transmittal)
-
-        apart(migrations.upgrade, old)
-
+    def test_is_whole_for_documents_that_were_there(self, moved: str) -> None:
         found = "SELECT kind, reader_kind, document_id, revision_id, behind FROM document_reach WHERE document_id = 4 ORDER BY 1, 2, 3"
-        assert apart(_differences, old) == []
-        assert (3, 1, 4, 50, 0) in [tuple(row) for row in rows(old, found)]
+        assert apart(_differences, moved) == []
+        assert (3, 1, 4, 50, 0) in [tuple(row) for row in rows(moved, found)]
 
 
 def _differences(url: str) -> list[str]:
@@ -448,11 +429,9 @@ class TestRolesInProjects:
 
 
 class TestWorkflowColumns:
-    def test_begin_at_version_one_and_without_an_actor(self, old: str) -> None:
-        apart(migrations.upgrade, old, "0004")
-
-        assert rows(old, "SELECT version_no FROM workflow_instances") == [(1,)]
-        assert rows(old, "SELECT action_by_user_uuid FROM workflow_histories") == [(None,)]
+    def test_begin_at_version_one_and_without_an_actor(self, specified: str) -> None:
+        assert rows(specified, "SELECT version_no FROM workflow_instances") == [(1,)]
+        assert rows(specified, "SELECT action_by_user_uuid FROM workflow_histories") == [(None,)]
 
 
 class TestLedger:
@@ -553,23 +532,6 @@ class TestLedger:
         )
 
         assert [tuple(row) for row in found] == [("GENERATE", first_schema_rows.LETTER, 3)]
-
-    @pytest.mark.sampled("mariadb")
-    def test_goes_back_to_reservations_with_tokens_and_documents(self, old: str) -> None:
-        apart(migrations.upgrade, old)
-
-        apart(migrations.downgrade, old, "0001")
-
-        found = rows(old, "SELECT token, document_number, document_id FROM document_number_reservations ORDER BY id")
-        assert [tuple(row) for row in found[:2]] == [
-            (first_schema_rows.TOKENS[0], first_schema_rows.LETTER, 1),
-            (first_schema_rows.TOKENS[1], "คคง.-สคฉ.3-0002-2568", None),
-        ]
-        assert {row[1] for row in found} >= {
-            first_schema_rows.RFI,
-            first_schema_rows.RFA,
-            first_schema_rows.TRANSMITTAL,
-        }
 
 
 class TestAnOldDatabase:

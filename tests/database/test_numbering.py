@@ -26,7 +26,9 @@ from saraban.numbering.series.models import NumberCounter, NumberError
 from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.proxy import cutting_proxy
-from tests.servers import running_mariadb, running_redis
+from tests.servers import MariaDb, running_mariadb, running_redis
+
+pytestmark = pytest.mark.sampled("mariadb", "False", "True")
 
 
 def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float = 5.0) -> RedisLocks:
@@ -116,21 +118,21 @@ class TestHundredAtOnce:
         await check_accounts(maria_world)
         assert {row.lock_path for row in await maria_world.audit("GENERATE")} == {"redis", "database"}
 
-    @pytest.mark.parametrize("snapshot_isolation", [False, True])
     async def test_get_consecutive_numbers_whatever_snapshot_isolation_says(
-        self, mariadb_demo_template: str, redis_url: str, *, snapshot_isolation: bool
+        self, mariadb_server: MariaDb, mariadb_demo_url: str, redis_url: str
     ) -> None:
-        with running_mariadb(snapshot_isolation=snapshot_isolation) as server:
-            db = Database(server.create("numbers", statements=mariadb_demo_template))
-            try:
-                async with db.reading() as session:
-                    setting = await session.scalar(sa.text("SELECT @@innodb_snapshot_isolation"))
-                assert bool(setting) is snapshot_isolation
-                world = await world_of(db)
-                assert_consecutive(await hundred(world, world.allocator(redis_locks(redis_url)), world.allocator()))
-                await check_accounts(world)
-            finally:
-                await db.close()
+        """The server of the tests has it off, and connections begin with what the server has."""
+        mariadb_server.run("SET GLOBAL innodb_snapshot_isolation = ON")
+        db = Database(mariadb_demo_url)
+        try:
+            async with db.reading() as session:
+                assert await session.scalar(sa.text("SELECT @@innodb_snapshot_isolation")) == 1
+            world = await world_of(db)
+            assert_consecutive(await hundred(world, world.allocator(redis_locks(redis_url)), world.allocator()))
+            await check_accounts(world)
+        finally:
+            await db.close()
+            mariadb_server.run("SET GLOBAL innodb_snapshot_isolation = OFF")
 
     async def test_start_a_hundred_series_that_did_not_exist(self, world: World) -> None:
         """On 1 January every series is missing: a locking read of a missing row would deadlock."""
