@@ -50,8 +50,9 @@ def modules() -> tuple[Module, ...]:
     return tuple(found)
 
 
-def nodes() -> Iterator[ast.AST]:
-    return (node for module in modules() for node in ast.walk(module.tree))
+@cache
+def nodes() -> tuple[tuple[Module, ast.AST], ...]:
+    return tuple((module, node) for module in modules() for node in ast.walk(module.tree))
 
 
 def lines() -> int:
@@ -68,39 +69,36 @@ def small_with_one_importer() -> list[str]:
 
 
 def classes_defined_twice() -> list[str]:
-    names = Counter(node.name for node in nodes() if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for _, node in nodes() if isinstance(node, ast.ClassDef))
     return sorted(name for name, times in names.items() if times > 1)
 
 
 def docstrings_in_the_future() -> list[str]:
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    texts = (ast.get_docstring(node) or "" for node in nodes() if isinstance(node, documented))
+    texts = (ast.get_docstring(node) or "" for _, node in nodes() if isinstance(node, documented))
     return [text for text in texts if text.startswith("This will ")]
 
 
 def parameters() -> list[tuple[int, str]]:
     """Return how many parameters each function takes, commands of the terminal apart, most first."""
     counted = []
-    for module in modules():
-        if module.name.startswith("saraban.cli"):
-            continue
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-                own = [one for one in taken if one.arg not in {"self", "cls"}]
-                counted.append((len(own), f"{module.name}.{node.name}"))
+    for module, node in nodes():
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not module.name.startswith("saraban.cli"):
+            taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            own = [one for one in taken if one.arg not in {"self", "cls"}]
+            counted.append((len(own), f"{module.name}.{node.name}"))
     return sorted(counted, reverse=True)
 
 
 def forwarded_keywords() -> int:
     return sum(
         isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and node.value.id == node.arg
-        for node in nodes()
+        for _, node in nodes()
     )
 
 
 def untyped() -> int:
-    return sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes())
+    return sum(isinstance(node, ast.Name) and node.id == "Any" for _, node in nodes())
 
 
 class Trace:

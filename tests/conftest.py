@@ -192,6 +192,15 @@ def quick_sqlite() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quick_sheets() -> Iterator[None]:
+    """Spreadsheets are read where the test runs."""
+    from tests.inline_sheets import inline_sheets
+
+    with inline_sheets():
+        yield
+
+
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory: pytest.TempPathFactory) -> MadeOnce:
     """Folders that one process of the run makes and the others copy from."""

@@ -6,6 +6,7 @@ routes takes a second and a half more: the first process does it for all. What i
 `tests/features/cli` starts the program as people do.
 """
 
+import asyncio
 import multiprocessing
 import os
 import sys
@@ -62,6 +63,18 @@ class PreloadedProgram:
 def read_from(path: Path) -> None:
     """Have what is typed come from a file."""
     sys.stdin = path.open(encoding="utf-8")
+
+
+def begin_lifespan() -> None:
+    """Begin as a process of the server does, without its parent."""
+    from saraban.app import served
+
+    async def receive() -> dict[str, str]:
+        return {"type": "lifespan.startup"}
+
+    async def send(_message: object) -> None: ...
+
+    asyncio.run(served()({"type": "lifespan", "state": {}}, receive, send))
 
 
 def share_compiled_templates(folder: str) -> None:

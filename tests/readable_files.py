@@ -6,6 +6,7 @@ from io import BytesIO
 
 from xlsxwriter import Workbook
 
+from saraban.attachments.adapters import text_reader
 from saraban.attachments.adapters.text_reader import TextReader
 from saraban.attachments.domain import FileText
 from saraban.attachments.domain.kinds import FileKind
@@ -14,11 +15,16 @@ _WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _SHEET = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 
 
-async def read(content: bytes, kind: FileKind, *, seconds: int = 20, memory: int = 512) -> FileText:
+async def read_in_child(content: bytes, kind: FileKind, *, seconds: int = 20, memory: int = 512) -> FileText:
     async def chunks() -> AsyncIterator[bytes]:
         yield content
 
     return await TextReader(seconds=seconds, memory=memory).read(chunks(), kind.mime_type)
+
+
+def read(content: bytes, kind: FileKind) -> FileText:
+    """Read as the child does, without its limits."""
+    return text_reader._read(BytesIO(content), kind.mime_type)
 
 
 def pdf(*pages: str, glyphs: str = "", trailer: str = "", objects: tuple[str, ...] = ()) -> bytes:

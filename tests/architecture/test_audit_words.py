@@ -28,8 +28,20 @@ PLACES = {"AuditEntry": 0, "StepRecord": 0, "Origin": 0}  # where a call has its
 
 
 @cache
-def modules() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+def texts() -> dict[Path, str]:
+    return {path: path.read_text("utf-8") for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(texts()[path])
+
+
+def calling(*names: str) -> Iterator[tuple[Path, ast.Module]]:
+    """Yield the modules that call something of these names; the others need not be parsed."""
+    for path, text in texts().items():
+        if any(f"{name}(" in text for name in names):
+            yield path, parsed(path)
 
 
 @cache
@@ -98,7 +110,7 @@ def handed_in(path: Path, function: ast.FunctionDef | ast.AsyncFunctionDef, plac
     names = [one.arg for one in (*function.args.args, *function.args.kwonlyargs)]
     place_in_call = place - (names[0] == "self")
     private = function.name.startswith("_") or names[0] == "self"
-    for other, tree in modules().items():
+    for other, tree in calling(function.name):
         if private and other != path:
             continue
         for node in calls(tree).get(function.name, ()):
@@ -114,7 +126,7 @@ def lower(node: ast.Call) -> bool:
 
 
 def entries() -> Iterator[tuple[Path, ast.Module, ast.Call]]:
-    for path, tree in modules().items():
+    for path, tree in calling(*PLACES):
         for name in PLACES:
             for node in calls(tree).get(name, ()):
                 yield path, tree, node

@@ -27,7 +27,12 @@ def rows() -> list[tuple[str, ...]]:
     return ROW.findall(PAGE.read_text("utf-8"))
 
 
-def texts() -> Iterator[tuple[Path, str]]:
+@cache
+def texts() -> tuple[tuple[Path, str], ...]:
+    return tuple(_texts())
+
+
+def _texts() -> Iterator[tuple[Path, str]]:
     """Yield each text that may cite a requirement, with its path."""
     for folder in ("src", "tests", "docs", "benchmarks", "scripts", "migrations", "deploy"):
         for path in (ROOT / folder).rglob("*"):

@@ -1,13 +1,14 @@
 """
-The first day at the terminal, without the demo: an empty SQLite database in production, a project from a file, people
-invited, and a request for approval that two organizations decide about.
+The first day at the terminal, without the demo: an empty SQLite database in production that serves one screen until it is set
+up, a project from a file, people invited, and a request for approval that two organizations decide about.
 """
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 import yaml
@@ -16,6 +17,7 @@ from playwright.async_api import Browser, FilePayload, Page, expect
 from saraban.setup.service import project_files
 from tests.conftest import SIGNING_KEY
 from tests.journeys.conftest import Person
+from tests.preloaded import PreloadedProgram, read_from
 from tests.processes import RunningSaraban, environment_of
 
 pytestmark = [
@@ -45,17 +47,14 @@ class Installation:
 
 def command(folder: Path, *words: str, text: str = "", **settings: str) -> str:
     """Run the product's command as an operator does, and give what it prints."""
-    done = subprocess.run(
-        [Path(sys.executable).with_name("saraban"), *words],
-        input=text,
-        capture_output=True,
-        text=True,
-        cwd=folder,
-        env=environment_of() | settings,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    (typed := folder / "typed").write_text(text, "utf-8")
+    log = folder / "command.log"
+    environment = environment_of() | settings
+    done = PreloadedProgram(*words, environment=environment, folder=folder, log=log, prepare=partial(read_from, typed))
+    done.wait(60)
+    printed = log.read_text("utf-8")
+    assert done.poll() == 0, printed
+    return printed
 
 
 def project_file(folder: Path) -> Path:
@@ -84,6 +83,7 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         "secret_key": SIGNING_KEY,
         "public_url": "http://localhost",
         "database_url": f"sqlite:///{tmp_path / 'data' / 'saraban.db'}",
+        "lang": "en",
     }
     running = RunningSaraban(tmp_path / "data", **settings)
     variables = {f"SARABAN_{name.upper()}": value for name, value in settings.items()}
@@ -92,15 +92,28 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
         "SARABAN_PUBLIC_URL": running.address,
         "SARABAN_LANG": "en",
     }
-    printed = command(
-        tmp_path,
-        *("setup", "--username", "root", "--email", "root@example.org", "--organization", "กรม", "--password-stdin"),
-        *("--project", str(project_file(tmp_path))),
-        text=SECRET,
-        **variables,
-    )
-    lines = (line.split(": ", 1) for line in printed.splitlines() if "/invitations/" in line)
     with running:
+        with pytest.raises(HTTPError) as before:
+            urlopen(f"{running.address}/login")
+        assert (before.value.code, "saraban setup" in before.value.read().decode()) == (503, True)
+        assert "run `saraban setup`" in running.log
+        printed = command(
+            tmp_path,
+            *(
+                "setup",
+                "--username",
+                "root",
+                "--email",
+                "root@example.org",
+                "--organization",
+                "กรม",
+                "--password-stdin",
+            ),
+            *("--project", str(project_file(tmp_path))),
+            text=SECRET,
+            **variables,
+        )
+        lines = (line.split(": ", 1) for line in printed.splitlines() if "/invitations/" in line)
         yield Installation(running.address, dict(lines))
 
 

@@ -2,14 +2,11 @@
 
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import SIGNING_KEY
-from tests.processes import RunningSaraban
 from tests.servers import program
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,12 +23,10 @@ def test_the_tour_prints_what_it_says(site: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_project_over_the_api_prints_what_it_says(demo_folder: Path, tmp_path: Path) -> None:
+def test_a_project_over_the_api_prints_what_it_says(site: str, tmp_path: Path) -> None:
     page = (ROOT / "docs/api.md").read_text("utf-8")
-    shutil.copytree(demo_folder, tmp_path / "data")
 
-    with RunningSaraban(tmp_path / "data", env="test", secret_key=SIGNING_KEY) as server:
-        shell = pasted(page, server.address, tmp_path)
+    shell = pasted(page, site, tmp_path)
 
     assert shell.stdout == said(page), shell.stderr
 

@@ -177,6 +177,7 @@ class TestEveryParameter:
         assert wrong == [], "\n".join(wrong)
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ไม่รู้จักพารามิเตอร์นี้"), ("en", "There is no such parameter.")])
+    @pytest.mark.sampled("[th")
     async def test_of_the_query_that_nobody_knows_is_named(
         self, app: FastAPI, signed_in: SignIn, language: str, words: str
     ) -> None:

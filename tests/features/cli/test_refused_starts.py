@@ -8,7 +8,6 @@ import errno
 import os
 import re
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.errors import ErrorKind
 from saraban.ops.operator_messages import operator_message
+from tests.preloaded import PreloadedProgram, begin_lifespan
 from tests.processes import environment_of
 from tests.terminal import Command, commands_of
 
@@ -268,34 +268,20 @@ class TestWorker:
 @pytest.mark.slow
 def test_a_process_of_the_server_says_it_in_one_line_too(settings: Settings) -> None:
     """Its parent has looked before; what changed since then is told by the process that replaces another."""
-    start = """
-import asyncio
-from saraban.app import served
-
-async def receive():
-    return {"type": "lifespan.startup"}
-
-async def send(message):
-    pass
-
-asyncio.run(served()({"type": "lifespan", "state": {}}, receive, send))
-"""
-    ended = subprocess.run(
-        [sys.executable, "-c", start],
-        env=environment_of(
-            env="production",
-            public_url="https://saraban.example.org",
-            data_dir=settings.data_dir,
-            database_url=settings.sqlalchemy_url,
-            lang="en",
-        ),
-        capture_output=True,
-        text=True,
-        check=False,
+    environment = environment_of(
+        env="production",
+        public_url="https://saraban.example.org",
+        data_dir=settings.data_dir,
+        database_url=settings.sqlalchemy_url,
+        lang="en",
     )
+    log = settings.data_dir / "process.log"
+    process = PreloadedProgram(environment=environment, folder=settings.data_dir, log=log, prepare=begin_lifespan)
+    process.wait(60)
 
-    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1), ended.stderr
-    assert "demo accounts" in ended.stderr
+    printed = log.read_text("utf-8")
+    assert (process.poll(), printed.count("\n")) == (1, 1), printed
+    assert "demo accounts" in printed
 
 
 def _of_sqlite(words: str) -> DBAPIError:

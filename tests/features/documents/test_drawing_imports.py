@@ -7,11 +7,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from tests.conftest import SignIn, unwrapped, unwrapped_items
+from tests.conftest import unwrapped, unwrapped_items
 from tests.drawing_imports import SHOP_HEAD, DrawingImports, drawing_worker
 from tests.features.documents.conftest import Desk, pointers
 from tests.number_imports import sheet_of
-from tests.project_callers import CONTROL, MANAGER, OTHER_MANAGER, REVIEWER, SUPER, add_callers, everybody, statuses
 
 FIRST, SECOND = "LP3-HW-ST-001", "LP3-HW-ST-002"
 
@@ -299,37 +298,3 @@ class TestContractor:
 
         assert refused.status_code == httpx.codes.FORBIDDEN
         assert (await contractor.read("shop", found["publicId"]))["state"] == "CHECKED"
-
-
-async def test_every_caller_of_every_route(
-    imports: DrawingImports, app: FastAPI, client: httpx.AsyncClient, signed_in: SignIn
-) -> None:
-    await add_callers(app.state.db)
-    base = "/api/v1/drawings/shop/imports"
-    of_admin = (await imports.checked([FIRST, "", "", "0", "", "แปลน"]))["publicId"]
-    # Who registers drawings somewhere may send a file; what it may bring in is asked of each line.
-    writers = everybody(200, anonymous=401, viewer=403, outsider=403, org_admin=403)
-    in_project = writers | {OTHER_MANAGER: 422}
-    own = writers | dict.fromkeys((CONTROL, REVIEWER, OTHER_MANAGER), 404)
-    wanted = {
-        ("GET", f"{base}/template"): writers,
-        ("GET", base): in_project,
-        ("POST", base): in_project | dict.fromkeys((SUPER, MANAGER, CONTROL, REVIEWER), 202),
-        ("GET", f"{base}/{of_admin}"): own,
-        ("GET", f"{base}/{of_admin}/result"): own,
-        ("POST", f"{base}/{of_admin}/commit"): own | {SUPER: 202, MANAGER: 409},
-    }
-    found = {}
-    for method, path in wanted:
-
-        async def ask(caller: httpx.AsyncClient, method: str = method, path: str = path) -> httpx.Response:
-            listed = {"projectPublicId": imports.project} if path == base else None
-            if method == "GET":
-                return await caller.get(path, params=listed)
-            if path == base:
-                return await caller.post(path, params=listed, files={"file": ("a.csv", b"drawing_number,title")})
-            return await caller.post(path, json={})
-
-        found[method, path] = await statuses(ask, signed_in, client)
-
-    assert found == wanted

@@ -363,6 +363,7 @@ class TestAnswers:
         assert [one["responseCode"] for one in await carried(desk, rfa)] == [None]
 
     @pytest.mark.parametrize("language", ["th", "en"])
+    @pytest.mark.sampled("[th")
     async def test_are_not_the_submitters_own(self, desk: Desk, language: str) -> None:
         (made,) = await drawings(desk, "S-1")
         rfa = await rfa_of(desk, made)

@@ -18,6 +18,7 @@ from saraban.kit.errors import Invalid, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn
 from saraban.kit.spreadsheets import read_pasted, read_table
 from saraban.kit.workbooks import write_template
+from tests.inline_sheets import in_child
 
 DATA = Path(__file__).parents[2] / "data" / "sheets"
 
@@ -292,6 +293,11 @@ def refusal_of(path: Path) -> str:
 
 
 class TestBounds:
+    @pytest.fixture(autouse=True)
+    def _in_child(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Other tests read where they run."""
+        monkeypatch.setattr(spreadsheets, "_child_lines", in_child)
+
     def test_gives_a_csv_as_a_spreadsheet_program_writes_it(self, tmp_path: Path) -> None:
         (tmp_path / "a.csv").write_text('\ufeffa,b\r\n"\'=1,\n",,,,\r\n', encoding="utf-8")
 

@@ -161,6 +161,7 @@ class TestSetUpPage:
         assert await accounts(system) == ["root"]
 
     @pytest.mark.parametrize("language", ["th", "en"])
+    @pytest.mark.sampled("[th")
     async def test_names_each_fault_at_its_field_and_loses_nothing(
         self, empty: tuple[httpx.AsyncClient, System], language: str
     ) -> None:

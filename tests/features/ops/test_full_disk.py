@@ -88,6 +88,7 @@ class TestFaultOf:
 class TestDatabase:
     @pytest.mark.parametrize("language", ["th", "en"])
     @pytest.mark.sampled("en")
+    @pytest.mark.sampled("[th")
     async def test_without_room_draws_no_number_and_goes_on_when_there_is_some(
         self, app: FastAPI, signed_in: SignIn, language: str
     ) -> None:

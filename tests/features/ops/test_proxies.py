@@ -1,11 +1,17 @@
-"""A proxy that nobody named in the settings."""
+"""A proxy is believed where the settings name it, and warned of where they do not."""
 
 from typing import Any
 
+import httpx
 import pytest
+import sqlalchemy as sa
+from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
+from saraban import app as door
+from saraban.audit.models import AuditLog
+from saraban.config import Settings
 from saraban.ops.middleware import warn_of_untrusted_proxy
 
 
@@ -34,3 +40,20 @@ async def test_is_not_seen_where_there_is_none() -> None:
     others = [request("127.0.0.1", b"host"), request("8.8.8.8", b"x-forwarded-for"), request("x", b"x-forwarded-for")]
 
     assert await warnings_of({"type": "lifespan"}, {"type": "http", "client": None, "headers": []}, *others) == []
+
+
+@pytest.mark.parametrize(("trusted", "address"), [("", "127.0.0.1"), ("127.0.0.1", "203.0.113.9")])
+async def test_is_believed_where_it_is_trusted(
+    app: FastAPI, settings: Settings, monkeypatch: pytest.MonkeyPatch, trusted: str, address: str
+) -> None:
+    monkeypatch.setattr(door, "create_app", lambda: app)
+    monkeypatch.setattr(door, "tune_garbage_collector", lambda: None)
+    monkeypatch.setattr(door.config, "load", lambda: settings.model_copy(update={"trusted_proxies": trusted}))
+    wrong = {"username": "viewer", "password": "wrong"}
+    transport = httpx.ASGITransport(door.served(), client=("127.0.0.1", 5000))
+    async with httpx.AsyncClient(transport=transport, base_url="http://saraban.test") as client:
+        refused = await client.post("/api/v1/auth/login", json=wrong, headers={"X-Forwarded-For": "203.0.113.9"})
+
+    async with app.state.db.reading() as session:
+        newest = sa.select(AuditLog.ip_address).order_by(AuditLog.audit_id.desc()).limit(1)
+        assert (refused.status_code, await session.scalar(newest)) == (401, address)

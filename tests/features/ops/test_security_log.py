@@ -192,6 +192,7 @@ class TestDocumentController:
         assert (await own.get("/api/v1/audit/export?format=csv")).status_code == httpx.codes.OK
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ดาวน์โหลดไฟล์"), ("en", "File downloaded")])
+    @pytest.mark.sampled("[th")
     async def test_reads_the_page(self, signed_in: SignIn, language: str, words: str) -> None:
         own = await signed_in("dc.consultant")
         await own.get(content_of(await upload(own)))

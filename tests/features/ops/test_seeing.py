@@ -3,9 +3,7 @@
 import ast
 import re
 from pathlib import Path
-from typing import Final
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -15,7 +13,7 @@ from saraban.documents.core.service import DocumentAct
 from saraban.ops.system_report import without_password
 from saraban.web.operations.events import EVENT_NAMES
 from saraban.web.operations.system import SETTINGS
-from tests.conftest import SignIn, client_of
+from tests.conftest import SignIn
 from tests.features.documents.conftest import desk_of
 from tests.features.web.conftest import Sit, sit, visitor
 from tests.further_people import add_people
@@ -23,63 +21,22 @@ from tests.recorded_events import WHY, fill
 
 __all__ = ["sit", "visitor"]
 
-# In the order of `CALLERS`.
-CALLERS: Final = (
-    "anonymous",
-    "outsider",
-    "viewer",
-    "dc.consultant",
-    "reviewer.consultant",
-    "padmin",
-    "orgadmin",
-    "admin",
-)
-OF_OPERATORS: Final = (401, 403, 403, 403, 403, 403, 403, 200)
-OF_AUDITORS: Final = (401, 403, 403, 200, 403, 403, 200, 200)
-ROUTES: Final = {
-    "/api/v1/audit": OF_AUDITORS,
-    "/api/v1/audit/export?format=csv": OF_AUDITORS,
-    "/api/v1/audit/export?format=xlsx": OF_AUDITORS,
-    "/audit": OF_AUDITORS,
-    "/api/v1/system": OF_OPERATORS,
-    "/system": OF_OPERATORS,
-    "/events": OF_OPERATORS,
-    "/numbers/audit": (401, 403, 403, 403, 403, 200, 403, 200),
-    "/numbers/audit?tab=refusals": OF_OPERATORS,
-    "/docs/api": (401, 200, 200, 200, 200, 200, 200, 200),
-}
 
-
-async def test_each_caller_sees_what_is_theirs(app: FastAPI, signed_in: SignIn) -> None:
+async def test_the_menu_has_the_pages_that_open(app: FastAPI, signed_in: SignIn) -> None:
     await add_people(app)
-    found: dict[str, list[int]] = {route: [] for route in ROUTES}
-    for caller in CALLERS:
-        client = client_of(app) if caller == "anonymous" else await signed_in(caller)
-        for route in ROUTES:
-            answer = await client.get(route)
-            # A page leads whoever is not signed in to the log-in.
-            found[route].append(401 if answer.headers.get("location", "").startswith("/login") else answer.status_code)
+    known = {
+        "orgadmin": {"/audit"},
+        "padmin": {"/numbers/audit"},
+        "dc.consultant": {"/audit"},
+        "admin": {"/audit", "/events", "/system", "/numbers/audit"},
+    }
+    found = {}
+    for caller in known:
+        page = (await (await signed_in(caller)).get("/inbox")).text
+        pages = ("/audit", "/events", "/system", "/numbers/audit")
+        found[caller] = {one for one in pages if f'href="{one}"' in page}
 
-    assert found == {route: list(expected) for route, expected in ROUTES.items()}
-
-
-@pytest.mark.parametrize(
-    ("caller", "entries"),
-    [
-        ("orgadmin", {"/audit"}),
-        ("padmin", {"/numbers/audit"}),
-        ("dc.consultant", {"/audit"}),
-        ("admin", {"/audit", "/events", "/system", "/numbers/audit"}),
-    ],
-)
-async def test_the_menu_has_the_pages_that_open(
-    app: FastAPI, signed_in: SignIn, caller: str, entries: set[str]
-) -> None:
-    await add_people(app)
-
-    page = (await (await signed_in(caller)).get("/inbox")).text
-
-    assert {one for one in ("/audit", "/events", "/system", "/numbers/audit") if f'href="{one}"' in page} == entries
+    assert found == known
 
 
 class TestEventPages:
@@ -97,28 +54,13 @@ class TestEventPages:
         assert gone.headers["location"] == "/events?state=dead&done=drop"
         assert (await browser.get(f"/events/{second}")).status_code == 404
 
-    @pytest.mark.parametrize("deed", ["requeue", "drop"])
-    async def test_want_a_reason(self, app: FastAPI, sit: Sit, deed: str) -> None:
+    async def test_want_a_reason(self, app: FastAPI, sit: Sit) -> None:
         browser = await sit("admin", "en")
         _, dead, _ = await fill(app.state)
 
-        answer = await browser.post(f"/events/{dead}/{deed}", data={"reason": ""})
-
-        assert (answer.status_code, "Required" in answer.text) == (422, True)
-
-    @pytest.mark.parametrize("deed", ["requeue", "drop"])
-    async def test_are_for_super_admins(
-        self, app: FastAPI, signed_in: SignIn, visitor: httpx.AsyncClient, deed: str
-    ) -> None:
-        await add_people(app)
-        _, dead, _ = await fill(app.state)
-        found = {"anonymous": (await visitor.post(f"/events/{dead}/{deed}", data=WHY)).headers["location"]}
-        for caller in CALLERS[1:]:
-            answer = await (await signed_in(caller)).post(f"/events/{dead}/{deed}", data=WHY)
-            found[caller] = str(answer.status_code)
-
-        assert found.pop("anonymous").startswith("/login")
-        assert found == {caller: "303" if caller == "admin" else "403" for caller in CALLERS[1:]}
+        for deed in ("requeue", "drop"):
+            answer = await browser.post(f"/events/{dead}/{deed}", data={"reason": ""})
+            assert (answer.status_code, "Required" in answer.text) == (422, True)
 
 
 @pytest.mark.parametrize(
@@ -156,10 +98,12 @@ async def test_events_say_what_happened_and_about_what(app: FastAPI, signed_in: 
 
 def test_every_event_has_words() -> None:
     recorded = {f"document.{act.event}" for act in DocumentAct}
+    texts = (path.read_text("utf-8") for path in Path(saraban.__file__).parent.rglob("*.py"))
     recorded |= {
         node.value.value
-        for path in Path(saraban.__file__).parent.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for text in texts
+        if re.search(r'"[a-z_]+\.[a-z_]*(ed|up|hook)"', text)
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Assign | ast.AnnAssign)
         and isinstance(node.value, ast.Constant)
         and re.fullmatch(r"[A-Z_]+", ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target))

@@ -45,6 +45,7 @@ class TestActing:
         assert ">Urgent</textarea>" in html_of(asked)
 
     @pytest.mark.parametrize(("language", "next_task"), [("th", "งานถัดไป"), ("en", "Next task")])
+    @pytest.mark.sampled("[th")
     async def test_is_told_with_the_next_task(self, sit: Sit, language: str, next_task: str) -> None:
         contractor, reviewer = await sit("dc.contractor"), await sit("reviewer.consultant", language)
         first, second = [await new_rfa(contractor), await new_rfa(contractor)]
@@ -90,6 +91,7 @@ class TestActing:
         assert again == [address] * len(again)
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ส่งกลับให้แก้ไขโดย"), ("en", "Returned for revision by")])
+    @pytest.mark.sampled("[th")
     async def test_that_sends_back_is_announced_as_that(self, sit: Sit, language: str, words: str) -> None:
         contractor, reviewer = await sit("dc.contractor", language), await sit("reviewer.consultant")
         address = await new_rfa(contractor)

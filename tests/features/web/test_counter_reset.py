@@ -45,6 +45,7 @@ async def opened(browser: httpx.AsyncClient, where: dict[str, str]) -> str:
 
 class TestReset:
     @pytest.mark.parametrize(("language", "words"), [("th", "ตัวนับอยู่ที่ 9"), ("en", "The counter is at 9.")])
+    @pytest.mark.sampled("[th")
     async def test_is_reached_from_the_account_and_lets_free_sequences_be_used(
         self, sit: Sit, signed_in: SignIn, app: FastAPI, language: str, words: str
     ) -> None:

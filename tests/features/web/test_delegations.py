@@ -30,6 +30,7 @@ class TestPage:
             ("en", "You have no delegations", "Active", "All my work"),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_lends_shows_and_takes_back(
         self, sit: Sit, app: FastAPI, language: str, nothing: str, state: str, all_work: str
     ) -> None:

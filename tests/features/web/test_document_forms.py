@@ -19,6 +19,7 @@ FRAGMENT = {"HX-Request": "true"}
 class TestForm:
     @pytest.mark.parametrize("path", ["/rfas/new", "/correspondences/new", "/transmittals/new", "/circulations/new"])
     @pytest.mark.parametrize("language", ["th", "en"])
+    @pytest.mark.sampled("[th")
     async def test_opens_for_who_may_write(self, sit: Sit, path: str, language: str) -> None:
         browser = await sit("dc.contractor", language)
         answer = await browser.get(path)

@@ -97,6 +97,7 @@ class TestOwnWorkflow:
 
 class TestPage:
     @pytest.mark.parametrize("language", ["th", "en"])
+    @pytest.mark.sampled("[th")
     async def test_shows_the_document_to_its_writer(self, sit: Sit, language: str) -> None:
         browser = await sit("dc.contractor", language)
         page = await browser.get(await new_rfa(browser, body="ตามสัญญาข้อ 12"))
@@ -157,6 +158,7 @@ class TestPage:
             ("en", ("TER – Terminal", "RPT – Report", "Supervision Consultant")),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_names_codes_and_organizations_in_the_readers_language(
         self, sit: Sit, language: str, names: tuple[str, ...]
     ) -> None:

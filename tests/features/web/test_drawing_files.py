@@ -37,6 +37,7 @@ class TestAFile:
             ("en", ("This revision is superseded.", "The current one is Rev. 1", "2 Mar 2026")),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_is_shown_under_its_revision_and_a_warning(
         self, sit: Sit, desk: Desk, language: str, words: tuple[str, str, str]
     ) -> None:

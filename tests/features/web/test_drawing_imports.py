@@ -23,6 +23,7 @@ async def sent(browser: httpx.AsyncClient, path: Path, *lines: list[str]) -> htt
 
 
 @pytest.mark.parametrize(("language", "words"), [("th", "ยังไม่เคยนำเข้า"), ("en", "No imports yet")])
+@pytest.mark.sampled("[th")
 async def test_an_empty_list_leads_to_the_template(sit: Sit, language: str, words: str) -> None:
     browser = await sit("padmin", language)
     page = html_of(await browser.get(BASE))
@@ -42,6 +43,7 @@ async def test_whose_they_are_is_the_callers_own_until_it_is_chosen(sit: Sit) ->
 
 
 @pytest.mark.parametrize(("language", "missing"), [("th", "เพิ่มรหัสที่ยังไม่มี"), ("en", "Create the missing codes")])
+@pytest.mark.sampled("[th")
 async def test_a_file_is_checked_shown_and_imported(
     sit: Sit, app: FastAPI, tmp_path: Path, language: str, missing: str
 ) -> None:

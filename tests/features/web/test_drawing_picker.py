@@ -60,6 +60,7 @@ class TestSearch:
             ("th", "ยังมีอีก โปรดพิมพ์เลขที่หรือชื่อแบบเพิ่ม"),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_says_that_there_are_more(self, sit: Sit, signed_in: SignIn, language: str, more: str) -> None:
         desk = await desk_of(signed_in)
         for place in range(drawing_picker.MOST_FOUND + 1):

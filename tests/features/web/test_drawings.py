@@ -29,6 +29,7 @@ async def registered(desk: Desk, kind: str, number: str, account: str = "admin",
 
 class TestRegister:
     @pytest.mark.parametrize(("language", "title"), [("th", "แปลนฐานราก"), ("en", "Foundation plan")])
+    @pytest.mark.sampled("[th")
     async def test_shows_each_drawing_in_the_readers_language(
         self, sit: Sit, signed_in: SignIn, language: str, title: str
     ) -> None:
@@ -224,6 +225,7 @@ class TestForms:
 
 class TestCorrection:
     @pytest.mark.parametrize(("language", "words"), [("th", "แก้ไขข้อมูลฉบับ"), ("en", "Correct revision")])
+    @pytest.mark.sampled("[th")
     async def test_of_a_revision_with_a_file_that_it_lacks(
         self, sit: Sit, signed_in: SignIn, language: str, words: str
     ) -> None:
@@ -374,6 +376,7 @@ class TestClassification:
         assert 'value="twelve"' in html_of(wrong)
 
     @pytest.mark.parametrize(("language", "name"), [("th", "หน้างาน"), ("en", "Site")])
+    @pytest.mark.sampled("[th")
     async def test_gives_tags_and_the_register_is_filtered_by_them(
         self, sit: Sit, signed_in: SignIn, language: str, name: str
     ) -> None:
@@ -405,6 +408,7 @@ class TestClassification:
 
 class TestSettings:
     @pytest.mark.parametrize(("language", "words"), [("th", "ลำดับฉบับแก้ไข"), ("en", "Revision scheme")])
+    @pytest.mark.sampled("[th")
     async def test_of_a_register_are_its_projects_administrators(self, sit: Sit, language: str, words: str) -> None:
         browser, reader = await sit("padmin", language), await sit("viewer")
         form = html_of(await browser.get("/drawings/contract/settings"))

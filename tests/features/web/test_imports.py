@@ -127,6 +127,7 @@ class TestImport:
         assert "its import has already started" in html_of(answers[1])
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ไม่มีคอลัมน์"), ("en", "is missing")])
+    @pytest.mark.sampled("[th")
     async def test_that_failed_says_why(
         self, sit: Sit, app: FastAPI, tmp_path: Path, language: str, words: str
     ) -> None:

@@ -40,6 +40,7 @@ class TestButtons:
         assert dialogs(html_of(await contractor.get(address))) == []
 
     @pytest.mark.parametrize("language", ["th", "en"])
+    @pytest.mark.sampled("[th")
     async def test_are_gone_at_the_end(self, sit: Sit, language: str) -> None:
         contractor, owner = await sit(CONTRACTOR), await sit(OWNER, language)
         address = await submitted(contractor)

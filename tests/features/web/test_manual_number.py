@@ -43,6 +43,7 @@ async def next_sequence(signed_in: SignIn) -> int:
 
 class TestForm:
     @pytest.mark.parametrize(("language", "words"), [("th", "บันทึกเลขที่ออกนอกระบบ"), ("en", "Register an issued number")])
+    @pytest.mark.sampled("[th")
     async def test_is_for_who_manages_the_numbers(self, sit: Sit, language: str, words: str) -> None:
         admin, author = await sit("padmin", language), await sit("dc.consultant", language)
 
@@ -60,6 +61,7 @@ class TestForm:
         assert f'href="{PAGE}?project={project}"' in html_of(account)
 
     @pytest.mark.parametrize(("language", "words"), [("th", "ชุดเลขนี้อยู่ที่ 0"), ("en", "The series is at 0.")])
+    @pytest.mark.sampled("[th")
     async def test_shows_what_would_happen_before_a_reason_is_given(
         self, sit: Sit, signed_in: SignIn, app: FastAPI, language: str, words: str
     ) -> None:

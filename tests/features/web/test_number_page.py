@@ -41,6 +41,7 @@ async def state_of(app: FastAPI, address: str) -> LedgerEntry:
 
 class TestPage:
     @pytest.mark.parametrize(("language", "words"), [("th", "ออกเลขที่"), ("en", "Issued")])
+    @pytest.mark.sampled("[th")
     async def test_is_reached_from_the_account_and_tells_the_life(self, sit: Sit, language: str, words: str) -> None:
         contractor, admin = await sit("dc.contractor"), await sit("padmin", language)
         document = await new_rfa(contractor)
@@ -140,6 +141,7 @@ class TestConfirm:
             ("en", "Confirm number", "Number confirmed."),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_makes_ones_own_reservation_final(
         self, sit: Sit, signed_in: SignIn, app: FastAPI, language: str, offered: str, told: str
     ) -> None:

@@ -67,6 +67,7 @@ class TestNumbers:
         ("language", "words"),
         [("th", "แสดงเฉพาะชุดเลขและเลขที่ขององค์กรคุณ"), ("en", "Only your organization's series")],
     )
+    @pytest.mark.sampled("[th")
     async def test_shows_a_document_controller_the_series_of_the_organization(
         self, sit: Sit, language: str, words: str
     ) -> None:

@@ -45,6 +45,7 @@ class TestPages:
             page = html_of(await (await sit("dc.consultant", language)).get(f"/correspondences/{letter['publicId']}"))
             assert words in page.split("data-waits")[1].split("</p>")[0]
 
+    @pytest.mark.sampled("[th")
     @WORDS
     async def test_say_whom_it_waits_for_and_when_that_is_nobody(
         self, desk: Desk, sit: Sit, language: str, waits: str, nobody: str, forced: str

@@ -20,6 +20,7 @@ async def desk(signed_in: SignIn) -> Desk:
 
 class TestReply:
     @pytest.mark.parametrize(("language", "subject"), [("th", "อ้างถึง ขอเชิญประชุม"), ("en", "Re: ขอเชิญประชุม")])
+    @pytest.mark.sampled("[th")
     async def test_opens_the_form_with_the_parties_turned_round(
         self, sit: Sit, desk: Desk, language: str, subject: str
     ) -> None:

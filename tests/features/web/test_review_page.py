@@ -55,6 +55,7 @@ class TestPage:
     @pytest.mark.parametrize(
         ("language", "words"), [("th", ("โครงสร้าง", "ไฟฟ้า", "รอ")), ("en", ("Structure", "Electrical", "Pending"))]
     )
+    @pytest.mark.sampled("[th")
     async def test_shows_who_is_asked_and_offers_an_answer_to_them_alone(
         self, sit: Sit, address: str, language: str, words: tuple[str, ...]
     ) -> None:

@@ -37,6 +37,7 @@ class TestTeams:
             ("en", "This project has no review teams", ("Design review", "อนันต์ เห็นชอบ", "Lead", "Review teams")),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_are_made_filled_changed_and_removed(
         self, sit: Sit, language: str, empty: str, filled: tuple[str, ...]
     ) -> None:

@@ -64,6 +64,7 @@ class TestRfi:
         assert main.index("+2.35 there") < main.index("Earlier response") < main.index("Level +2.50")
 
     @pytest.mark.parametrize(("language", "name"), [("th", "คำขอข้อมูล (RFI)"), ("en", "Request for Information (RFI)")])
+    @pytest.mark.sampled("[th")
     async def test_is_called_so_in_inbox_and_register(self, sit: Sit, desk: Desk, language: str, name: str) -> None:
         await asked(desk)
         reader = await sit("dc.consultant", language)

@@ -35,6 +35,7 @@ class TestMatrix:
             ("en", ("Roles and permissions", "Contract Admin", "Decide in the current step", "Workflows")),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_shows_who_may_do_what(self, sit: Sit, language: str, words: tuple[str, ...]) -> None:
         browser = await sit("padmin", language)
         page = html_of(await browser.get(HOME))

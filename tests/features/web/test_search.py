@@ -24,6 +24,7 @@ class TestSearch:
             ("en", "1 found", "One of the words has at least 2 letters or digits."),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_shows_what_is_found_with_marks(
         self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, counted: str, refused: str
     ) -> None:
@@ -49,6 +50,7 @@ class TestSearch:
         assert drawing.count("แปลน<mark>ฐานราก</mark>") == 1  # its title is also that of its revision
 
     @pytest.mark.parametrize(("language", "said"), [("th", "หยุดค้นเมื่อครบ 3 วินาที"), ("en", "Broken off")])
+    @pytest.mark.sampled("[th")
     async def test_says_that_it_was_broken_off_before_it_found_anything(
         self, app: FastAPI, sit: Sit, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch, language: str, said: str
     ) -> None:
@@ -65,6 +67,7 @@ class TestSearch:
         assert "empty-state" not in page
 
     @pytest.mark.parametrize(("language", "said"), [("th", ["ทะเบียน", "ฉบับร่าง"]), ("en", ["Register", "Draft"])])
+    @pytest.mark.sampled("[th")
     async def test_shows_what_was_found_by_what_it_is(
         self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, said: list[str]
     ) -> None:
@@ -94,6 +97,7 @@ class TestSuggestions:
     @pytest.mark.parametrize(
         ("language", "documents", "people"), [("th", "เอกสาร", "ผู้ใช้งาน"), ("en", "Documents", "People")]
     )
+    @pytest.mark.sampled("[th")
     async def test_lead_to_documents_and_to_what_a_person_has_to_do_with(
         self, app: FastAPI, sit: Sit, signed_in: SignIn, language: str, documents: str, people: str
     ) -> None:

@@ -39,6 +39,7 @@ async def read_all(app: FastAPI) -> None:
         ("en", "Text cannot be searched: the file has a password"),
     ],
 )
+@pytest.mark.sampled("[th")
 class TestAFileThatIsLocked:
     async def test_says_so_on_its_document(self, app: FastAPI, desk: Desk, sit: Sit, language: str, words: str) -> None:
         files = [await upload(desk, content) for content in (locked_pdf(), pdf(line("open")))]

@@ -34,6 +34,7 @@ class TestWhy:
             ),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_names_what_is_missing_and_who_can_give_it(
         self, sit: Sit, language: str, words: tuple[str, ...]
     ) -> None:

@@ -116,6 +116,7 @@ class TestPage:
         assert answers == [404, 404, 404, 200]
 
     @pytest.mark.parametrize(("language", "name"), [("th", "คำขออนุมัติ (RFA): แบบขยาย"), ("en", "RFAs: Shop Drawing")])
+    @pytest.mark.sampled("[th")
     async def test_calls_rfa_types_by_their_names(self, sit: Sit, project: str, language: str, name: str) -> None:
         browser = await sit("admin", language)
         form = {"project": project, "kind": "rfa", "typeCode": "SDW", "workflowCode": "RFA_APPROVAL"}

@@ -104,6 +104,7 @@ class TestVersion:
             ),
         ],
     )
+    @pytest.mark.sampled("[th")
     async def test_says_who_may_act_in_words(self, sit: Sit, language: str, words: tuple[str, ...]) -> None:
         browser = await sit("admin", language)
         raw = copy.deepcopy(changed())
@@ -129,6 +130,7 @@ class TestVersion:
         assert "No active version" in gone
 
     @pytest.mark.parametrize(("language", "words"), [("th", "จะไม่ผ่านการตรวจสอบ"), ("en", "would not pass today")])
+    @pytest.mark.sampled("[th")
     async def test_says_what_publishing_would_refuse_today(
         self, sit: Sit, app: FastAPI, language: str, words: str
     ) -> None:
@@ -173,6 +175,7 @@ class TestEditor:
     @pytest.mark.parametrize(
         ("language", "words"), [("th", "เวอร์ชัน 2 ของ RFA_APPROVAL"), ("en", "version 2 of RFA_APPROVAL")]
     )
+    @pytest.mark.sampled("[th")
     async def test_begins_with_a_copy_of_a_version(self, sit: Sit, language: str, words: str) -> None:
         browser = await sit("admin", language)
         page = html_of(await browser.get("/workflows/new?code=RFA_APPROVAL&version=1"))
