@@ -32,9 +32,10 @@ def models(parent: type[PageModel] = PageModel) -> Iterator[type[PageModel]]:
         yield from models(model)
 
 
-# By name, because a class with slots is made twice.
+# By name, because a class with slots is made twice; a base of pages has no template.
 MODELS = sorted(
-    {getattr(sys.modules[one.__module__], one.__name__) for one in models()}, key=lambda one: str(one.__name__)
+    {getattr(sys.modules[model.__module__], model.__name__) for model in models() if hasattr(model, "template")},
+    key=lambda model: str(model.__name__),
 )
 SHOWN = [(model, name) for model in MODELS for name in (model.template, *model.fragments)]
 
