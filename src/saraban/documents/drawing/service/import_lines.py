@@ -37,7 +37,7 @@ from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import MISSING, READY, REFUSED, JudgedRow
-from saraban.imports.service import ImportRun
+from saraban.imports.service import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
@@ -50,6 +50,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
+Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
 _OPTIONAL: Final = ("title_en", "status", "legacy_number")  # of a revision
 # Fields of the API by the names of the line's; the columns of shop drawings call the category the main one.
@@ -145,8 +146,8 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._ids: dict[str, dict[str, UUID]]
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
-        self._columns: dict[tuple[str | None, ...], dict[str, Any] | DomainError] = {}
-        self._places: dict[tuple[str | None, str | None], Any] = {}
+        self._columns: Lookups[dict[str, Any]] = Lookups()
+        self._places: Lookups[Place] = Lookups()
         self._revises: dict[tuple[int | None, int | None], bool] = {}
 
     async def load(self, session: AsyncSession) -> None:
@@ -297,29 +298,15 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
                 problem = FieldProblem(f"/{name}", "differs", _OTHERS, {"value": is_ or "-"})
                 raise DrawingNumberTaken(fields=[problem])
 
-    async def _place(
-        self, session: AsyncSession, stated: DrawingSheetLine
-    ) -> tuple[ContractRef | None, OrganizationRef | None]:
+    async def _place(self, session: AsyncSession, stated: DrawingSheetLine) -> Place:
         """Return whose a new drawing is, looked up once for all lines that say the same."""
         contract = stated.contract or self._defaults.get("contract")
         originator = stated.originator or self._defaults.get("originator")
-        key = contract, originator
-        if key not in self._places:
-            try:
-                self._places[key] = await find_place(
-                    self.ctx,
-                    session,
-                    self.kind,
-                    self.project,
-                    contract=self._id("contract", contract),
-                    originator=self._id("originator", originator),
-                )
-            except DomainError as refused:
-                self._places[key] = refused
-        found = self._places[key]
-        if isinstance(found, DomainError):
-            raise found
-        return found  # type: ignore[no-any-return]
+        return await self._places.get((contract, originator), partial(self._find_place, session, contract, originator))
+
+    async def _find_place(self, session: AsyncSession, contract: str | None, originator: str | None) -> Place:
+        ids = {"contract": self._id("contract", contract), "originator": self._id("originator", originator)}
+        return await find_place(self.ctx, session, self.kind, self.project, **ids)
 
     def _id(self, name: str, code: str | None) -> UUID | None:
         if code is None:
@@ -331,29 +318,10 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
         """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""
         contract, _ = await self._place(session, stated)
-        key = (
-            contract.code if contract else None,
-            stated.category,
-            stated.sub_category,
-            stated.volume,
-            stated.discipline,
-        )
-        if key not in self._columns:
-            given = {
-                name: code
-                for name, code in zip(
-                    ("category_code", "sub_category_code", "volume_code", "discipline_code"), key[1:], strict=True
-                )
-                if code is not None
-            }
-            try:
-                self._columns[key] = await classified(session, self.kind, self.project, contract, given)
-            except DomainError as refused:
-                self._columns[key] = refused
-        found = self._columns[key]
-        if isinstance(found, DomainError):
-            raise found
-        return found
+        names = ("category", "sub_category", "volume", "discipline")
+        given = {f"{name}_code": code for name in names if (code := getattr(stated, name)) is not None}
+        key = (contract and contract.code, *given.items())
+        return await self._columns.get(key, partial(classified, session, self.kind, self.project, contract, given))
 
     async def _collect(
         self,
