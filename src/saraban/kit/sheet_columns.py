@@ -88,6 +88,16 @@ class SheetRow:
     faults: tuple[FieldProblem, ...] = ()
 
 
+def at_column(fault: FieldProblem, columns: Mapping[str, str], otherwise: str | None = None) -> FieldProblem:
+    """
+    Name the column of a sheet instead of the field of the API.
+
+    :param columns: by field; other fields are those of the column `otherwise`, or have its name
+    """
+    name = fault.pointer.rpartition("/")[2]
+    return replace(fault, pointer=f"/{columns.get(name, otherwise or name)}")
+
+
 class RowFaults:
     """What is wrong with the rows of a sheet that is imported whole or not at all: the first fault of each cell."""
 

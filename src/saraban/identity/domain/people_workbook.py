@@ -5,7 +5,7 @@ A person with several roles has several rows. The first row describes the person
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
@@ -89,13 +89,6 @@ def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], RowFaul
             people[name] = ImportedPerson(row.number, cells, roles)
         faults.add(row.number, *of_row, *of_role)
     return list(people.values()), faults
-
-
-def at_column(fault: FieldProblem, *, of_role: bool = False) -> FieldProblem:
-    """Name the column of the sheet instead of the field of the API."""
-    if fault.pointer[1:] not in {"organizationCode", "projectCode", "contractCode"}:
-        return fault
-    return replace(fault, pointer="/place" if of_role else "/organization")
 
 
 def _role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[RequestedRole | None, list[FieldProblem]]:

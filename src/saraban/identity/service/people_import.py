@@ -19,7 +19,6 @@ from saraban.identity.domain.people_workbook import (
     COLUMNS,
     ImportedPerson,
     RequestedRole,
-    at_column,
     read_people,
 )
 from saraban.identity.domain.period import RolePeriod
@@ -36,10 +35,12 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.invitations import Invitation, invite_users
 from saraban.kit.errors import FieldProblem, Invalid
-from saraban.kit.sheet_columns import RowFaults, SheetRow
+from saraban.kit.sheet_columns import RowFaults, SheetRow, at_column
 from saraban.kit.spreadsheets import read_table
 
 _MOST_ROWS = 10_000
+_OF_PERSON = {"organizationCode": "organization"}
+_OF_ROLE = dict.fromkeys(("organizationCode", "projectCode", "contractCode"), "place")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ async def _invite(
         try:
             yield
         except (UsernameTaken, Invalid) as error:
-            faults.add(people[index].line, *map(at_column, error.fields))
+            faults.add(people[index].line, *(at_column(one, _OF_PERSON) for one in error.fields))
 
     return await invite_users(ctx, session, [_account(person.cells) for person in people], at=at)
 
@@ -131,7 +132,7 @@ async def _assignments(
                 found[grant] = fault.fields
         wrong = found[grant]
         if not isinstance(wrong, RequestedAssignment):
-            faults.add(wish.line, *(at_column(one, of_role=True) for one in wrong))
+            faults.add(wish.line, *(at_column(one, _OF_ROLE) for one in wrong))
     return {grant: one for grant, one in found.items() if isinstance(one, RequestedAssignment)}
 
 

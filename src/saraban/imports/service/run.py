@@ -78,7 +78,7 @@ class ImportTurn(Generic[OneImport]):
                 room = max(MOST_FAULTS - len(self.faults), 0)
                 self.faults += [shown_fault(one.row.number, fault) for fault in one.faults[:room]]
             if self.sheet is not None:
-                self.sheet.add(one.row, one.state, one.faults)
+                self.sheet.add_row(one.row, one.state, one.faults)
         self.counts.update(one.state for one in judged)
         if self.progress is not None:
             self.progress(self.done)

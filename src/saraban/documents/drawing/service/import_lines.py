@@ -43,7 +43,7 @@ from saraban.kit.db import Database, table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import SheetRow, at_column
 from saraban.kit.text import normal_form, sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -53,7 +53,6 @@ from saraban.projects.domain.master_data import ContractRef, OrganizationRef, Pr
 Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
 _OPTIONAL: Final = ("title_en", "status", "legacy_number")  # of a revision
-# Fields of the API by the names of the line's; the columns of shop drawings call the category the main one.
 _FIELDS: Final = {
     "categoryCode": "category",
     "subCategoryCode": "sub_category",
@@ -85,15 +84,12 @@ def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
         return ReadLine(row, DrawingSheetLine.model_validate(values, by_name=True))
     except ValidationError as error:
         problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
-        return ReadLine(row, None, tuple(at_column(kind, one) for one in problems))
+        return ReadLine(row, None, tuple(at_column(one, _columns_of(kind)) for one in problems))
 
 
-def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
-    """Name the column of the sheet instead of the field of the API."""
-    name = problem.pointer.rpartition("/")[2]
-    name = _FIELDS.get(name, name)
-    name = "main_category" if name == "category" and not kind.whole else name
-    return FieldProblem(f"/{name}", problem.code, problem.text, problem.values)
+def _columns_of(kind: DrawingKind) -> dict[str, str]:
+    """Return the columns by the fields of the API; those of shop drawings call the category the main one."""
+    return _FIELDS | ({} if kind.whole else dict.fromkeys(("category", "categoryCode"), "main_category"))
 
 
 def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLine]]:
@@ -138,7 +134,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     ) -> None:
         self.ctx, self.kind, self.project, self._defaults = ctx, kind, project, defaults
         self.constraints = (*tables_of(kind).taken, *numbering.NUMBER_CONSTRAINTS)
-        self.missing = MissingCodes()
+        self.missing, self._fields = MissingCodes(), _columns_of(kind)
         self._settings: DrawingSettings
         self._first_label: str
         self._has_workflows: bool
@@ -214,7 +210,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         for read in lines:
             state, faults = await self._beside(session, read, head)
             if faults:
-                judged.append(JudgedRow(read.row, state, tuple(at_column(self.kind, one) for one in faults)))
+                judged.append(JudgedRow(read.row, state, tuple(at_column(one, self._fields) for one in faults)))
             else:
                 fitting.append(read)
         by_line = {read.row.number: read for read in fitting}
@@ -232,7 +228,9 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             read, kept = by_line[one.entry.line], []
             if head is not None and (one.state == READY or one.entry.label == known[-1].label):
                 kept = kept_as_registered(head.classified, dict(read.stated or ()))
-            judged.append(JudgedRow(read.row, one.state, (*one.faults, *(at_column(self.kind, each) for each in kept))))
+            judged.append(
+                JudgedRow(read.row, one.state, (*one.faults, *(at_column(each, self._fields) for each in kept)))
+            )
         new = [by_line[one.entry.line] for one in entries if one.state == READY]
         if new:
             await self._collect(session, rows, head, history, new)
@@ -406,19 +404,22 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         await numbering.register_external(
             self.ctx, session, project=self.project, register=self.kind.path, numbers=rows.numbers
         )
-        keys = await repository.insert_drawings(session, self.kind, rows.heads)
+        tables = tables_of(self.kind)
+        await repository.insert_rows(session, tables.head, rows.heads)
+        new = {row["uuid"] for row in rows.heads}
+        keys = await repository.keys_of(session, tables.head, new) if new else {}
         await self._print_again(session, rows)
         await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)
         if rows.ended and self.kind in approval.KINDS:
             await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
-        of_drawing = tables_of(self.kind).drawing.key
+        of_drawing = tables.drawing.key
         written = [
             {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
             for drawing, row in rows.revisions
         ]
-        await repository.insert_revisions(session, self.kind, written)
-        heads = table_of(tables_of(self.kind).head)
-        await core.queue_search_keys(session, self.kind.searched_as, heads, {row[of_drawing] for row in written})
+        await repository.insert_rows(session, tables.revision, written)
+        heads, drawings = table_of(tables.head), {row[of_drawing] for row in written}
+        await core.queue_search_keys(session, self.kind.searched_as, heads, drawings)
         return len(rows.revisions)
 
     async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:

@@ -19,7 +19,7 @@ from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import SheetRow, at_column
 from saraban.kit.text import normal_form
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
@@ -44,17 +44,15 @@ from saraban.projects.service import ProjectRef
 REASON = "Imported from an earlier register."
 BATCH = 1000
 MOST_SERIES = 1000
-_COLUMN_OF = {
-    "/correspondenceTypeCode": "type",
-    "/originatorOrganizationPublicId": "originator",
-    "/recipientOrganizationPublicId": "recipient",
-    "/contractPublicId": "contract",
-    "/subTypeCode": "subType",
-    "/rfaTypeCode": "rfaType",
-    "/disciplineCode": "discipline",
-    "/categoryCode": "category",
-    "/revision": "revision",
-    "/year": "year",
+_COLUMN_OF = {key: key for key in COLUMN_KEYS} | {
+    "correspondenceTypeCode": "type",
+    "originatorOrganizationPublicId": "originator",
+    "recipientOrganizationPublicId": "recipient",
+    "contractPublicId": "contract",
+    "subTypeCode": "subType",
+    "rfaTypeCode": "rfaType",
+    "disciplineCode": "discipline",
+    "categoryCode": "category",
 }
 
 
@@ -411,11 +409,4 @@ def _faults(error: DomainError) -> list[FieldProblem]:
     """What the project's rules say of a line, said of its columns."""
     if not error.fields:
         return [FieldProblem("/number", error.code.lower(), Text(error.words.th, error.words.en), error.values)]
-    return [
-        FieldProblem(f"/{_COLUMN_OF.get(one.pointer, _of_a_column(one.pointer))}", one.code, one.text, one.values)
-        for one in error.fields
-    ]
-
-
-def _of_a_column(pointer: str) -> str:
-    return pointer.lstrip("/") if pointer.lstrip("/") in COLUMN_KEYS else "number"
+    return [at_column(one, _COLUMN_OF, otherwise="number") for one in error.fields]
