@@ -244,11 +244,11 @@ def import_(
 
 def export(rows_of: List, file: File, closed: Closed = False, account: As = None) -> None:
     """Write a list into a workbook that can be changed and imported again."""
-    from saraban.setup.service import master_import
+    from saraban.setup.service import master_data, master_import
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[MasterRow]":
-        owner = await rows_of.owner(session)
-        return await master_import.export_rows(ctx, session, rows_of.kind, owner=owner, closed=closed)
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "Sequence[MasterRow]":
+        find = partial(master_data.list_rows, ctx, session, rows_of.kind, limit=master_data.EVERY)
+        return (await find(owner=await rows_of.owner(session), include_closed=closed)).items
 
     master_import.write_workbook(rows_of.kind, reading(step, account, address=HERE), file)
     typer.echo(str(file))

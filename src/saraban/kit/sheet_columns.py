@@ -2,8 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -86,6 +86,37 @@ class SheetRow:
     number: int
     cells: Mapping[str, str]
     faults: tuple[FieldProblem, ...] = ()
+
+
+def at_column(fault: FieldProblem, columns: Mapping[str, str], otherwise: str | None = None) -> FieldProblem:
+    """
+    Name the column of a sheet instead of the field of the API.
+
+    :param columns: by field; other fields are those of the column `otherwise`, or have its name
+    """
+    name = fault.pointer.rpartition("/")[2]
+    return replace(fault, pointer=f"/{columns.get(name, otherwise or name)}")
+
+
+class RowFaults:
+    """What is wrong with the rows of a sheet that is imported whole or not at all: the first fault of each cell."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, FieldProblem] = {}
+
+    def __iter__(self) -> Iterator[FieldProblem]:
+        """In the order of the sheet, at `/row/column`."""
+        return iter(sorted(self._found.values(), key=lambda fault: int(fault.pointer.split("/")[1])))
+
+    def add(self, line: int, *faults: FieldProblem) -> None:
+        for fault in faults:
+            at = replace(fault, pointer=f"/{line}{fault.pointer}")
+            self._found.setdefault(at.pointer, at)
+
+    def require_none(self, most: int | None = None) -> None:
+        """:raises Invalid: with the first `most` faults"""
+        if self._found:
+            raise Invalid("The rows have faults.", fields=list(self)[:most])
 
 
 _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใช่", "No")}

@@ -133,29 +133,23 @@ def write_table(path: Path, columns: Sequence[SheetColumn], rows: Iterable[Seque
         sheet.offer(columns)
 
 
-class ResultWorkbook:
+class ResultWorkbook(SheetWriter):
     """
     The rows of a file again, each with its number in the file and its outcome.
 
-    :param outcomes: what a row comes to, by the state that `add` gets
+    :param outcomes: what a row comes to, by the state that `add_row` gets
     """
 
     def __init__(self, path: Path, columns: Sequence[SheetColumn], outcomes: Mapping[str, Text]) -> None:
         self._keys, self._outcomes = [column.key for column in columns], outcomes
         titles = [column.title for column in columns]
-        self._sheet = SheetWriter(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Row"], "Result")
+        super().__init__(path, [*titles, "ผล / Result", "เหตุผล / Reason", "แถว / Row"], "Result")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._sheet.__exit__()
-
-    def add(self, row: SheetRow, state: str, faults: Sequence[FieldProblem]) -> None:
+    def add_row(self, row: SheetRow, state: str, faults: Sequence[FieldProblem]) -> None:
         outcome = self._outcomes[state]
         reasons = "; ".join(
             f"{fault.pointer.lstrip('/')}: {fault.text.say('th', fault.values)} / {fault.text.say('en', fault.values)}"
             for fault in faults
         )
         cells = [row.cells.get(key) or None for key in self._keys]
-        self._sheet.add([*cells, f"{outcome.th} / {outcome.en}", reasons, row.number])
+        self.add([*cells, f"{outcome.th} / {outcome.en}", reasons, row.number])

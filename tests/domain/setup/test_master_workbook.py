@@ -1,9 +1,11 @@
 """Master data as a spreadsheet: its columns, its faults, and codes that come twice."""
 
-from saraban.kit.errors import REQUIRED, FieldProblem
-from saraban.kit.sheet_columns import CellKind, SheetRow
+import pytest
+
+from saraban.kit.errors import REQUIRED, FieldProblem, Invalid
+from saraban.kit.sheet_columns import CellKind, RowFaults, SheetRow
 from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, KINDS
-from saraban.setup.domain.master_workbook import checked, find_repeated, sheet_columns
+from saraban.setup.domain.master_workbook import check_repeated, checked, sheet_columns
 from saraban.setup.schemas.master_data import new_row
 
 
@@ -22,13 +24,16 @@ def test_a_field_has_one_fault_and_that_of_its_cell_comes_first() -> None:
     fault = FieldProblem("/nameTh", "error", REQUIRED)
     row = SheetRow(3, {"code": "=A", "nameTh": "", "nameEn": "x"}, (fault,))
 
-    values, faults = checked(row, new_row(DISCIPLINE))
+    faults = RowFaults()
 
-    assert values == {}
+    with pytest.raises(Invalid) as refused:
+        checked(row, new_row(DISCIPLINE))
+    faults.add(3, *refused.value.fields)
+
     assert sorted((one.pointer, one.code) for one in faults) == [("/3/code", "formula"), ("/3/nameTh", "error")]
 
 
 def test_a_code_that_comes_twice_is_named_with_its_first_row() -> None:
     rows = [SheetRow(number, {"code": code}) for number, code in ((2, "A"), (5, "B"), (7, "A"))]
 
-    assert [(one.pointer, one.values) for one in find_repeated(DISCIPLINE, rows)] == [("/7/code", {"line": 2})]
+    assert [(one.pointer, one.values) for one in check_repeated(DISCIPLINE, rows)] == [("/7/code", {"line": 2})]

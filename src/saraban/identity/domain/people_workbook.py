@@ -12,7 +12,7 @@ from typing import Final
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.period import BEFORE_FROM
 from saraban.kit.errors import NO_FORMULA, REQUIRED, SAID_TWICE, FieldProblem, Text
-from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
+from saraban.kit.sheet_columns import CellKind, RowFaults, SheetColumn, SheetRow
 from saraban.kit.text import normal_form
 
 _ROLES: Final = {role.name: role for role in catalogue.ROLES}
@@ -71,10 +71,9 @@ class ImportedPerson:
     roles: tuple[RequestedRole, ...]
 
 
-def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], list[FieldProblem]]:
-    """Return the people of a sheet, and the faults of its rows at `/row/column`."""
+def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], RowFaults]:
     people: dict[str, ImportedPerson] = {}
-    faults: list[FieldProblem] = []
+    faults = RowFaults()
     for row in rows:
         cells = {column.key: row.cells.get(column.key, "") for column in COLUMNS}
         name = normal_form(cells["username"])
@@ -88,24 +87,8 @@ def read_people(rows: Iterable[SheetRow]) -> tuple[list[ImportedPerson], list[Fi
             people[name] = ImportedPerson(first.line, first.cells, first.roles + roles)
         elif name:
             people[name] = ImportedPerson(row.number, cells, roles)
-        faults += first_of_each_cell(at_workbook_row(row.number, fault) for fault in (*of_row, *of_role))
+        faults.add(row.number, *of_row, *of_role)
     return list(people.values()), faults
-
-
-def first_of_each_cell(faults: Iterable[FieldProblem]) -> list[FieldProblem]:
-    """Leave out what only follows from another fault of the same cell."""
-    found: dict[str, FieldProblem] = {}
-    for fault in faults:
-        found.setdefault(fault.pointer, fault)
-    return list(found.values())
-
-
-def at_workbook_row(line: int, fault: FieldProblem, *, of_role: bool = False) -> FieldProblem:
-    """Return the problem of one person with the row and the column that it comes from."""
-    name = fault.pointer.removeprefix("/")
-    codes = {"organizationCode", "projectCode", "contractCode"}
-    key = ("place" if of_role else "organization") if name in codes else name
-    return FieldProblem(f"/{line}/{key}", fault.code, fault.text, fault.values)
 
 
 def _role(line: int, cells: dict[str, str], at_fault: set[str]) -> tuple[RequestedRole | None, list[FieldProblem]]:

@@ -19,8 +19,6 @@ from saraban.identity.domain.people_workbook import (
     COLUMNS,
     ImportedPerson,
     RequestedRole,
-    at_workbook_row,
-    first_of_each_cell,
     read_people,
 )
 from saraban.identity.domain.period import RolePeriod
@@ -37,10 +35,12 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.invitations import Invitation, invite_users
 from saraban.kit.errors import FieldProblem, Invalid
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import RowFaults, SheetRow, at_column
 from saraban.kit.spreadsheets import read_table
 
 _MOST_ROWS = 10_000
+_OF_PERSON = {"organizationCode": "organization"}
+_OF_ROLE = dict.fromkeys(("organizationCode", "projectCode", "contractCode"), "place")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,7 @@ async def import_people(
         new = [person for person, name in zip(people, names, strict=True) if name not in there]
         wanted = await _assignments(ctx, session, people, faults)
         invitations = await _invite(ctx, session, new, faults)
-        if faults:
-            raise Invalid("The sheet has faults.", fields=sorted(first_of_each_cell(faults), key=_line))
+        faults.require_none()
         grants = [(person.cells["username"], _grant(one)) for person in new for one in person.roles]
         await grant_roles(ctx, session, grants)  # at the end: it keeps others from what rests on roles
         known = await _compare(session, [one for one in people if one not in new], there, wanted)
@@ -93,14 +92,14 @@ async def import_people(
 
 
 async def _invite(
-    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
+    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: RowFaults
 ) -> list[Invitation]:
     @contextmanager
     def at(index: int) -> Iterator[None]:
         try:
             yield
         except (UsernameTaken, Invalid) as error:
-            faults.extend(at_workbook_row(people[index].line, one) for one in error.fields)
+            faults.add(people[index].line, *(at_column(one, _OF_PERSON) for one in error.fields))
 
     return await invite_users(ctx, session, [_account(person.cells) for person in people], at=at)
 
@@ -120,7 +119,7 @@ def _grant(wish: RequestedRole) -> RoleGrant:
 
 
 async def _assignments(
-    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: list[FieldProblem]
+    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: RowFaults
 ) -> dict[RoleGrant, RequestedAssignment]:
     """Each role in its place, looked up once for all who have it there."""
     found: dict[RoleGrant, RequestedAssignment | Sequence[FieldProblem]] = {}
@@ -133,7 +132,7 @@ async def _assignments(
                 found[grant] = fault.fields
         wrong = found[grant]
         if not isinstance(wrong, RequestedAssignment):
-            faults.extend(at_workbook_row(wish.line, one, of_role=True) for one in wrong)
+            faults.add(wish.line, *(at_column(one, _OF_ROLE) for one in wrong))
     return {grant: one for grant, one in found.items() if isinstance(one, RequestedAssignment)}
 
 
@@ -168,10 +167,6 @@ def _differences(user: User, cells: Mapping[str, str], organization: int | None)
     said = {key: cells.get(key, "") for key in there} | {"email": cells["email"].casefold()}
     found = [key for key, value in said.items() if value and value != there[key]]
     return found if organization == user.primary_organization_id else [*found, "organization"]
-
-
-def _line(fault: FieldProblem) -> int:
-    return int(fault.pointer.split("/")[1])
 
 
 def read_people_sheet(path: Path) -> list[SheetRow]:

@@ -6,7 +6,7 @@ What was written is found again, so that an import which was broken off anywhere
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,13 +23,16 @@ from saraban.imports import repository
 from saraban.imports.domain import MISSING, MOST_FAULTS, READY, REFUSED, THERE, ImportState, JudgedRow, shown_fault
 from saraban.imports.models import ImportRow, OneImport
 from saraban.kit.db import Database, violates_constraint
+from saraban.kit.errors import DomainError
 from saraban.kit.sheet_columns import SheetColumn, SheetRow
 from saraban.kit.spreadsheets import MOST_ROWS, read_table
 from saraban.kit.workbooks import ResultWorkbook
 
 Batch = TypeVar("Batch")
 Rows = TypeVar("Rows")
+Found = TypeVar("Found")
 _RACES = 4
+_MOST_LOOKUPS = 2000
 
 
 class LeaseLost(Exception):
@@ -75,7 +78,7 @@ class ImportTurn(Generic[OneImport]):
                 room = max(MOST_FAULTS - len(self.faults), 0)
                 self.faults += [shown_fault(one.row.number, fault) for fault in one.faults[:room]]
             if self.sheet is not None:
-                self.sheet.add(one.row, one.state, one.faults)
+                self.sheet.add_row(one.row, one.state, one.faults)
         self.counts.update(one.state for one in judged)
         if self.progress is not None:
             self.progress(self.done)
@@ -129,6 +132,26 @@ class ImportRun(Generic[Batch, Rows]):
     async def finish(self, session: AsyncSession) -> Mapping[str, object]:
         """Do what is left in the last transaction of an import, and return what its report says of that."""
         return await self.findings(session)
+
+
+class Lookups(Generic[Found]):
+    """What many lines have in common, looked up once; a refusal is remembered, too."""
+
+    def __init__(self) -> None:
+        self._found: dict[object, Found | DomainError] = {}
+
+    async def get(self, key: object, find: Callable[[], Awaitable[Found]]) -> Found:
+        if key not in self._found:
+            if len(self._found) >= _MOST_LOOKUPS:
+                self._found.clear()
+            try:
+                self._found[key] = await find()
+            except DomainError as refused:
+                self._found[key] = refused
+        found = self._found[key]
+        if isinstance(found, DomainError):
+            raise found
+        return found
 
 
 class Importer(Generic[OneImport]):

@@ -87,36 +87,19 @@ def parse_row(row: SheetRow) -> LegacyRow | list[FieldProblem]:
 
 @lru_cache(maxsize=4096)
 def _beside(texts: tuple[str, ...]) -> tuple[RowCodes, date | None, int | None, int | None] | list[FieldProblem]:
+    issued, year, sequence = texts[9:]
     faults: list[FieldProblem] = []
-    issued, year, sequence = (
-        date.fromisoformat(texts[9]) if texts[9] else None,
-        _year(texts[10], faults),
-        _sequence(texts[11], faults),
-    )
-    return faults or (RowCodes(*texts[:9]), issued, year, sequence)
-
-
-def _year(text: str, faults: list[FieldProblem]) -> int | None:
-    if not text:
-        return None
+    ad = None
     try:
-        return ad_year(int(text))
+        ad = ad_year(int(year)) if year else None
     except (ValueError, DomainError):
         faults.append(row_problem("year", "out_of_range", "ปีไม่ถูกต้อง", "The year is not valid."))
-        return None
-
-
-def _sequence(text: str, faults: list[FieldProblem]) -> int | None:
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(LARGEST_STATED)) and int(text) >= 1):
-        faults.append(
-            row_problem(
-                "sequence", "malformed", "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence must be a whole number from 1."
-            )
-        )
-        return None
-    return int(text)
+    is_number = sequence.isascii() and sequence.isdigit() and len(sequence) <= len(str(LARGEST_STATED))
+    if sequence and not (is_number and int(sequence)):
+        th, en = "ลำดับต้องเป็นจำนวนเต็มตั้งแต่ 1", "The sequence must be a whole number from 1."
+        faults.append(row_problem("sequence", "malformed", th, en))
+    day = date.fromisoformat(issued) if issued else None
+    return faults or (RowCodes(*texts[:9]), day, ad, int(sequence) if sequence else None)
 
 
 def literal_template(number: str, sequence: int) -> Template | None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid, unknown
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
 from saraban.kit.json import Json
 from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
@@ -254,10 +254,6 @@ def position_of(cursor: str) -> Position:
     except (ValueError, TypeError, binascii.Error) as fault:
         raise invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
     return order, code, within
-
-
-def faulty(fields: Sequence[FieldProblem]) -> Invalid:
-    return Invalid("The rows have faults.", fields=fields)
 
 
 @dataclass(frozen=True, slots=True)

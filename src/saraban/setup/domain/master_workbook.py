@@ -9,7 +9,7 @@ from saraban.kit.errors import SAID_TWICE, FieldProblem, Invalid, Text
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
-from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
+from saraban.kit.sheet_columns import CellKind, RowFaults, SheetColumn, SheetRow
 from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 
 Checked = TypeVar("Checked", bound=Schema)
@@ -33,29 +33,33 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
     ]
 
 
-def find_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> list[FieldProblem]:
+def check_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> RowFaults:
     """Return a fault for each row whose code an earlier row has."""
-    faults = []
+    faults = RowFaults()
     first: dict[tuple[str, str], int] = {}
     for row in rows:
         within = row.cells.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
         line = first.setdefault((row.cells[kind.code.name], within), row.number)
         if line != row.number:
-            faults.append(FieldProblem(f"/{row.number}/{kind.code.name}", "twice", SAID_TWICE, {"line": line}))
+            faults.add(row.number, FieldProblem(f"/{kind.code.name}", "twice", SAID_TWICE, {"line": line}))
     return faults
 
 
-def checked(row: SheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
-    """Return the values of a row as its schema reads them, or its faults: at most one for each field."""
-    faults = {fault.pointer: fault for fault in row.faults}
+def checked(row: SheetRow, schema: type[Schema]) -> dict[str, Json]:
+    """
+    Return the values of a row as its schema reads them.
+
+    :raises Invalid: with the faults of its cells, then those of its fields
+    """
+    faults = row.faults
     try:
         stated = checked_values(schema, {name: text for name, text in row.cells.items() if text})
     except Invalid as fault:
-        faults = {one.pointer: one for one in fault.fields} | faults
+        faults += tuple(fault.fields)
     if faults:
-        return {}, [at_line(row.number, fault) for fault in faults.values()]
+        raise Invalid(fields=faults)
     values = stated.model_dump(mode="json", by_alias=True)
-    return {name: values[name] for name in row.cells}, []
+    return {name: values[name] for name in row.cells}
 
 
 def checked_values(schema: type[Checked], values: Mapping[str, Json]) -> Checked:
@@ -70,12 +74,3 @@ def checked_values(schema: type[Checked], values: Mapping[str, Json]) -> Checked
 
 def _of_body(error: ValidationError) -> list[Any]:
     return [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]
-
-
-def at_line(line: int, fault: FieldProblem) -> FieldProblem:
-    return FieldProblem(f"/{line}{fault.pointer}", fault.code, fault.text, fault.values)
-
-
-def by_line(faults: Sequence[FieldProblem]) -> list[FieldProblem]:
-    """Return the first hundred faults in the order of the sheet."""
-    return sorted(faults, key=lambda fault: int(fault.pointer.split("/")[1]))[:MOST_FAULTS]

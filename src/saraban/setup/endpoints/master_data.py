@@ -281,8 +281,8 @@ class _Routes:
             ctx: Context, session: ReadSession, owner: UUID | None, include_closed: Closed = False
         ) -> Response:
             """A workbook that can be changed and imported again. What begins like a formula is text in it."""
-            rows = await master_import.export_rows(ctx, session, kind, owner=owner, closed=include_closed)
-            name = f"{kind.path.replace('/', '-')}.xlsx"
+            find = partial(service.list_rows, ctx, session, kind, owner=owner, limit=service.EVERY)
+            rows, name = (await find(include_closed=include_closed)).items, f"{kind.path.replace('/', '-')}.xlsx"
             return await written_file(
                 name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows, path)
             )

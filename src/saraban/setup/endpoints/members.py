@@ -17,7 +17,7 @@ from saraban.setup.domain.master_kinds import CONTRACT, PROJECT, Owner
 from saraban.setup.domain.master_rows import MasterAddress
 from saraban.setup.schemas.master_data import ContractDetail, MemberOut, PartyIn, shown
 from saraban.setup.service import master_data, member_rows, members
-from saraban.setup.service.member_rows import EVERY, PARTY
+from saraban.setup.service.member_rows import PARTY
 
 router = APIRouter()
 
@@ -48,7 +48,7 @@ async def contract_organizations(ctx: Context, session: ReadSession, public_id: 
 
 
 async def _parties(ctx: RequestContext, session: AsyncSession, contract: UUID) -> list[PartySummary]:
-    found = await member_rows.list_rows(ctx, session, PARTY, owner=contract, limit=EVERY)
+    found = await member_rows.list_rows(ctx, session, PARTY, owner=contract, limit=master_data.EVERY)
     return [PartySummary(**shown(one).model_dump(by_alias=True, exclude={"is_active"})) for one in found.items]
 
 

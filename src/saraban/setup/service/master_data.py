@@ -8,6 +8,7 @@ Nothing is deleted. What is closed stays on the documents that have it and leave
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from typing import Final
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -40,6 +41,8 @@ from saraban.setup.domain.master_rows import (
 )
 from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MasterRowChange, MasterRowNew
+
+EVERY: Final = 100_000  # rows of a list that is read whole
 
 
 @dataclass(frozen=True, slots=True)

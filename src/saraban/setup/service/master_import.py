@@ -14,7 +14,7 @@ from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.json import Json
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import RowFaults, SheetRow
 from saraban.kit.spreadsheets import read_table
 from saraban.kit.text import normal_form
 from saraban.kit.workbooks import write_table, write_template
@@ -36,21 +36,17 @@ class _Plan:
     there: Mapping[tuple[str, str], MasterRow]
     alike: Sequence[MasterRow]
     keys: Mapping[str, Mapping[str, int]]
+    faults: RowFaults
     added: list[tuple[Values, Mapping[str, object]]] = field(default_factory=list)
     changed: list[tuple[MasterRow, dict[str, Json]]] = field(default_factory=list)
     rows: list[ImportedRow] = field(default_factory=list)
-    faults: list[FieldProblem] = field(default_factory=list)
     looks: dict[tuple[str, str], str] = field(default_factory=dict)  # of what is added
 
     def take(self, row: SheetRow) -> None:
-        values, faults = master_workbook.checked(row, new_row(self.kind))
-        if faults:
-            self.faults += faults
-            return
         try:
-            self._decide(row.number, values)
+            self._decide(row.number, master_workbook.checked(row, new_row(self.kind)))
         except DomainError as fault:
-            self.faults += [master_workbook.at_line(row.number, one) for one in fault.fields]
+            self.faults.add(row.number, *fault.fields)
 
     def _decide(self, line: int, values: Mapping[str, Json]) -> None:
         kind = self.kind
@@ -87,7 +83,7 @@ class _Plan:
         for code, value in final.items():
             if first.setdefault(value, code) != code:
                 line = lines.get(code) or lines.get(first[value], 0)
-                self.faults.append(FieldProblem(f"/{line}/{name}", "taken", MasterCodeTaken.says, {"value": value}))
+                self.faults.add(line, FieldProblem(f"/{name}", "taken", MasterCodeTaken.says, {"value": value}))
 
 
 async def require_import(
@@ -129,12 +125,11 @@ async def import_rows(
     codes = [row.cells[kind.code.name] for row in rows]
     alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
     keys = await master_data.reference_keys(session, kind, place.key)
-    plan = _Plan(kind, place.key, there, alike, keys, faults=master_workbook.find_repeated(kind, rows))
+    plan = _Plan(kind, place.key, there, alike, keys, master_workbook.check_repeated(kind, rows))
     for row in rows:
         plan.take(row)
     plan.require_unique({row.cells[kind.code.name]: row.number for row in rows})
-    if plan.faults:
-        raise master_rows.faulty(master_workbook.by_line(plan.faults))
+    plan.faults.require_none(master_workbook.MOST_FAULTS)
     if not confirm_series:
         await master_data.require_no_series(session, kind, plan.changed)
     if not dry_run:
@@ -194,16 +189,3 @@ def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> N
         write_template(path, columns, kind.plural.en)
         return
     write_table(path, columns, ([row.values[column.key] for column in columns] for row in rows), kind.plural.en)
-
-
-async def export_rows(
-    ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, closed: bool = False
-) -> list[MasterRow]:
-    """
-    Return every row, for a workbook.
-
-    :raises NotFound: for a project or contract that the caller may not see
-    """
-    place = await master_data.place_of(ctx, session, kind.owner, owner)
-    only = await master_data.seen(ctx, session, kind)
-    return await repository.rows(session, kind, owner=place.key, only=only, include_closed=closed)

@@ -31,7 +31,6 @@ from saraban.setup.domain.master_rows import (
     Values,
     Verdict,
     cursor_of,
-    faulty,
     position_of,
 )
 from saraban.setup.repository import master_rows as repository
@@ -67,7 +66,6 @@ PARTY: Final = replace(
     change=OF_CONTRACT,
     close=OF_CONTRACT,
 )
-EVERY: Final = 100_000  # rows of a list that is read whole
 _NAMED: Final = 3  # people to ask
 _NOT_REGISTERED: Final = (
     "ไม่มีรหัส “{typed}” ในทะเบียนองค์กร ผู้ดูแลระบบเท่านั้นที่เพิ่มองค์กรได้ ติดต่อ {asked}",
@@ -239,10 +237,8 @@ class _Present:
     asked: str | None
 
     def decide(self, row: SheetRow) -> tuple[ImportedRow, Values]:
-        """:raises Invalid: at `/row/field`"""
-        values, faults = master_workbook.checked(row, new_row(self.kind))
-        if faults:
-            raise faulty(faults)
+        """:raises Invalid: for what is wrong with the row"""
+        values = master_workbook.checked(row, new_row(self.kind))
         code = str(values["organizationCode"])
         known, there = self.register.get(code), self.there.get(code)
         if not row.cells.get("role"):
@@ -251,18 +247,10 @@ class _Present:
         verdict: Verdict = "add" if there is None else "change"
         if there is not None and there.values["role"] == values["role"]:
             verdict = "same"
-        try:
-            _require_registered(values, known, asked=self.asked, is_same=verdict == "same")
-            if verdict == "add" and code in self.outside:
-                raise invalid(
-                    "/organizationCode",
-                    "outside",
-                    NoMemberOfTheProject.says.th,
-                    NoMemberOfTheProject.says.en,
-                    value=code,
-                )
-        except Invalid as fault:
-            raise faulty([master_workbook.at_line(row.number, one) for one in fault.fields]) from fault
+        _require_registered(values, known, asked=self.asked, is_same=verdict == "same")
+        if verdict == "add" and code in self.outside:
+            says = NoMemberOfTheProject.says
+            raise invalid("/organizationCode", "outside", says.th, says.en, value=code)
         return ImportedRow(row.number, code, verdict), values
 
 
@@ -283,16 +271,15 @@ async def import_rows(
     :raises Invalid: with every fault, at `/row/field`
     """
     place = await _managed(ctx, session, kind, owner, lock=not dry_run)
-    faults = master_workbook.find_repeated(kind, rows)
+    faults = master_workbook.check_repeated(kind, rows)
     present = await _present(ctx, session, kind, owner, place)
     decided = []
     for row in rows:
         try:
             decided.append(present.decide(row))
         except Invalid as fault:
-            faults += fault.fields
-    if faults:
-        raise faulty(master_workbook.by_line(faults))
+            faults.add(row.number, *fault.fields)
+    faults.require_none(master_workbook.MOST_FAULTS)
     for told, values in () if dry_run else decided:
         if told.change != "same":
             await _take_in(ctx, session, kind, owner, values, present.register.get(told.code))
@@ -303,7 +290,7 @@ async def _present(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None, place: MasterPlace
 ) -> _Present:
     register = {one.code: one for one in await repository.rows(session, ORGANIZATION, owner=None)}
-    there = {one.code: one for one in (await list_rows(ctx, session, kind, owner=owner, limit=EVERY)).items}
+    there = {one.code: one for one in (await list_rows(ctx, session, kind, owner=owner, limit=master_data.EVERY)).items}
     outside: frozenset[str] = frozenset()
     if kind is PARTY and not _may_fill_project(ctx, place):
         inside = await repository.roles_of(

@@ -98,7 +98,7 @@ async def export(place: CurrentGrid, page: CurrentPage, session: ReadSession, cl
     """Every row, in a workbook that can be imported."""
     list_rows = member_rows.list_rows if place.has_members else master_data.list_rows
     found = await list_rows(
-        page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=member_rows.EVERY
+        page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=master_data.EVERY
     )
     name, kind, rows = f"{place.kind.path.replace('/', '-')}.xlsx", place.kind, found.items
     return await written_file(name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows, path))

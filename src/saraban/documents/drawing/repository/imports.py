@@ -160,24 +160,12 @@ async def current_revisions(
     return (await session.scalars(statement)).all()
 
 
-async def insert_drawings(
-    session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, Any]]
-) -> dict[UUID, int]:
-    """
-    Add the heads of drawings.
-
-    :returns: keys by public id
-    """
-    if not rows:
-        return {}
-    head = tables_of(kind).head
-    await _insert(session, table_of(head), rows)
-    return await _keys(session, head, {row["uuid"] for row in rows})
-
-
-async def insert_revisions(session: AsyncSession, kind: DrawingKind, rows: Sequence[Mapping[str, object]]) -> None:
+async def insert_rows(
+    session: AsyncSession, model: type[Drawing | DrawingRevision], rows: Sequence[Mapping[str, object]]
+) -> None:
+    """:param rows: all with the same columns"""
     if rows:
-        await _insert(session, table_of(tables_of(kind).revision), rows)
+        await _insert(session, table_of(model), rows)
 
 
 async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
@@ -185,14 +173,14 @@ async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Seq
     if not pairs:
         return
     tables, other = REFERENCES[kind], tables_of(KINDS[kind.derives_from or ""])
-    sources = await _keys(session, tables_of(kind).revision, {source for source, _ in pairs})
+    sources = await keys_of(session, tables_of(kind).revision, {source for source, _ in pairs})
     named = other.head if KINDS[kind.derives_from or ""].whole else other.revision
-    targets = await _keys(session, named, {target for _, target in pairs})
+    targets = await keys_of(session, named, {target for _, target in pairs})
     rows = [{tables.source.key: sources[one], tables.target.key: targets[of]} for one, of in pairs]
     await _insert(session, table_of(tables.link), rows)
 
 
-async def _keys(
+async def keys_of(
     session: AsyncSession, model: type[Drawing | DrawingRevision], public_ids: Collection[UUID]
 ) -> dict[UUID, int]:
     statement = sa.select(model.public_id, model.id).where(model.public_id.in_(public_ids))

@@ -37,22 +37,22 @@ from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import MISSING, READY, REFUSED, JudgedRow
-from saraban.imports.service import ImportRun
+from saraban.imports.service import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.problem import field_problems
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import SheetRow, at_column
 from saraban.kit.text import normal_form, sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 
+Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
 _OPTIONAL: Final = ("title_en", "status", "legacy_number")  # of a revision
-# Fields of the API by the names of the line's; the columns of shop drawings call the category the main one.
 _FIELDS: Final = {
     "categoryCode": "category",
     "subCategoryCode": "sub_category",
@@ -84,15 +84,12 @@ def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
         return ReadLine(row, DrawingSheetLine.model_validate(values, by_name=True))
     except ValidationError as error:
         problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
-        return ReadLine(row, None, tuple(at_column(kind, one) for one in problems))
+        return ReadLine(row, None, tuple(at_column(one, _columns_of(kind)) for one in problems))
 
 
-def at_column(kind: DrawingKind, problem: FieldProblem) -> FieldProblem:
-    """Name the column of the sheet instead of the field of the API."""
-    name = problem.pointer.rpartition("/")[2]
-    name = _FIELDS.get(name, name)
-    name = "main_category" if name == "category" and not kind.whole else name
-    return FieldProblem(f"/{name}", problem.code, problem.text, problem.values)
+def _columns_of(kind: DrawingKind) -> dict[str, str]:
+    """Return the columns by the fields of the API; those of shop drawings call the category the main one."""
+    return _FIELDS | ({} if kind.whole else dict.fromkeys(("category", "categoryCode"), "main_category"))
 
 
 def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLine]]:
@@ -137,7 +134,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     ) -> None:
         self.ctx, self.kind, self.project, self._defaults = ctx, kind, project, defaults
         self.constraints = (*tables_of(kind).taken, *numbering.NUMBER_CONSTRAINTS)
-        self.missing = MissingCodes()
+        self.missing, self._fields = MissingCodes(), _columns_of(kind)
         self._settings: DrawingSettings
         self._first_label: str
         self._has_workflows: bool
@@ -145,8 +142,8 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._ids: dict[str, dict[str, UUID]]
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
-        self._columns: dict[tuple[str | None, ...], dict[str, Any] | DomainError] = {}
-        self._places: dict[tuple[str | None, str | None], Any] = {}
+        self._columns: Lookups[dict[str, Any]] = Lookups()
+        self._places: Lookups[Place] = Lookups()
         self._revises: dict[tuple[int | None, int | None], bool] = {}
 
     async def load(self, session: AsyncSession) -> None:
@@ -213,7 +210,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         for read in lines:
             state, faults = await self._beside(session, read, head)
             if faults:
-                judged.append(JudgedRow(read.row, state, tuple(at_column(self.kind, one) for one in faults)))
+                judged.append(JudgedRow(read.row, state, tuple(at_column(one, self._fields) for one in faults)))
             else:
                 fitting.append(read)
         by_line = {read.row.number: read for read in fitting}
@@ -231,7 +228,9 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             read, kept = by_line[one.entry.line], []
             if head is not None and (one.state == READY or one.entry.label == known[-1].label):
                 kept = kept_as_registered(head.classified, dict(read.stated or ()))
-            judged.append(JudgedRow(read.row, one.state, (*one.faults, *(at_column(self.kind, each) for each in kept))))
+            judged.append(
+                JudgedRow(read.row, one.state, (*one.faults, *(at_column(each, self._fields) for each in kept)))
+            )
         new = [by_line[one.entry.line] for one in entries if one.state == READY]
         if new:
             await self._collect(session, rows, head, history, new)
@@ -297,29 +296,15 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
                 problem = FieldProblem(f"/{name}", "differs", _OTHERS, {"value": is_ or "-"})
                 raise DrawingNumberTaken(fields=[problem])
 
-    async def _place(
-        self, session: AsyncSession, stated: DrawingSheetLine
-    ) -> tuple[ContractRef | None, OrganizationRef | None]:
+    async def _place(self, session: AsyncSession, stated: DrawingSheetLine) -> Place:
         """Return whose a new drawing is, looked up once for all lines that say the same."""
         contract = stated.contract or self._defaults.get("contract")
         originator = stated.originator or self._defaults.get("originator")
-        key = contract, originator
-        if key not in self._places:
-            try:
-                self._places[key] = await find_place(
-                    self.ctx,
-                    session,
-                    self.kind,
-                    self.project,
-                    contract=self._id("contract", contract),
-                    originator=self._id("originator", originator),
-                )
-            except DomainError as refused:
-                self._places[key] = refused
-        found = self._places[key]
-        if isinstance(found, DomainError):
-            raise found
-        return found  # type: ignore[no-any-return]
+        return await self._places.get((contract, originator), partial(self._find_place, session, contract, originator))
+
+    async def _find_place(self, session: AsyncSession, contract: str | None, originator: str | None) -> Place:
+        ids = {"contract": self._id("contract", contract), "originator": self._id("originator", originator)}
+        return await find_place(self.ctx, session, self.kind, self.project, **ids)
 
     def _id(self, name: str, code: str | None) -> UUID | None:
         if code is None:
@@ -331,29 +316,10 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
         """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""
         contract, _ = await self._place(session, stated)
-        key = (
-            contract.code if contract else None,
-            stated.category,
-            stated.sub_category,
-            stated.volume,
-            stated.discipline,
-        )
-        if key not in self._columns:
-            given = {
-                name: code
-                for name, code in zip(
-                    ("category_code", "sub_category_code", "volume_code", "discipline_code"), key[1:], strict=True
-                )
-                if code is not None
-            }
-            try:
-                self._columns[key] = await classified(session, self.kind, self.project, contract, given)
-            except DomainError as refused:
-                self._columns[key] = refused
-        found = self._columns[key]
-        if isinstance(found, DomainError):
-            raise found
-        return found
+        names = ("category", "sub_category", "volume", "discipline")
+        given = {f"{name}_code": code for name in names if (code := getattr(stated, name)) is not None}
+        key = (contract and contract.code, *given.items())
+        return await self._columns.get(key, partial(classified, session, self.kind, self.project, contract, given))
 
     async def _collect(
         self,
@@ -438,19 +404,22 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         await numbering.register_external(
             self.ctx, session, project=self.project, register=self.kind.path, numbers=rows.numbers
         )
-        keys = await repository.insert_drawings(session, self.kind, rows.heads)
+        tables = tables_of(self.kind)
+        await repository.insert_rows(session, tables.head, rows.heads)
+        new = {row["uuid"] for row in rows.heads}
+        keys = await repository.keys_of(session, tables.head, new) if new else {}
         await self._print_again(session, rows)
         await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)
         if rows.ended and self.kind in approval.KINDS:
             await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
-        of_drawing = tables_of(self.kind).drawing.key
+        of_drawing = tables.drawing.key
         written = [
             {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
             for drawing, row in rows.revisions
         ]
-        await repository.insert_revisions(session, self.kind, written)
-        heads = table_of(tables_of(self.kind).head)
-        await core.queue_search_keys(session, self.kind.searched_as, heads, {row[of_drawing] for row in written})
+        await repository.insert_rows(session, tables.revision, written)
+        heads, drawings = table_of(tables.head), {row[of_drawing] for row in written}
+        await core.queue_search_keys(session, self.kind.searched_as, heads, drawings)
         return len(rows.revisions)
 
     async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:

@@ -114,14 +114,8 @@ async def _import_list(
     """Add rows to one of the project's lists, and categories to sub categories that are there."""
     if not rows:
         return
-    there: dict[str, dict[str, Json]] = {}
-    cursor: str | None = ""
-    while cursor is not None:
-        page = await master_data.list_rows(
-            ctx, session, kind, owner=owner, include_closed=True, cursor=cursor or None, limit=500
-        )
-        there |= {row.code: dict(row.values) for row in page.items}
-        cursor = page.next_cursor
+    page = await master_data.list_rows(ctx, session, kind, owner=owner, include_closed=True, limit=master_data.EVERY)
+    there = {row.code: dict(row.values) for row in page.items}
     sheet = []
     for number, (code, stated) in enumerate(rows.items(), 1):
         values = there.get(code) or {kind.code.name: code, **{one.name: code for one in kind.fields if one.required}}

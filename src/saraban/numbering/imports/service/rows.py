@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
@@ -13,12 +14,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports.domain import READY, REFUSED, THERE, JudgedRow, row_problem
-from saraban.imports.service import ImportRun
+from saraban.imports.service import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import SheetRow, at_column
 from saraban.kit.text import normal_form
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
@@ -43,18 +44,15 @@ from saraban.projects.service import ProjectRef
 REASON = "Imported from an earlier register."
 BATCH = 1000
 MOST_SERIES = 1000
-_MOST_GROUPS = 2000
-_COLUMN_OF = {
-    "/correspondenceTypeCode": "type",
-    "/originatorOrganizationPublicId": "originator",
-    "/recipientOrganizationPublicId": "recipient",
-    "/contractPublicId": "contract",
-    "/subTypeCode": "subType",
-    "/rfaTypeCode": "rfaType",
-    "/disciplineCode": "discipline",
-    "/categoryCode": "category",
-    "/revision": "revision",
-    "/year": "year",
+_COLUMN_OF = {key: key for key in COLUMN_KEYS} | {
+    "correspondenceTypeCode": "type",
+    "originatorOrganizationPublicId": "originator",
+    "recipientOrganizationPublicId": "recipient",
+    "contractPublicId": "contract",
+    "subTypeCode": "subType",
+    "rfaTypeCode": "rfaType",
+    "disciplineCode": "discipline",
+    "categoryCode": "category",
 }
 
 
@@ -101,9 +99,12 @@ class ImportedNumber(NamedTuple):
     series: str
     sequence: int
     template: str
+    is_literal: bool
     group: RowGroup
     issued: datetime | None
-    is_literal: bool
+
+
+Printed = tuple[str, str, int, str, bool]  # base, series, sequence, template and whether that is literal
 
 
 class CheckedRow(NamedTuple):
@@ -146,7 +147,7 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
     def __init__(self, ctx: RequestContext, place: ImportTarget, moves: Mapping[str, int]) -> None:
         self.ctx, self.place, self._moves = ctx, place, moves
         self.highest: dict[str, HighestNumber] = {}
-        self._groups: dict[object, RowGroup | DomainError] = {}
+        self._groups: Lookups[RowGroup] = Lookups()
         self._lines: dict[str, int] = {}
         self._accepted: list[ImportedNumber] = []  # of the batch: it may be judged again
 
@@ -274,42 +275,16 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
 
     async def _number(self, session: AsyncSession, line: LegacyRow) -> ImportedNumber:
         group = await self._group(session, line)
-        issued = self._moment(line)
-        token = derived_id("import", str(self.place.project.public_id), line.number)
-        if group.plan is not None:
-            try:
-                return _of_the_format(group.plan, group, line, token, issued)
-            except SequenceExhausted:
+        try:
+            printed = _printed_by(group.plan, line.number) if group.plan else _literal(group, line)
+        except SequenceExhausted:
+            raise
+        except DomainError:
+            if line.sequence is None or group.plan is None:
                 raise
-            except DomainError:
-                if line.sequence is None:
-                    raise
-        return self._literal(group, line, token, issued)
-
-    def _literal(self, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None) -> ImportedNumber:
-        assert line.sequence is not None
-        template = literal_template(line.number, line.sequence)
-        if template is None:
-            raise invalid(
-                "/sequence",
-                "not_in_number",
-                "ไม่มีเลข {sequence} อยู่ในเลขที่นี้",
-                "The number does not contain {sequence}.",
-                sequence=line.sequence,
-            )
-        template = stored_template(template.text)
-        series = series_in(group.register, template.series({}, resets=True))
-        return ImportedNumber(
-            token,
-            line.number,
-            line.number,
-            series,
-            line.sequence,
-            template.text,
-            group,
-            issued,
-            is_literal=True,
-        )
+            printed = _literal(group, line)
+        token = derived_id("import", str(self.place.project.public_id), line.number)
+        return ImportedNumber(token, line.number, *printed, group, self._moment(line))
 
     def _moment(self, line: LegacyRow) -> datetime | None:
         return datetime.combine(line.issued, time(12), self.ctx.zone) if line.issued else None
@@ -317,18 +292,7 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
     async def _group(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         month = (line.issued.year, line.issued.month) if line.issued else line.year
         key = (line.codes, month, line.sequence is None)
-        found = self._groups.get(key)
-        if found is None:
-            if len(self._groups) >= _MOST_GROUPS:
-                self._groups.clear()
-            try:
-                found = await self._grouped(session, line)
-            except DomainError as error:
-                found = error
-            self._groups[key] = found
-        if isinstance(found, DomainError):
-            raise found
-        return found
+        return await self._groups.get(key, partial(self._grouped, session, line))
 
     async def _grouped(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         request = self._request(line)
@@ -417,23 +381,22 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         }
 
 
-def _of_the_format(
-    plan: Plan, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None
-) -> ImportedNumber:
-    sequence = sequence_of(plan, line.number)
+def _printed_by(plan: Plan, number: str) -> Printed:
+    sequence = sequence_of(plan, number)
     if plan.refuses_overflow and plan.template.overflows(sequence):
         raise SequenceExhausted
-    return ImportedNumber(
-        token,
-        line.number,
-        plan.base(sequence),
-        plan.series,
-        sequence,
-        plan.template.text,
-        group,
-        issued,
-        is_literal=False,
-    )
+    return plan.base(sequence), plan.series, sequence, plan.template.text, False
+
+
+def _literal(group: RowGroup, line: LegacyRow) -> Printed:
+    assert line.sequence is not None
+    found = literal_template(line.number, line.sequence)
+    if found is None:
+        th, en = "ไม่มีเลข {sequence} อยู่ในเลขที่นี้", "The number does not contain {sequence}."
+        raise invalid("/sequence", "not_in_number", th, en, sequence=line.sequence)
+    template = stored_template(found.text)
+    series = series_in(group.register, template.series({}, resets=True))
+    return line.number, series, line.sequence, template.text, True
 
 
 def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
@@ -446,11 +409,4 @@ def _faults(error: DomainError) -> list[FieldProblem]:
     """What the project's rules say of a line, said of its columns."""
     if not error.fields:
         return [FieldProblem("/number", error.code.lower(), Text(error.words.th, error.words.en), error.values)]
-    return [
-        FieldProblem(f"/{_COLUMN_OF.get(one.pointer, _of_a_column(one.pointer))}", one.code, one.text, one.values)
-        for one in error.fields
-    ]
-
-
-def _of_a_column(pointer: str) -> str:
-    return pointer.lstrip("/") if pointer.lstrip("/") in COLUMN_KEYS else "number"
+    return [at_column(one, _COLUMN_OF, otherwise="number") for one in error.fields]
