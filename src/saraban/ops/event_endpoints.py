@@ -13,7 +13,7 @@ from saraban.identity.dependencies import Context
 from saraban.identity.domain.context import Scope
 from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
 from saraban.kit.json import Json
-from saraban.kit.schema import Schema, SingleLine
+from saraban.kit.schema import PageOut, Schema, SingleLine
 from saraban.ops import event_administration
 
 router = APIRouter(prefix="/events", tags=["Events"])
@@ -59,11 +59,6 @@ class EventAnswer(Schema):
     failed_at: datetime | None
 
 
-class EventPage(Schema):
-    items: list[EventAnswer]
-    next_cursor: str | None
-
-
 class ReasonIn(Schema):
     """Why it is done; the audit trail keeps it."""
 
@@ -83,12 +78,12 @@ async def listing(
     ] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
-) -> EventPage:
+) -> PageOut[EventAnswer]:
     """Those recorded last come first. For whoever may see the logs of the system."""
     ctx.caller.require(SEES, Scope())
     before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
     page = await events.list_events(session, events.EventSearch(state, name, before), cursor=cursor, limit=limit)
-    return EventPage.model_validate(page)
+    return PageOut[EventAnswer].model_validate(page)
 
 
 @router.get("/{publicId}", summary="Read an event")

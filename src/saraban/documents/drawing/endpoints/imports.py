@@ -15,12 +15,7 @@ from saraban.documents.drawing import service
 from saraban.documents.drawing.domain import CREATE, KINDS
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.endpoints.registers import Kind
-from saraban.documents.drawing.schemas import (
-    DrawingImportAnswer,
-    DrawingImportCommit,
-    DrawingImportList,
-    DrawingImportQuery,
-)
+from saraban.documents.drawing.schemas import DrawingImportAnswer, DrawingImportCommit, DrawingImportQuery
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.schemas import faults_of, problem_of, status_values
@@ -41,6 +36,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import PageOut
 from saraban.kit.workbooks import write_template
 
 router = APIRouter(prefix="/drawings/{kind}/imports", tags=["Drawings"])
@@ -111,12 +107,14 @@ async def list_imports(
     language: Language,
     limit: PageLimit = 50,
     cursor: PageCursor = None,
-) -> DrawingImportList:
+) -> PageOut[DrawingImportAnswer]:
     """Newest first: your own, and all of them for who manages the project."""
     page = await service.list_imports(
         ctx, session, KINDS[kind], project_public_id=project_public_id, cursor=cursor, limit=limit
     )
-    return DrawingImportList(items=[_answer(one, language) for one in page.items], next_cursor=page.next_cursor)
+    return PageOut[DrawingImportAnswer](
+        items=[_answer(one, language) for one in page.items], next_cursor=page.next_cursor
+    )
 
 
 @router.get("/{publicId}", summary="Read an import of drawings")

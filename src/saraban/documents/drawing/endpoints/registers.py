@@ -17,10 +17,9 @@ from saraban.documents.drawing.schemas import (
     CurrentSetQuery,
     DrawingChanges,
     DrawingEnvelope,
-    DrawingPage,
     DrawingQuery,
     DrawingRevisionDetail,
-    DrawingRevisionList,
+    DrawingSummary,
     KindName,
     NewDrawing,
     NewDrawingRevision,
@@ -41,7 +40,7 @@ from saraban.kit.http import (
     workbook_response,
 )
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.schema import Schema, WarningOut
+from saraban.kit.schema import Items, PageOut, Schema, WarningOut
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import RegisterSettings
@@ -81,19 +80,21 @@ async def save_settings(
 
 
 @router.get("/current-set", summary="What one builds from")
-async def current_set(session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader) -> DrawingPage:
+async def current_set(
+    session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader
+) -> PageOut[WorkflowItem[DrawingSummary]]:
     """Each drawing of a register at its current revision, or at that of a day that has passed, in the order of numbers."""
     page = await service.list_items(ctx, session, KINDS[search.kind], search)
-    return DrawingPage(items=page.items, next_cursor=page.next_cursor)
+    return PageOut[WorkflowItem[DrawingSummary]](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.get("/{kind}", summary="A register of drawings")
 async def listing(
     kind: Kind, session: ReadSession, search: Annotated[DrawingQuery, Query()], ctx: Reader
-) -> DrawingPage:
+) -> PageOut[WorkflowItem[DrawingSummary]]:
     """In the order of numbers. A drawing is shown to the parties of its contract, else to its originator, else to the project."""
     page = await service.list_items(ctx, session, KINDS[kind], search)
-    return DrawingPage(items=page.items, next_cursor=page.next_cursor)
+    return PageOut[WorkflowItem[DrawingSummary]](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.post("/{kind}", status_code=201, response_model=DrawingEnvelope, summary="Register a drawing")
@@ -200,7 +201,9 @@ async def change(
 
 
 @router.get("/{kind}/{publicId}/revisions", summary="The revisions of a drawing, newest first")
-async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> DrawingRevisionList:
+async def revisions(
+    kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader
+) -> Items[WorkflowItem[DrawingRevisionDetail]]:
     """Each with its files, what it derives from and what refers to it."""
     items = [
         WorkflowItem[DrawingRevisionDetail](
@@ -208,7 +211,7 @@ async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Re
         )
         for one in await service.list_revisions(ctx, session, KINDS[kind], public_id)
     ]
-    return DrawingRevisionList(items=items)
+    return Items[WorkflowItem[DrawingRevisionDetail]](items=items)
 
 
 @router.post(
