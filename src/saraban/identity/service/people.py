@@ -195,7 +195,6 @@ async def change_person(
     if "organization_public_id" in sent:
         await lock_rights(session)
     user = await load_manageable(ctx, session, person, "user.edit", lock=True)
-    organization = user.primary_organization_id
     present = await read_person(ctx, session, person)
     if if_match is not None and not etags.matches(if_match, etag(present)):
         raise AccountChanged
@@ -211,11 +210,7 @@ async def change_person(
         organization=change.organization_public_id if "organization_public_id" in sent else UNCHANGED,
         draws_per_minute=change.draws_per_minute if "draws_per_minute" in sent else UNCHANGED,
     )
-    ended = await change_user(ctx, session, person=person, change=wanted, user=user)
-    if user.primary_organization_id == organization or organization is None:
-        return {}
-    rows = await held_roles.with_places(session, user_id=user.user_id)
-    kept = [f"{row.role_name} ({row.place_code})" for row in rows if row.project_id or row.contract_id]
+    ended, kept = await change_user(ctx, session, person=person, change=wanted, user=user)
     return {"ended": ", ".join(ended) or "–", "kept": ", ".join(kept) or "–"} if ended or kept else {}
 
 
