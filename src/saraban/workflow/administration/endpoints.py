@@ -28,7 +28,6 @@ from saraban.workflow.administration.domain.migration import WORDS
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep, simulate
 from saraban.workflow.administration.schemas import (
     ActivatedOut,
-    AssignedKindOut,
     ChangeOut,
     ContextFault,
     DefinitionDetailOut,
@@ -184,7 +183,7 @@ async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: Ac
     found = (await workflow_assignment.assigned_kinds(ctx, session)).get(
         shown.code, workflow_assignment.AssignedKinds()
     )
-    shown.started_by = [AssignedKindOut.model_validate(one) for one in found.seen]
+    shown.started_by = list(found.seen)
     if shown.is_active and not found:
         message = workflow_assignment.NOTHING_STARTS_IT
         shown.warnings = [WorkflowWarning(code="NOTHING_STARTS_IT", message=message)]
@@ -330,7 +329,7 @@ async def list_choices(
     all. Where nothing is chosen, the workflow that ships for the kind.
     """
     found = await workflow_assignment.listing(ctx, session, project_public_id=project)
-    return Items[WorkflowAssignmentOut](items=[WorkflowAssignmentOut.model_validate(one) for one in found])
+    return Items[WorkflowAssignmentOut](items=list(found))
 
 
 @router.put("/workflow/choices", summary="Choose the workflow that documents start on")
@@ -340,15 +339,9 @@ async def choose_workflow(body: WorkflowAssignmentIn, ctx: Context, db: Db) -> W
     For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
     """
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
-    made = await db.transact(
-        lambda session: workflow_assignment.assign(
-            ctx,
-            session,
-            place=place,
-            workflow_code=body.workflow_code,
-        )
+    return await db.transact(
+        lambda session: workflow_assignment.assign(ctx, session, place=place, workflow_code=body.workflow_code)
     )
-    return WorkflowAssignmentOut.model_validate(made)
 
 
 @router.delete("/workflow/choices", status_code=204, summary="Take a choice back")

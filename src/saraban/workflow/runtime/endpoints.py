@@ -51,7 +51,7 @@ async def list_delegations(
 ) -> PageOut[schemas.DelegationOut]:
     """Newest first, those that are over or were taken back included."""
     page = await delegations.listing(ctx, session, person=person, cursor=cursor, limit=limit)
-    return PageOut[schemas.DelegationOut](items=[_delegation(one) for one in page.items], next_cursor=page.next_cursor)
+    return PageOut[schemas.DelegationOut](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.post(
@@ -67,7 +67,7 @@ async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempo
     async with read_after_commit(db) as session:
         view = await delegations.read(ctx, session, public_id=receipt.resource_id)
     headers = {"Location": f"/api/v1/delegations/{view.public_id}", "ETag": view.etag}
-    return respond(_delegation(view), status=201, receipt=receipt, headers=headers)
+    return respond(view, status=201, receipt=receipt, headers=headers)
 
 
 @router.get("/delegations/colleagues", summary="Whom you can delegate to")
@@ -86,17 +86,13 @@ async def read_delegation(
     """For both people, and for whoever manages the delegator's account."""
     view = await delegations.read(ctx, session, public_id=public_id)
     response.headers["ETag"] = view.etag
-    return _delegation(view)
+    return view
 
 
 @router.delete("/delegations/{publicId}", status_code=204, summary="Take a delegation back")
 async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: DelegationIfMatch = None) -> None:
     """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
     await db.transact(lambda session: delegations.revoke(ctx, session, public_id=public_id, if_match=if_match))
-
-
-def _delegation(view: delegations.DelegationView) -> schemas.DelegationOut:
-    return schemas.DelegationOut.model_validate(view)
 
 
 @router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)

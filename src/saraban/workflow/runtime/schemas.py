@@ -443,3 +443,8 @@ class DelegationOut(Schema):
     status: DelegationStatus = Field(examples=["upcoming"])
     revoked_at: datetime | None = Field(examples=[None])
     created_at: datetime
+    version: int = Field(exclude=True)
+
+    @property
+    def etag(self) -> str:
+        return f'"{self.version}"'
