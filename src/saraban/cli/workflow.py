@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from saraban.identity.domain.context import RequestContext
     from saraban.kit.errors import FieldProblem
     from saraban.workflow.administration.domain.migration import MigrationOutcome
+    from saraban.workflow.administration.schemas import WorkflowAssignmentOut
     from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan, RunningInstances
     from saraban.workflow.administration.service.simulation import DifferingInstance, ReplayReport
-    from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget, WorkflowAssignmentView
-
+    from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 LEFT = 6
 DIFFERS = 6
 _REPLAY_BATCH = 500
@@ -173,14 +173,14 @@ def choices(account: As, project: Project = None) -> None:
 
     from saraban.workflow.administration.service import workflow_assignment
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "tuple[WorkflowAssignmentView, ...]":
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "tuple[WorkflowAssignmentOut, ...]":
         place = await project_named(session, project) if project else None
         return await workflow_assignment.listing(ctx, session, project_public_id=place)
 
     print_list(map(_choice_line, reading(step, account)), "ยังไม่ได้กำหนดกระบวนงานใด", "Nothing is assigned.")
 
 
-def _choice_line(one: "WorkflowAssignmentView") -> str:
+def _choice_line(one: "WorkflowAssignmentOut") -> str:
     where = one.project.project_code if one.project else say("ทุกโครงการ", "all projects")
     mark = "" if one.is_in_force else say("ไม่มีเวอร์ชันที่ใช้งานอยู่", "no active version")
     return f"{one.kind:<15} {one.type_code or '–':<12} {where:<14} {one.workflow_code} {mark}".rstrip()

@@ -6,8 +6,7 @@ from pydantic import Field
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import KindRules, RegisterCode
-from saraban.documents.core.schemas import DocumentSummary, NewDocument, RegisterAnswer
-from saraban.workflow.runtime.schemas import WorkflowItem
+from saraban.documents.core.schemas import NewDocument
 
 CORRESPONDENCE_RULES = KindRules(
     name="correspondence",
@@ -41,10 +40,6 @@ GeneralType = Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "N
 
 class NewCorrespondence(NewDocument):
     correspondence_type_code: GeneralType = Field(examples=["LETTER"])
-
-
-class CorrespondencePage(RegisterAnswer):
-    items: list[WorkflowItem[DocumentSummary]]
 
 
 class CorrespondenceKind(core.RevisionedKind):

@@ -11,15 +11,13 @@ from starlette.responses import Response
 from saraban.documents.access.endpoints import router as access
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.domain import VIEW
-from saraban.documents.circulation.schemas import AssigneeResponse, CirculationAnswer, CirculationPage
+from saraban.documents.circulation.schemas import AssigneeResponse, CirculationAnswer
 from saraban.documents.circulation.service import CIRCULATION
 from saraban.documents.core.dependencies import Documents, present
 from saraban.documents.core.endpoints import RouteTexts, document_routes
-from saraban.documents.correspondence import CORRESPONDENCE, CorrespondencePage
+from saraban.documents.correspondence import CORRESPONDENCE
 from saraban.documents.drawing.endpoints import registers as drawings
-from saraban.documents.rfa.schemas import RfaPage
 from saraban.documents.rfa.service import RFA
-from saraban.documents.transmittal.schemas import TransmittalPage
 from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.dependencies import guarded_keyed
 from saraban.identity.domain.context import RequestContext
@@ -28,13 +26,11 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope
 
 _correspondences = document_routes(
     CORRESPONDENCE,
-    page=CorrespondencePage,
     texts=RouteTexts("Correspondences", "correspondences", "correspondence", create="Write a letter, memo or RFI"),
 )
 
 _rfas = document_routes(
     RFA,
-    page=RfaPage,
     texts=RouteTexts(
         "RFAs", "RFAs", "RFA", create="Write a request for approval", cancel="Cancel a draft with a reason"
     ),
@@ -42,7 +38,6 @@ _rfas = document_routes(
 
 _transmittals = document_routes(
     TRANSMITTAL,
-    page=TransmittalPage,
     texts=RouteTexts("Transmittals", "transmittals", "transmittal", create="Write a transmittal"),
 )
 
@@ -50,7 +45,6 @@ Reader = Annotated[RequestContext, guarded_keyed(VIEW)]
 
 _circulations = document_routes(
     CIRCULATION,
-    page=CirculationPage,
     texts=RouteTexts(
         "Circulations",
         "circulations",

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 from saraban.identity.domain.account import UserState
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.period import PeriodState
+from saraban.kit.errors import Text
 from saraban.kit.schema import Day, Mailbox, Schema, SingleLine, WarningOut
 
 RoleLevel = Literal["Global", "Organization", "Project", "Contract"]
@@ -19,6 +20,11 @@ _REFRESH_EXAMPLE = "2JcQ1g8pXkq3m0…"
 
 def _example(**fields: Any) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [fields]})
+
+
+class PersonRef(Schema):
+    public_id: UUID
+    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
 
 
 class LogIn(Schema):
@@ -69,10 +75,6 @@ class SessionOut(Schema):
     signed_in_at: datetime
     last_active_at: datetime | None = Field(description="The last refresh.")
     is_current: bool = Field(description="Whether this request belongs to it.")
-
-
-class SessionsOut(Schema):
-    items: list[SessionOut]
 
 
 class UserOrganization(Schema):
@@ -206,11 +208,6 @@ class UserSearch(Schema):
     sort: Literal["newest", "name"] = Field("newest", description="By user name, or the newest first.")
 
 
-class UserPage(Schema):
-    items: list[UserOut]
-    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
-
-
 class OrganizationSummary(Schema):
     model_config = _example(
         publicId="01930b5e-0000-7000-8000-00000000000a",
@@ -236,11 +233,6 @@ class OrganizationSearch(Schema):
     )
     role: PartyRole | None = Field(None, description="Their role.")
     include_closed: bool = Field(default=False, description="Those that are closed, too, where you may see them.")
-
-
-class OrganizationPage(Schema):
-    items: list[OrganizationSummary]
-    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
 
 
 class HeldRoleScope(Schema):
@@ -281,10 +273,6 @@ class HeldRoleOut(Schema):
     state: PeriodState
     assigned_at: datetime
     assigned_by: str | None = Field(description="User name of who gave it.")
-
-
-class HeldRolesOut(Schema):
-    items: list[HeldRoleOut]
 
 
 class Profile(Schema):
@@ -358,17 +346,12 @@ class RoleChanges(Schema):
     )
 
 
-class Words(Schema):
-    th: str = Field(examples=["ผู้ดูแลสัญญา"])
-    en: str = Field(examples=["Contract Admin"])
-
-
 class RoleOut(Schema):
     """A role: what it is called, where it is given, and what it lets people do."""
 
     public_id: UUID
     name: str = Field(examples=["Contract Admin"])
-    called: Words
+    called: Text
     level: str = Field(examples=["Contract"])
     is_shipped: bool = Field(description="Shipped roles stay as they are; copy one to change it.")
     is_active: bool = Field(description="A closed role gives nothing to those who hold it.")
@@ -384,8 +367,8 @@ class PermissionOut(Schema):
 
     name: str = Field(examples=["workflow.action_review"])
     module: str = Field(examples=["workflow"])
-    module_says: Words
-    says: Words
+    module_says: Text
+    says: Text
 
 
 class RolePage(Schema):

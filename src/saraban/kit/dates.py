@@ -1,7 +1,6 @@
 """Days and eras, computed and never asked for: whoever needs the present moment is given it (`kit.clock`)."""
 
 import re
-import unicodedata
 from datetime import date, datetime, time, timedelta
 from functools import cache, lru_cache
 from typing import Final
@@ -10,7 +9,7 @@ from zoneinfo import ZoneInfo
 from babel.dates import get_month_names
 
 from saraban.kit.errors import Text, invalid
-from saraban.kit.text import ascii_digits
+from saraban.kit.text import ascii_digits, normal_form
 
 BUDDHIST_OFFSET = 543
 
@@ -53,7 +52,6 @@ _FAULTS: Final = {
     "has_time": Text("ระบุเฉพาะวันที่ ไม่ต้องระบุเวลา", "Write the day alone, without a time."),
     "out_of_range": Text("ปีต้องอยู่ระหว่าง พ.ศ. 2443 ถึง 2743", "The year must be 1900 to 2200 (B.E. 2443 to 2743)."),
 }
-_SIGNS: Final = str.maketrans("‐‑‒–—―−", "-------")
 _YEAR: Final = r"(?:(?P<be>พ\.? ?ศ\.?|พุทธศักราช|b\.?e\.?)|(?P<ad>ค\.? ?ศ\.?|คริสต์ศักราช|a\.?d\.?))? ?(?P<year>\d{4}|\d\d)"
 _TIME: Final = r"(?:[t ] ?(?:เวลา ?)?(?P<time>\d{1,2}[:.]\d\d.*))?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -93,7 +91,7 @@ def parse_date(typed: str) -> date | None:
 @lru_cache(maxsize=4096)
 def _read(typed: str) -> date | str:
     """Return the date, or the code of the fault."""
-    plain = _plain(typed)
+    plain = ascii_digits(normal_form(typed))
     spellings = _SPELLINGS if len(plain) <= _MOST else ()
     found = next((match for spelling in spellings if (match := spelling.fullmatch(plain))), None)
     named = found["month"] if found else ""
@@ -113,13 +111,6 @@ def _read(typed: str) -> date | str:
         return date(year, month, int(found["day"]))
     except ValueError:
         return "no_such_day"
-
-
-def _plain(typed: str) -> str:
-    """Return the text in small letters, with ASCII figures and hyphens, single blanks and nothing that is invisible."""
-    text = unicodedata.normalize("NFKC", typed).translate(_SIGNS)
-    visible = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
-    return " ".join(ascii_digits(visible).casefold().split())
 
 
 @cache

@@ -34,12 +34,13 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """One sentence in Thai and English; `{name}` places are filled from the error's `values`."""
+    """A text in Thai and in English."""
 
     th: str
     en: str
 
     def say(self, language: str, values: Mapping[str, object] | None = None) -> str:
+        """Return the text in one language, with its `{name}` places filled."""
         text = self.th if language == "th" else self.en
         for name, value in (values or {}).items():
             text = text.replace("{" + name + "}", str(value))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Final, Generic, Self, TypeVar
 from uuid import UUID
 
 import orjson
@@ -20,6 +20,8 @@ from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
 from saraban.kit.dates import read_date
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.text import DANGEROUS, MOST_MARKS, TOO_MANY_MARKS, control_character, fold_bounded, has_mark_run
+
+T = TypeVar("T")
 
 CODE_LIKE_FORMULA: Final = Text(
     "รหัสขึ้นต้นด้วย = + - @ ไม่ได้ เพราะโปรแกรมตารางจะถือเป็นสูตร",
@@ -33,6 +35,25 @@ class Schema(BaseModel):
     """camelCase outside, unknown fields refused."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
+
+
+class Items(Schema, Generic[T]):
+    """A list that comes whole."""
+
+    items: list[T]
+
+    @classmethod
+    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
+        item = getattr(params[0], "__name__", str(params[0]))
+        return f"{item.removesuffix('Out').removesuffix('Answer').removesuffix('Summary')}{cls.__name__}"
+
+
+class ShortList(Items[T]):
+    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
+
+
+class PageOut(Items[T]):
+    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
 
 
 def _fold_within(most: int) -> Callable[[object], object]:

@@ -32,7 +32,7 @@ INVISIBLE: Final = re.compile(
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _CONTROLS: Final = re.compile("[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f]")
-_DASHES: Final = re.compile(
+DASHES: Final = re.compile(
     "[" + "".join(c for c in map(chr, range(0x80, 0x10000)) if unicodedata.category(c) == "Pd") + "\u2043\u2212]"
 )
 _BLANKS: Final = re.compile(r"\s+")
@@ -104,7 +104,7 @@ def alike(text: str) -> str:
         folded = _nfkc(INVISIBLE.sub("", _SUSPECTS.sub(_cut_marks, text))).casefold()
         if _TONE_BEFORE_VOWEL.search(folded):
             folded = _THAI_MARKS.sub(_vowels_first, folded)
-        folded = _DASHES.sub("-", _nfkc(folded)).replace("\u0e40\u0e40", "\u0e41")
+        folded = DASHES.sub("-", _nfkc(folded)).replace("\u0e40\u0e40", "\u0e41")
         if "\u0e4d" in folded:
             folded = _SPLIT_SARA_AM.sub("\\1\u0e33", folded)
     return _BLANKS.sub(" ", folded) if "  " in folded or not folded.isprintable() else folded

@@ -4,8 +4,9 @@ from fastapi import APIRouter
 
 from saraban.imports.endpoints import ImportRoutes, add_import_routes
 from saraban.imports.schemas import ImportQuery
+from saraban.kit.schema import PageOut
 from saraban.numbering.formats import endpoints as formats
-from saraban.numbering.imports.schemas import ImportCommitIn, ImportOut, ImportsOut, ImportSummaryOut
+from saraban.numbering.imports.schemas import ImportCommitIn, ImportOut, ImportSummaryOut
 from saraban.numbering.imports.service.legacy_import import NUMBER_IMPORTER, NumberImporter
 from saraban.numbering.issue import endpoints as issue
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
@@ -26,7 +27,7 @@ add_import_routes(
         query=ImportQuery,
         commit=ImportCommitIn,
         answer=ImportOut,
-        page=ImportsOut,
+        page=PageOut[ImportSummaryOut],
         listed=ImportSummaryOut,
     ),
     reads=READ_LIMIT,

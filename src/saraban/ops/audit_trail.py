@@ -29,7 +29,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Text
 from saraban.kit.http import BINARY, MEDIA, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, written_file
 from saraban.kit.json import Json, JsonObject
-from saraban.kit.schema import PeriodQuery, Schema, SingleLine
+from saraban.kit.schema import PageOut, PeriodQuery, Schema, SingleLine
 from saraban.kit.workbooks import SheetWriter, csv_line
 from saraban.numbering import service as numbering
 from saraban.ops.audit_words import SECURITY, action_words, kind_words
@@ -58,11 +58,6 @@ class AuditQuery(PeriodQuery):
     )
 
 
-class AuditLabel(Schema):
-    th: str = Field(examples=["แก้ไข RFA"])
-    en: str = Field(examples=["RFA edited"])
-
-
 class AuditPersonOut(Schema):
     public_id: UUID
     username: str = Field(examples=["dc.contractor"])
@@ -77,7 +72,7 @@ class AuditObjectOut(Schema):
     """
 
     kind: str = Field(examples=["rfa"])
-    label: AuditLabel
+    label: Text
     reference: str | None = Field(examples=["01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"])
     name: str | None = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
 
@@ -94,7 +89,7 @@ class AuditEntryOut(Schema):
     public_id: UUID
     created_at: datetime
     action: str = Field(examples=["rfa.edit"])
-    label: AuditLabel
+    label: Text
     severity: audit.Severity
     person: AuditPersonOut | None = Field(description="null: nobody had signed in.")
     object: AuditObjectOut | None
@@ -104,16 +99,11 @@ class AuditEntryOut(Schema):
     request_id: str | None
 
 
-class AuditPageOut(Schema):
-    items: list[AuditEntryOut]
-    next_cursor: str | None
-
-
 @dataclass(frozen=True, slots=True)
 class AuditReading:
     """A page of the trail; `names` are those of the people and places that its details speak of, by public id."""
 
-    page: AuditPageOut
+    page: PageOut[AuditEntryOut]
     names: Mapping[str, str]
 
 
@@ -131,7 +121,7 @@ async def read_trail(
     names = {str(one.public_id): one for one in await _known(session, page.items)}
     items = [_entry(record, names) for record in page.items]
     return AuditReading(
-        AuditPageOut(items=items, next_cursor=page.next_cursor), {key: one.name for key, one in names.items()}
+        PageOut[AuditEntryOut](items=items, next_cursor=page.next_cursor), {key: one.name for key, one in names.items()}
     )
 
 
@@ -230,7 +220,7 @@ def _entry(record: audit.AuditRecord, names: Mapping[str, identity.DirectoryEntr
         public_id=record.public_id,
         created_at=record.created_at,
         action=record.action,
-        label=_label(action_words(record.action, details.get("section"))),
+        label=action_words(record.action, details.get("section")),
         severity=audit.Severity(record.severity),
         person=None
         if actor is None
@@ -252,12 +242,8 @@ def _object(
     own = _OWN_NAMES.get(record.entity_type, _NAME_FIELDS)
     said = next((details[name] for name in own if isinstance(details.get(name), str)), None)
     name = known.code if known is not None and record.entity_type in _NAMED else str(said) if said else None
-    label = _label(kind_words(record.entity_type))
+    label = kind_words(record.entity_type)
     return AuditObjectOut(kind=record.entity_type, label=label, reference=record.entity_id, name=name)
-
-
-def _label(words: Text) -> AuditLabel:
-    return AuditLabel(th=words.th, en=words.en)
 
 
 HEADINGS: Final = (
@@ -331,7 +317,7 @@ _MORE = ("ยังมีแถวเก่ากว่านี้ ให้ส
 @router.get("", summary="Read the audit trail")
 async def listing(
     ctx: Context, session: ReadSession, asked: Asked, cursor: PageCursor = None, limit: PageLimit = 50
-) -> AuditPageOut:
+) -> PageOut[AuditEntryOut]:
     """
     Newest first. With `audit.view_all` everywhere all of it, with `audit.view_own` what the accounts of that organization did.
 

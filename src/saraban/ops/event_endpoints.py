@@ -1,67 +1,21 @@
 """`/events`: what waits to be delivered, what was, and what was given up; for operators."""
 
-from datetime import datetime, timedelta
-from typing import Annotated, Final
-from uuid import UUID
+from datetime import timedelta
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from pydantic import ConfigDict
-from pydantic.config import JsonDict
 
 from saraban.events import service as events
 from saraban.identity.dependencies import Context
 from saraban.identity.domain.context import Scope
 from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
-from saraban.kit.json import Json
-from saraban.kit.schema import Schema, SingleLine
+from saraban.kit.schema import PageOut, Schema, SingleLine
 from saraban.ops import event_administration
 
 router = APIRouter(prefix="/events", tags=["Events"])
 
 SEES = "system.view_logs"
-
-_EXAMPLE: Final[JsonDict] = {
-    "publicId": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
-    "state": "dead",
-    "name": "workflow.transitioned",
-    "aggregateType": "workflow_instance",
-    "aggregate": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e11",
-    "payload": {"workflowCode": "RFA_APPROVAL", "action": "submit"},
-    "attempts": 3,
-    "error": "RuntimeError: the mailbox is full",
-    "recordedAt": "2026-03-02T03:15:00Z",
-    "queue": "workflow-events",
-    "keptIn": "workflow-events-failed",
-    "nextTryAt": None,
-    "deliveredAt": None,
-    "failedAt": "2026-03-02T03:15:02Z",
-}
-
-
-class EventAnswer(Schema):
-    """One event. Delivered ones are kept for 24 hours, those that were given up until somebody drops them."""
-
-    model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
-
-    public_id: UUID
-    state: events.EventState
-    name: str
-    aggregate_type: str
-    aggregate: str
-    payload: dict[str, Json]
-    attempts: int
-    error: str | None
-    recorded_at: datetime
-    queue: str
-    kept_in: str | None
-    next_try_at: datetime | None
-    delivered_at: datetime | None
-    failed_at: datetime | None
-
-
-class EventPage(Schema):
-    items: list[EventAnswer]
-    next_cursor: str | None
 
 
 class ReasonIn(Schema):
@@ -83,26 +37,25 @@ async def listing(
     ] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
-) -> EventPage:
+) -> PageOut[events.EventView]:
     """Those recorded last come first. For whoever may see the logs of the system."""
     ctx.caller.require(SEES, Scope())
     before = None if older_than_seconds is None else ctx.now - timedelta(seconds=older_than_seconds)
     page = await events.list_events(session, events.EventSearch(state, name, before), cursor=cursor, limit=limit)
-    return EventPage.model_validate(page)
+    return PageOut[events.EventView].model_validate(page)
 
 
 @router.get("/{publicId}", summary="Read an event")
-async def read(public_id: PathId, ctx: Context, session: ReadSession) -> EventAnswer:
+async def read(public_id: PathId, ctx: Context, session: ReadSession) -> events.EventView:
     """One event with what it says and what became of it."""
     ctx.caller.require(SEES, Scope())
-    return EventAnswer.model_validate(await events.read_event(session, public_id=public_id))
+    return await events.read_event(session, public_id=public_id)
 
 
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
-async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> EventAnswer:
+async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> events.EventView:
     """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
-    view = await db.transact(lambda session: event_administration.requeue(ctx, session, public_id, body.reason))
-    return EventAnswer.model_validate(view)
+    return await db.transact(lambda session: event_administration.requeue(ctx, session, public_id, body.reason))
 
 
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")

@@ -100,6 +100,7 @@ def _describe(app: FastAPI) -> OpenApi:
     schemas.pop("HTTPValidationError", None)
     schemas.pop("ValidationError", None)
     schemas |= {"Problem": _PROBLEM, "FieldProblem": _FIELD}
+    schemas["Text"]["example"] = {"th": "อนุมัติแล้ว", "en": "Approved"}
     components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", "bearerFormat": "JWT"}}
     components |= {"examples": _problem_examples(), "headers": _HEADERS, "responses": {}}
     _complete_examples(schemas)

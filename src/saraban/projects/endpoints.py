@@ -8,20 +8,19 @@ from fastapi import APIRouter, Path, Query
 from saraban.identity.dependencies import Context
 from saraban.kit.clock import local_date
 from saraban.kit.http import Db, PageCursor, PageLimit, PathId, ReadSession
-from saraban.kit.schema import Day, SingleLine
+from saraban.kit.schema import Day, PageOut, ShortList, SingleLine
 from saraban.projects import service
 from saraban.projects.schemas import (
     CalendarDay,
     CalendarYear,
-    CodeList,
-    ContractList,
+    CodeSummary,
+    ContractSummary,
     NewCalendarDay,
-    PartyList,
-    ProjectPage,
+    PartySummary,
+    ProjectSummary,
     ReviewTeamIn,
-    ReviewTeamList,
     ReviewTeamOut,
-    SubTypeList,
+    SubTypeSummary,
     TeamMemberIn,
     WeekendIn,
 )
@@ -50,7 +49,7 @@ async def list_projects(
     include_closed: Closed = False,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
-) -> ProjectPage:
+) -> PageOut[ProjectSummary]:
     """The projects you take part in, newest first."""
     return await service.list_projects(
         ctx, session, search=search, include_closed=include_closed, cursor=cursor, limit=limit
@@ -58,32 +57,36 @@ async def list_projects(
 
 
 @router.get("/projects/{publicId}/organizations", tags=["Projects"], summary="List a project's organizations")
-async def organizations(ctx: Context, session: ReadSession, public_id: PathId) -> PartyList:
+async def organizations(ctx: Context, session: ReadSession, public_id: PathId) -> ShortList[PartySummary]:
     """Who takes part in the project, and as what."""
-    return PartyList(items=await service.organizations(ctx, session, project_public_id=public_id))
+    return ShortList[PartySummary](items=await service.organizations(ctx, session, project_public_id=public_id))
 
 
 @router.get("/projects/{publicId}/contracts", tags=["Projects"], summary="List a project's contracts")
 async def contracts(
     ctx: Context, session: ReadSession, public_id: PathId, include_closed: Closed = False
-) -> ContractList:
+) -> ShortList[ContractSummary]:
     """The contracts of the project with their parties."""
     found = await service.contracts(ctx, session, project_public_id=public_id, include_closed=include_closed)
-    return ContractList(items=found)
+    return ShortList[ContractSummary](items=found)
 
 
 @router.get("/projects/{publicId}/disciplines", tags=["Projects"], summary="List disciplines")
-async def disciplines(ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None) -> CodeList:
+async def disciplines(
+    ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None
+) -> ShortList[CodeSummary]:
     """The disciplines of the project's contracts. A code that several contracts have needs the contract to be named."""
     items = await service.disciplines(ctx, session, project_public_id=public_id, contract_public_id=contract)
-    return CodeList(items=items)
+    return ShortList[CodeSummary](items=items)
 
 
 @router.get("/projects/{publicId}/rfa-types", tags=["Projects"], summary="List RFA types")
-async def rfa_types(ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None) -> CodeList:
+async def rfa_types(
+    ctx: Context, session: ReadSession, public_id: PathId, contract: Contract = None
+) -> ShortList[CodeSummary]:
     """The RFA types of the project's contracts."""
     items = await service.rfa_types(ctx, session, project_public_id=public_id, contract_public_id=contract)
-    return CodeList(items=items)
+    return ShortList[CodeSummary](items=items)
 
 
 @router.get("/projects/{publicId}/sub-types", tags=["Projects"], summary="List sub types")
@@ -95,12 +98,12 @@ async def sub_types(
     type_code: Annotated[
         Annotated[str, SingleLine(50)] | None, Query(alias="typeCode", description="Only those of this document type.")
     ] = None,
-) -> SubTypeList:
+) -> ShortList[SubTypeSummary]:
     """The sub types of the project's contracts, with the number that documents print."""
     items = await service.sub_types(
         ctx, session, project_public_id=public_id, contract_public_id=contract, type_code=type_code
     )
-    return SubTypeList(items=items)
+    return ShortList[SubTypeSummary](items=items)
 
 
 @router.get("/projects/{publicId}/calendar", tags=["Projects"], summary="Read a year of a project's working days")
@@ -140,9 +143,9 @@ async def remove_day(ctx: Context, db: Db, public_id: PathId, day: DayOf) -> Non
 
 
 @router.get("/projects/{publicId}/review-teams", tags=["Projects"], summary="List a project's review teams")
-async def review_teams(ctx: Context, session: ReadSession, public_id: PathId) -> ReviewTeamList:
+async def review_teams(ctx: Context, session: ReadSession, public_id: PathId) -> ShortList[ReviewTeamOut]:
     """The teams that parallel reviews ask, with their members."""
-    return ReviewTeamList(items=await service.review_teams(ctx, session, project_public_id=public_id))
+    return ShortList[ReviewTeamOut](items=await service.review_teams(ctx, session, project_public_id=public_id))
 
 
 @router.put("/projects/{publicId}/review-teams/{code}", tags=["Projects"], summary="Make or change a review team")

@@ -37,6 +37,11 @@ def _example(example: dict[str, Any]) -> ConfigDict:
     return ConfigDict(json_schema_extra={"examples": [example]})
 
 
+class ProjectCode(Schema):
+    public_id: UUID
+    project_code: str = Field(examples=["LCBP3-C2"])
+
+
 class ProjectSummary(Schema):
     model_config = _example({**_PROJECT, "isActive": True})
 
@@ -45,11 +50,6 @@ class ProjectSummary(Schema):
     project_name: str
     project_name_en: str | None = None
     is_active: bool = Field(description="False once it is closed.")
-
-
-class ProjectPage(Schema):
-    items: list[ProjectSummary]
-    next_cursor: str | None = Field(description="Cursor of the next page, null on the last one.")
 
 
 class PartySummary(Schema):
@@ -122,26 +122,6 @@ class TypeSummary(Schema):
     code: str
     name_th: str
     name_en: str
-
-
-class PartyList(Schema):
-    items: list[PartySummary]
-    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
-
-
-class ContractList(Schema):
-    items: list[ContractSummary]
-    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
-
-
-class CodeList(Schema):
-    items: list[CodeSummary]
-    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
-
-
-class SubTypeList(Schema):
-    items: list[SubTypeSummary]
-    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
 _SUBSTITUTE = {
@@ -240,11 +220,6 @@ class ReviewTeamOut(Schema):
     name_en: str
     is_active: bool
     members: list[TeamMemberOut]
-
-
-class ReviewTeamList(Schema):
-    items: list[ReviewTeamOut]
-    next_cursor: None = Field(None, description="Always null: the list is short and comes whole.")
 
 
 DrawingApproval = Literal["rfa", "workflow"]

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import Context
 from saraban.kit.http import ReadSession
+from saraban.projects.schemas import ProjectCode
 from saraban.search.domain import Piece
 from saraban.search.schemas import (
     FacetAnswer,
@@ -14,7 +15,6 @@ from saraban.search.schemas import (
     SearchAsked,
     SearchFacets,
     SearchItem,
-    SearchProject,
     SuggestedDocument,
     SuggestedPerson,
     SuggestionsAnswer,
@@ -112,7 +112,7 @@ def _item(one: FoundItem) -> SearchItem:
         document_number=one.number,
         subject=_plain(one.subject),
         snippet=_marked(one.snippet or one.subject),
-        project=SearchProject(public_id=one.project_public_id, project_code=one.project_code),
+        project=ProjectCode(public_id=one.project_public_id, project_code=one.project_code),
         date=one.day,
     )
 

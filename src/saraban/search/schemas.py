@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Schema
+from saraban.projects.schemas import ProjectCode
 
 KindPath = Literal[
     "correspondences",
@@ -56,11 +57,6 @@ class SuggestionsAnswer(Schema):
     people: list[SuggestedPerson] = Field(max_length=4)
 
 
-class SearchProject(Schema):
-    public_id: UUID
-    project_code: str = Field(examples=["LCBP3-C2"])
-
-
 class SearchItem(Schema):
     """Something that was found. In `snippet` what was looked for stands between « and »."""
 
@@ -69,7 +65,7 @@ class SearchItem(Schema):
     document_number: str = Field(examples=["LCBP3-C2-RFA-TER-RPT-0001-A"])
     subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     snippet: str = Field(examples=["ผลการทดสอบ«เสาเข็ม»ต้นที่ 12"])
-    project: SearchProject
+    project: ProjectCode
     date: date
 
 

@@ -14,6 +14,7 @@ from saraban.kit.http import Db, Idempotent, IfMatch, PageCursor, PageLimit, Pat
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
+from saraban.kit.schema import PageOut
 from saraban.webhooks import schemas, service
 
 router = APIRouter(tags=["Webhooks"])
@@ -52,7 +53,7 @@ async def create_own(body: schemas.OwnWebhookIn, ctx: KeyedContext, db: Db, idem
 @router.get("/notifications/webhooks", summary="List your own webhooks")
 async def listing_own(
     ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
-) -> schemas.WebhookPage:
+) -> PageOut[schemas.WebhookOut]:
     """Newest first; nobody else sees them. They are read, changed and removed like those of a project."""
     return _page(await service.listing_own(ctx, session, cursor=cursor, limit=limit))
 
@@ -60,7 +61,7 @@ async def listing_own(
 @router.get("/projects/{publicId}/webhooks", summary="List a project's webhooks")
 async def listing(
     public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
-) -> schemas.WebhookPage:
+) -> PageOut[schemas.WebhookOut]:
     """Newest first. For whoever may edit the project."""
     return _page(await service.listing(ctx, session, project_public_id=public_id, cursor=cursor, limit=limit))
 
@@ -118,7 +119,7 @@ async def test(public_id: PathId, ctx: Context, db: Db) -> schemas.TestOut:
 @router.get("/webhooks/{publicId}/outcomes", summary="What became of a webhook's messages")
 async def outcomes(
     public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
-) -> schemas.OutcomePage:
+) -> PageOut[schemas.OutcomeOut]:
     """Each attempt of the last week, newest first."""
     page = await service.outcomes(ctx, session, public_id=public_id, cursor=cursor, limit=limit)
     items = [
@@ -134,11 +135,11 @@ async def outcomes(
         )
         for row in page.items
     ]
-    return schemas.OutcomePage(items=items, next_cursor=page.next_cursor)
+    return PageOut[schemas.OutcomeOut](items=items, next_cursor=page.next_cursor)
 
 
-def _page(page: Page[service.Webhook]) -> schemas.WebhookPage:
-    return schemas.WebhookPage(items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
+def _page(page: Page[service.Webhook]) -> PageOut[schemas.WebhookOut]:
+    return PageOut[schemas.WebhookOut](items=[_out(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 def _out(row: service.Webhook) -> schemas.WebhookOut:

@@ -105,11 +105,6 @@ class WebhookSecretOut(WebhookOut):
     secret: str | None
 
 
-class WebhookPage(Schema):
-    items: list[WebhookOut]
-    next_cursor: str | None
-
-
 class OutcomeOut(Schema):
     """One attempt; `error` is `timeout`, `unreachable`, `private_address` or `bad_address` when nobody answered,
     and `secret_unreadable` when the installation's signing key has changed since: rotate the secret."""
@@ -137,11 +132,6 @@ class OutcomeOut(Schema):
     error: str | None
     milliseconds: int
     at: datetime
-
-
-class OutcomePage(Schema):
-    items: list[OutcomeOut]
-    next_cursor: str | None
 
 
 class TestOut(Schema):

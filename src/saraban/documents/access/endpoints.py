@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query
 
 from saraban.documents.access import service
 from saraban.documents.access.domain import SAYS
-from saraban.documents.access.schemas import AccessOut, AccessQuery, CarryingRoleOut, DecidingRole, PersonOut
+from saraban.documents.access.schemas import AccessOut, AccessQuery, CarryingRoleOut, DecidingRole
 from saraban.documents.access.service import Answer
 from saraban.identity.dependencies import Context
 from saraban.identity.domain.access import GivenRole
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.domain.period import RolePeriod
-from saraban.identity.schemas import Words
+from saraban.identity.schemas import PersonRef
 from saraban.kit.http import ReadSession
 
 router = APIRouter(tags=["Roles"])
@@ -29,27 +29,26 @@ async def access(ctx: Context, session: ReadSession, asked: Annotated[AccessQuer
 
 def shown(ctx: RequestContext, answer: Answer) -> AccessOut:
     found, subject = answer.explanation, answer.subject
-    words = SAYS[found.reason]
     return AccessOut(
         allowed=found.allowed,
-        user=PersonOut(public_id=subject.public_id, display_name=subject.display_name),
+        user=PersonRef(public_id=subject.public_id, display_name=subject.display_name),
         document=answer.document,
         reason=found.reason,
-        says=Words(th=words.th, en=words.en),
+        says=SAYS[found.reason],
         roles=[_role(ctx, one) for one in found.roles],
         missing=list(found.missing),
         role_names=list(found.role_names),
         carriers=[
             CarryingRoleOut(
                 role=one.name,
-                called=Words(th=one.called.th, en=one.called.en),
+                called=one.called,
                 level=one.level,
                 places=list(one.places),
             )
             for one in found.carriers
         ],
-        givers=[PersonOut.model_validate(one) for one in found.givers],
-        on_behalf_of=[PersonOut.model_validate(one) for one in found.on_behalf_of],
+        givers=[PersonRef.model_validate(one) for one in found.givers],
+        on_behalf_of=[PersonRef.model_validate(one) for one in found.on_behalf_of],
         asked=list(found.asked),
     )
 
@@ -59,7 +58,7 @@ def _role(ctx: RequestContext, one: GivenRole) -> DecidingRole:
     facts = {
         "public_id": one.public_id,
         "role": one.grant.role,
-        "called": Words(th=one.called.th, en=one.called.en),
+        "called": one.called,
         "level": one.level,
         "place": one.place,
         "standing": one.standing.value,

@@ -9,7 +9,8 @@ from pydantic import Field
 from saraban.documents.access.domain import AccessQuestion
 from saraban.identity.domain.access import Reason
 from saraban.identity.domain.catalogue import CONTRACT, ORGANIZATION, PROJECT
-from saraban.identity.schemas import Words
+from saraban.identity.schemas import PersonRef
+from saraban.kit.errors import Text
 from saraban.kit.schema import Schema, SingleLine
 
 
@@ -37,17 +38,12 @@ class AccessQuery(Schema):
         return AccessQuestion(self.permission, self.user_public_id, self.document_public_id, level, place)
 
 
-class PersonOut(Schema):
-    public_id: UUID
-    display_name: str = Field(examples=["ปกรณ์ คุมโครงการ"])
-
-
 class DecidingRole(Schema):
     """A role that decides, or that would if it counted here and now."""
 
     public_id: UUID = Field(description="Of the assignment.")
     role: str = Field(examples=["Contract Admin"])
-    called: Words
+    called: Text
     level: str = Field(examples=["Contract"])
     place: str | None = Field(description="Code of its place; null for everywhere.", examples=["LCBP3-C2"])
     standing: Literal["in_force", "upcoming", "ended", "role_closed"]
@@ -59,7 +55,7 @@ class DecidingRole(Schema):
 
 class CarryingRoleOut(Schema):
     role: str = Field(examples=["Project Manager"])
-    called: Words
+    called: Text
     level: str = Field(examples=["Project"])
     places: list[str] = Field(description="Codes; none for everywhere.", examples=[["LCBP3-C2"]])
 
@@ -68,18 +64,18 @@ class AccessOut(Schema):
     """Whether somebody may, and what decides."""
 
     allowed: bool
-    user: PersonOut
+    user: PersonRef
     document: str | None = Field(description="Number of the document.", examples=["คคง.-สคฉ.3-0001-2569"])
     reason: Reason
-    says: Words = Field(description="The reason as a sentence.")
+    says: Text = Field(description="The reason as a sentence.")
     roles: list[DecidingRole] = Field(description="That decide; or that would: elsewhere, at another time, if open.")
     missing: list[str] = Field(description="Permissions of which one is needed.", examples=[["workflow.action_review"]])
     role_names: list[str] = Field(description="Roles of which the step asks for one.")
     carriers: list[CarryingRoleOut] = Field(
         description="Roles that carry what is missing, with where they would count."
     )
-    givers: list[PersonOut] = Field(
+    givers: list[PersonRef] = Field(
         description="Who can give one of these roles: they give roles there and hold all that it carries."
     )
-    on_behalf_of: list[PersonOut] = Field(description="In whose place it is allowed.")
+    on_behalf_of: list[PersonRef] = Field(description="In whose place it is allowed.")
     asked: list[str] = Field(description="Whom the step waits for: organizations by code, then people.")

@@ -12,19 +12,17 @@ from saraban.documents.core.schemas import (
     DocumentFileAnswer,
     Ids,
     OrganizationAnswer,
-    PersonAnswer,
     Priority,
     ProjectAnswer,
     Prose,
     ReferenceAnswer,
-    RegisterAnswer,
     RegisterQuery,
     Subject,
 )
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer, CarriedRevisions
+from saraban.identity.schemas import PersonRef
 from saraban.kit.schema import Day, MultiLine, Schema
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.workflow.runtime.schemas import WorkflowItem
 
 
 class CirculationAssignee(Schema):
@@ -84,7 +82,7 @@ class AssigneeResponse(Schema):
 
 class AssigneeAnswer(Schema):
     public_id: UUID
-    user: PersonAnswer | None
+    user: PersonRef | None
     is_active: bool
     kind: RoutingKind
     status: RoutingStatus
@@ -111,7 +109,7 @@ class CirculationSummary(Schema):
     answered: int
     must_answer: int = Field(examples=[2])
     created_at: datetime
-    created_by: PersonAnswer
+    created_by: PersonRef
     cancelled_at: datetime | None
 
 
@@ -124,10 +122,6 @@ class CirculationAnswer(CirculationSummary):
     submitted_at: datetime | None
     closed_at: datetime | None
     cancel_reason: str | None
-    cancelled_by: PersonAnswer | None = Field(examples=[None])
+    cancelled_by: PersonRef | None = Field(examples=[None])
     number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
     version: int = Field(1, exclude=True)
-
-
-class CirculationPage(RegisterAnswer):
-    items: list[WorkflowItem[CirculationSummary]]

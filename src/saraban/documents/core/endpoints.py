@@ -11,14 +11,15 @@ from starlette.responses import Response
 
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents, IfMatch, document, page_of, present
-from saraban.documents.core.schemas import Cancellation, DocumentHistory, NewRevision, RevisionList
+from saraban.documents.core.schemas import Cancellation, HistoryEntry, NewRevision
 from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import PathId, ReadSession
 from saraban.kit.operation import Receipt
-from saraban.kit.schema import Schema
+from saraban.kit.schema import ShortList
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 READ = "document.view"
 
@@ -36,20 +37,14 @@ class RouteTexts:
     cancel: str = "Cancel with a reason"
 
 
-def document_routes(
-    kind: AnyKind,
-    *,
-    page: type[Schema],
-    texts: RouteTexts,
-    read: str = READ,
-) -> APIRouter:
+def document_routes(kind: AnyKind, *, texts: RouteTexts, read: str = READ) -> APIRouter:
     """
     Return the router of `/<path>`.
 
     :param read: the permission to read
     """
     router = APIRouter(prefix=f"/{kind.rules.path}", tags=[texts.tag])
-    _read_routes(router, kind, page, texts, read)
+    _read_routes(router, kind, texts, read)
     _draft_routes(router, kind, texts)
     if isinstance(kind, RevisionedKind):
         _revision_routes(router, kind)
@@ -60,7 +55,7 @@ def document_routes(
 # The permission is the kind's, so it cannot stand in an annotation that a type checker reads: hence defaults.
 
 
-def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: RouteTexts, permission: str) -> None:
+def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission: str) -> None:
     async def listing(
         session: ReadSession,
         search: Any,
@@ -69,7 +64,9 @@ def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: Ro
         return page_of(await core.listing(ctx, session, kind, search=search, counted=True))
 
     listing.__annotations__["search"] = Annotated[kind.search, Query()]
-    router.get("", response_model=page, summary=f"The register of {texts.many}", description=texts.readers)(listing)
+    router.get(
+        "", response_model=kind.register_page, summary=f"The register of {texts.many}", description=texts.readers
+    )(listing)
 
     @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
     async def read(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)) -> Response:
@@ -80,7 +77,7 @@ def _read_routes(router: APIRouter, kind: AnyKind, page: type[Schema], texts: Ro
     @router.get("/{publicId}/history", summary="Everything that happened, newest first")
     async def history(
         public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)
-    ) -> DocumentHistory:
+    ) -> ShortList[HistoryEntry]:
         return await core.history(ctx, session, kind, public_id)
 
 
@@ -118,7 +115,9 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
 
 def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     @router.get("/{publicId}/revisions", response_model=kind.revisions, summary="The revisions, newest first")
-    async def revisions(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(READ)) -> RevisionList:
+    async def revisions(
+        public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(READ)
+    ) -> ShortList[WorkflowItem[Any]]:
         return await core.list_revisions(ctx, session, kind, public_id)
 
     @router.post(

@@ -3,27 +3,22 @@ The shapes that every kind of document shares, in and out; what only one kind ha
 """
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from uuid import UUID
 
 from pydantic import AfterValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
 from saraban.attachments.domain import TextProblem
+from saraban.identity.schemas import PersonRef
+from saraban.kit.errors import Text
 from saraban.kit.pagination import MAX_PAGE
-from saraban.kit.schema import Day, MultiLine, Schema, SingleLine
+from saraban.kit.schema import Day, MultiLine, PageOut, Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.workflow.runtime.schemas import (
-    ChangedValueOut,
-    HistoryFileOut,
-    ItemResultIn,
-    LabelOut,
-    ReassignedOut,
-    VersionsOut,
-    WorkflowItem,
-)
+from saraban.workflow.runtime.schemas import ChangedValueOut, HistoryFileOut, ItemResultIn, ReassignedOut, VersionsOut
 
+T = TypeVar("T")
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
 RecipientType = Literal["TO", "CC"]
 
@@ -194,11 +189,6 @@ class CodeAnswer(Schema):
     name_th: str | None = Field(None, description="In Thai, where there is one.", examples=["ท่าเทียบเรือ"])
 
 
-class PersonAnswer(Schema):
-    public_id: UUID
-    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
-
-
 class RevisionAnswer(Schema):
     public_id: UUID
     revision_label: str = Field(examples=["A"])
@@ -241,14 +231,11 @@ class DocumentSummary(Schema):
     sub_type: CodeAnswer | None
     revision: RevisionAnswer
     created_at: datetime
-    created_by: PersonAnswer
+    created_by: PersonRef
     cancelled_at: datetime | None
 
 
-class RegisterAnswer(Schema):
-    """What a page of a register says beside its rows."""
-
-    next_cursor: str | None
+class RegisterPage(PageOut[T]):
     approximate_count: int = Field(
         description="Documents on all pages: exact up to 10,000, and 10,001 says that there may be more.", examples=[1]
     )
@@ -279,7 +266,7 @@ class DocumentAnswer(DocumentSummary):
     received_date: date | None
     issued_at: datetime | None
     cancel_reason: str | None
-    cancelled_by: PersonAnswer | None = Field(examples=[None])
+    cancelled_by: PersonRef | None = Field(examples=[None])
     number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
     references: list[ReferenceAnswer]
     referenced_by: list[ReferenceAnswer]
@@ -294,7 +281,7 @@ class RevisionDetail(RevisionAnswer):
     due_date: date | None
     status: CodeAnswer = Field(examples=[{"code": "DRAFT", "name": "Draft", "nameTh": "ฉบับร่าง"}])
     created_at: datetime
-    created_by: PersonAnswer
+    created_by: PersonRef
     issued_at: datetime | None
     attachments: list[DocumentFileAnswer]
 
@@ -305,17 +292,17 @@ class HistoryEntry(Schema):
     at: datetime
     source: Literal["workflow", "audit"] = Field(examples=["workflow"])
     action: str = Field(examples=["submit"])
-    action_label: LabelOut | None = Field(None, examples=[{"th": "ส่ง", "en": "Submit"}])
-    actor: PersonAnswer | None
+    action_label: Text | None = Field(None, examples=[{"th": "ส่ง", "en": "Submit"}])
+    actor: PersonRef | None
     organization_code: str | None = Field(
         None, description="For which organization the actor acted, of a workflow step.", examples=["คคง."]
     )
-    on_behalf_of: PersonAnswer | None = Field(None, description="In whose place the actor acted.", examples=[None])
+    on_behalf_of: PersonRef | None = Field(None, description="In whose place the actor acted.", examples=[None])
     revision_label: str | None = Field(examples=["A"])
     from_state: str | None = Field(None, examples=["draft"])
-    from_label: LabelOut | None = Field(None, examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
+    from_label: Text | None = Field(None, examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
     to_state: str | None = Field(None, examples=["submitted"])
-    to_label: LabelOut | None = Field(None, examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
+    to_label: Text | None = Field(None, examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
     comment: str | None = Field(None, examples=["โปรดพิจารณา"])
     forced: bool = False
     nobody: bool = Field(default=False, description="After it nobody who may see the document could act.")
@@ -325,13 +312,3 @@ class HistoryEntry(Schema):
     values: list[ChangedValueOut] = Field(default_factory=list, description="What came with a step.")
     item_results: list[ItemResultIn] = Field(default_factory=list, description="Answers to single items with a step.")
     details: dict[str, Any] = Field(default_factory=dict)
-
-
-class RevisionList(Schema):
-    items: list[WorkflowItem[RevisionDetail]]
-    next_cursor: None = None
-
-
-class DocumentHistory(Schema):
-    items: list[HistoryEntry]
-    next_cursor: None = None

@@ -22,7 +22,7 @@ from saraban.documents.drawing.domain import SUITABILITY, UNKNOWN_SUITABILITY
 from saraban.imports.schemas import ImportProblemOut, ImportQuery, ImportReport, ImportStatusOut
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
-from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem, WorkflowOut
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowOut
 
 KindName = Literal["contract", "shop", "asbuilt"]
 DrawingNumber = Annotated[str, CodeLine(100)]
@@ -251,15 +251,6 @@ class DrawingAnswer(DrawingSummary):
 DrawingEnvelope = WorkflowEnvelope[DrawingAnswer]
 
 
-class DrawingPage(Schema):
-    items: list[WorkflowItem[DrawingSummary]]
-    next_cursor: str | None
-
-
-class DrawingRevisionList(Schema):
-    items: list[WorkflowItem[DrawingRevisionDetail]]
-
-
 class DrawingSheetLine(Schema):
     """A line of an imported sheet: one revision of a drawing. Cells hold codes."""
 
@@ -313,11 +304,6 @@ class DrawingImportAnswer(ImportStatusOut):
     kind: KindName
     report: DrawingImportReport | None = Field(None, description="Null until the dry run is done.")
     problem: ImportProblemOut | None = Field(None, description="Why it FAILED.")
-
-
-class DrawingImportList(Schema):
-    items: list[DrawingImportAnswer]
-    next_cursor: str | None
 
 
 class DrawingImportCommit(Schema):

@@ -14,13 +14,10 @@ from saraban.documents.core.schemas import (
     DocumentSummary,
     MasterCode,
     NewDocument,
-    RegisterAnswer,
     RevisionDetail,
-    RevisionList,
 )
 from saraban.documents.drawing.schemas import DrawingFileAnswer
 from saraban.kit.schema import Schema
-from saraban.workflow.runtime.schemas import WorkflowItem
 
 
 class NewRfaItem(Schema):
@@ -101,10 +98,6 @@ class RfaRevisionDetail(RevisionDetail):
     items: list[RfaItemAnswer]
 
 
-class RfaRevisionList(RevisionList):
-    items: list[WorkflowItem[RfaRevisionDetail]]  # type: ignore[assignment]
-
-
 class RfaOfDrawing(Schema):
     """An RFA that carries a revision of a drawing."""
 
@@ -114,7 +107,3 @@ class RfaOfDrawing(Schema):
     subject: str
     status: CodeAnswer
     response_code: CodeAnswer | None
-
-
-class RfaPage(RegisterAnswer):
-    items: list[WorkflowItem[RfaSummary]]

@@ -11,13 +11,10 @@ from saraban.documents.core.schemas import (
     DocumentChanges,
     DocumentSummary,
     NewDocument,
-    RegisterAnswer,
     RevisionDetail,
-    RevisionList,
 )
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer, CarriedRevisions
 from saraban.kit.schema import Schema, SingleLine
-from saraban.workflow.runtime.schemas import WorkflowItem
 
 Purpose = Literal["FOR_APPROVAL", "FOR_INFORMATION", "FOR_REVIEW", "OTHER"]
 
@@ -73,11 +70,3 @@ class TransmittalRevision(RevisionDetail):
 
     items: list[ItemAnswer]
     drawings: list[CarriedDrawingAnswer]
-
-
-class TransmittalRevisions(RevisionList):
-    items: list[WorkflowItem[TransmittalRevision]]  # type: ignore[assignment]
-
-
-class TransmittalPage(RegisterAnswer):
-    items: list[WorkflowItem[TransmittalSummary]]

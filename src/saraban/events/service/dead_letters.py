@@ -4,8 +4,11 @@ What operators see of events and do with those that were given up: dead letters 
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
+from pydantic import ConfigDict
+from pydantic.config import JsonDict
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
@@ -14,8 +17,9 @@ from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.kit.db import notify_after_commit
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.ids import new_id
-from saraban.kit.json import JsonObject
+from saraban.kit.json import Json, JsonObject
 from saraban.kit.pagination import Page, page_of
+from saraban.kit.schema import Schema
 
 # A dead letter names the queue its job came from; where it is kept is the other one.
 QUEUE, DEAD_QUEUE = "workflow-events", "workflow-events-failed"
@@ -166,32 +170,43 @@ def _dead(row: DeadLetter) -> DeadLetterView:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class EventView:
-    """
-    One event, whatever became of it.
+_EXAMPLE: Final[JsonDict] = {
+    "publicId": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
+    "state": "dead",
+    "name": "workflow.transitioned",
+    "aggregateType": "workflow_instance",
+    "aggregate": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e11",
+    "payload": {"workflowCode": "RFA_APPROVAL", "action": "submit"},
+    "attempts": 3,
+    "error": "RuntimeError: the mailbox is full",
+    "recordedAt": "2026-03-02T03:15:00Z",
+    "queue": "workflow-events",
+    "keptIn": "workflow-events-failed",
+    "nextTryAt": None,
+    "deliveredAt": None,
+    "failedAt": "2026-03-02T03:15:02Z",
+}
 
-    :param aggregate: public id of what its events are told of in order
-    :param error: of the newest failure; None when there was none
-    :param queue: where its job comes from
-    :param kept_in: where it is kept once it was given up
-    :param next_try_at: when it may be delivered; None for one that is done or given up
-    """
+
+class EventView(Schema):
+    """One event. Delivered ones are kept for 24 hours, those that were given up until somebody drops them."""
+
+    model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
     public_id: UUID
     state: EventState
     name: str
     aggregate_type: str
     aggregate: str
-    payload: JsonObject
+    payload: dict[str, Json]
     attempts: int
     error: str | None
     recorded_at: datetime
-    queue: str = QUEUE
-    kept_in: str | None = None
-    next_try_at: datetime | None = None
-    delivered_at: datetime | None = None
-    failed_at: datetime | None = None
+    queue: str
+    kept_in: str | None
+    next_try_at: datetime | None
+    delivered_at: datetime | None
+    failed_at: datetime | None
 
 
 async def list_events(
@@ -234,8 +249,11 @@ def _outbox_view(row: OutboxEvent) -> EventView:
         attempts=row.attempts,
         error=row.last_error,
         recorded_at=row.created_at,
+        queue=QUEUE,
+        kept_in=None,
         next_try_at=row.available_at if waits else None,
         delivered_at=row.delivered_at,
+        failed_at=None,
     )
 
 
@@ -252,5 +270,7 @@ def _dead_letter_view(row: DeadLetter) -> EventView:
         recorded_at=row.recorded_at,
         queue=row.queue,
         kept_in=DEAD_QUEUE,
+        next_try_at=None,
+        delivered_at=None,
         failed_at=row.failed_at,
     )

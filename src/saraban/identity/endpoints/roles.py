@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
-from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges, RoleOut, RolePage
+from saraban.identity.schemas import NewRole, RoleChanges, RoleOut, RolePage
 from saraban.identity.service import roles
 from saraban.kit.db import Database
 from saraban.kit.http import (
@@ -48,7 +48,7 @@ async def listing(
     return RolePage(
         items=[_role(one) for one in page.items],
         next_cursor=page.next_cursor,
-        permissions=[PermissionOut.model_validate(one) for one in permissions],
+        permissions=list(permissions),
     )
 
 

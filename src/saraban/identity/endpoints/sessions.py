@@ -8,16 +8,17 @@ from saraban.identity import service
 from saraban.identity.dependencies import DEVICE_COOKIE, Attempts, Context, Throttle, Tokens, count_refresh
 from saraban.identity.schemas import (
     LogIn,
-    OrganizationPage,
     OrganizationSearch,
+    OrganizationSummary,
     PasswordChange,
     Profile,
     RefreshRequest,
-    SessionsOut,
+    SessionOut,
     TokenPair,
 )
 from saraban.identity.service import people
 from saraban.kit.http import Address, Db, Now, PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.kit.schema import Items, PageOut
 
 router = APIRouter()
 
@@ -78,9 +79,9 @@ async def change_password(body: PasswordChange, ctx: Context, db: Db, attempts: 
 
 
 @router.get("/auth/sessions", tags=["Auth"], summary="List the own sessions")
-async def list_sessions(ctx: Context, session: ReadSession) -> SessionsOut:
+async def list_sessions(ctx: Context, session: ReadSession) -> Items[SessionOut]:
     """The sign-ins of the caller that have not ended, the latest use first."""
-    return SessionsOut(items=await people.open_sessions(ctx, session, ctx.caller.public_id) or [])
+    return Items[SessionOut](items=await people.open_sessions(ctx, session, ctx.caller.public_id) or [])
 
 
 @router.delete("/auth/sessions", tags=["Auth"], summary="End the own sessions", status_code=status.HTTP_204_NO_CONTENT)
@@ -110,6 +111,6 @@ async def list_organizations(
     wanted: Annotated[OrganizationSearch, Query()],
     cursor: PageCursor = None,
     limit: PageLimit = 50,
-) -> OrganizationPage:
+) -> PageOut[OrganizationSummary]:
     """The register of organizations, newest first. Those that are closed are shown to administrators only."""
     return await service.list_organizations(ctx, session, wanted, cursor=cursor, limit=limit)

@@ -13,7 +13,6 @@ from saraban.identity.dependencies import Context, KeyedContext, invitation_base
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.schemas import (
     HeldRoleOut,
-    HeldRolesOut,
     InvitedPersonOut,
     KnownPersonOut,
     PeopleImportOut,
@@ -22,7 +21,6 @@ from saraban.identity.schemas import (
     UserChangeIn,
     UserIn,
     UserOut,
-    UserPage,
     UserPasswordIn,
     UserSearch,
     UserSecretOut,
@@ -46,7 +44,7 @@ from saraban.kit.http import (
 )
 from saraban.kit.idempotency import Claim, Idempotency
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.schema import WarningOut
+from saraban.kit.schema import Items, PageOut, WarningOut
 
 router = APIRouter(tags=["Users"], prefix="/users")
 
@@ -67,7 +65,7 @@ async def list_users(
     wanted: Annotated[UserSearch, Query()],
     cursor: PageCursor = None,
     limit: PageLimit = 50,
-) -> UserPage:
+) -> PageOut[UserOut]:
     """The people and programs of the organizations that you administer, newest first or by user name."""
     return await people.list_people(ctx, session, wanted, cursor=cursor, limit=limit)
 
@@ -204,7 +202,7 @@ async def set_password(
 
 
 @router.get("/{publicId}/roles", summary="List the roles of a person")
-async def list_roles(public_id: PathId, ctx: Context, session: ReadSession) -> HeldRolesOut:
+async def list_roles(public_id: PathId, ctx: Context, session: ReadSession) -> Items[HeldRoleOut]:
     """All of them, past and coming ones too; to those who do not administer the person, the ones where they give roles."""
     return await people.list_roles(ctx, session, public_id)
 

@@ -26,6 +26,7 @@ from saraban.identity.service import passwords
 from saraban.identity.service.assignments import (
     Person,
     Placed,
+    RolesAfterMove,
     anywhere,
     canonical,
     end_roles_elsewhere,
@@ -311,12 +312,12 @@ class AccountChange:
 
 async def change_user(
     ctx: RequestContext, session: AsyncSession, *, person: Person, change: AccountChange, user: User | None = None
-) -> list[str]:
+) -> RolesAfterMove:
     """
     Change what an account says of its person, or move it to another organization, which ends its roles in others.
 
     :param user: the account where it is at hand, locked
-    :returns: the roles that ended
+    :returns: the roles that ended and were kept with a move from an organization
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the address is in use
     :raises Forbidden: also when the caller may not edit the people of the organization that it is moved to
@@ -336,16 +337,16 @@ async def change_user(
     after = await _facts(session, user)
     changed = [key for key, value in after.items() if value != before[key]]
     if not changed:
-        return []
+        return RolesAfterMove()
     user.updated_at = ctx.now
     told = {"before": {key: before[key] for key in changed}, "after": {key: after[key] for key in changed}}
     await record(ctx, session, "user.change", user, told)
     if not {"firstName", "lastName"}.isdisjoint(changed):
         await search_index.queue_renamed(session, people=[user.public_id])
     if "organization" not in changed:
-        return []
+        return RolesAfterMove()
     await tell_changed(session, [user], ctx.now)
-    return await end_roles_elsewhere(ctx, session, user) if before["organization"] else []
+    return await end_roles_elsewhere(ctx, session, user) if before["organization"] else RolesAfterMove()
 
 
 async def _change_words(session: AsyncSession, user: User, change: AccountChange) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -373,14 +374,26 @@ async def _take_back(
     await tell_changed(session, [user], ctx.now)
 
 
-async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: User) -> list[str]:
-    """Take back the roles in other organizations than a person's own, and return those, as they are called, with their places."""
+class RolesAfterMove(NamedTuple):
+    """Roles of a person who has another organization now, each with its place."""
+
+    ended: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: User) -> RolesAfterMove:
+    """Take back the roles in other organizations than a person's own; those in projects and contracts are kept."""
     rows = await held_roles.with_places(session, user_id=user.user_id)
     ended = [row for row in rows if row.organization_id not in {None, user.primary_organization_id}]
     for row in ended:
         details = {"role": row.role_name, "scope": row.scope, "place": row.place_code}
         await _take_back(ctx, session, user, await session.get_one(UserAssignment, row.id), details)
-    return [f"{row.role_name} ({row.place_code})" for row in ended]
+    kept = [row for row in rows if row.project_id or row.contract_id]
+    return RolesAfterMove(tuple(map(_named_place, ended)), tuple(map(_named_place, kept)))
+
+
+def _named_place(row: held_roles.HeldRoleRow) -> str:
+    return f"{row.role_name} ({row.place_code})"
 
 
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:

@@ -21,28 +21,24 @@ from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
 from saraban.identity.models import User, UserName
 from saraban.identity.repository import account_rows
-from saraban.identity.schemas import (
-    HeldRole,
-    HeldRoleScope,
-    OrganizationPage,
-    OrganizationSearch,
-    OrganizationSummary,
-    Profile,
-)
+from saraban.identity.schemas import HeldRole, HeldRoleScope, OrganizationSearch, OrganizationSummary, Profile
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.clock import Clock
 from saraban.kit.db import AnyRow, Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.pagination import page_of
+from saraban.kit.schema import PageOut
 
 
 async def list_organizations(
     ctx: RequestContext, session: AsyncSession, wanted: OrganizationSearch, *, cursor: str | None, limit: int
-) -> OrganizationPage:
+) -> PageOut[OrganizationSummary]:
     closed = wanted.include_closed and ctx.caller.may_anywhere("organization.view")
     rows = await repository.organization_page(session, wanted, closed=closed, cursor=cursor, limit=limit)
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
-    return OrganizationPage(items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[OrganizationSummary](
+        items=[organization_summary(row) for row in page.items], next_cursor=page.next_cursor
+    )
 
 
 def organization_summary(row: AnyRow) -> OrganizationSummary:

@@ -23,14 +23,12 @@ from saraban.identity.repository import account_rows, held_roles, role_rows
 from saraban.identity.schemas import (
     HeldRoleOut,
     HeldRoleScope,
-    HeldRolesOut,
     RoleGrantIn,
     SessionOut,
     UserChangeIn,
     UserIn,
     UserOrganization,
     UserOut,
-    UserPage,
     UserSearch,
 )
 from saraban.identity.service import accounts, passwords
@@ -46,6 +44,7 @@ from saraban.kit import etags
 from saraban.kit.db import Database
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.pagination import page_of
+from saraban.kit.schema import Items, PageOut
 
 VIEW, GIVE = account_rows.VIEW, account_rows.GIVE
 
@@ -95,7 +94,7 @@ async def first_password(db: Database, order: UserIn) -> tuple[str | None, str |
 
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
-) -> UserPage:
+) -> PageOut[UserOut]:
     """
     Return the people whom the caller may see.
 
@@ -107,9 +106,9 @@ async def list_people(
     rows = await account_rows.page(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
     if wanted.sort == "newest":
         page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
-        return UserPage(items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
+        return PageOut[UserOut](items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
     ends = str(rows[limit - 1].public_id) if len(rows) > limit else None
-    return UserPage(items=[user_out(row) for row in rows[:limit]], next_cursor=ends)
+    return PageOut[UserOut](items=[user_out(row) for row in rows[:limit]], next_cursor=ends)
 
 
 def _last_name(cursor: str) -> UUID:
@@ -196,7 +195,6 @@ async def change_person(
     if "organization_public_id" in sent:
         await lock_rights(session)
     user = await load_manageable(ctx, session, person, "user.edit", lock=True)
-    organization = user.primary_organization_id
     present = await read_person(ctx, session, person)
     if if_match is not None and not etags.matches(if_match, etag(present)):
         raise AccountChanged
@@ -212,11 +210,7 @@ async def change_person(
         organization=change.organization_public_id if "organization_public_id" in sent else UNCHANGED,
         draws_per_minute=change.draws_per_minute if "draws_per_minute" in sent else UNCHANGED,
     )
-    ended = await change_user(ctx, session, person=person, change=wanted, user=user)
-    if user.primary_organization_id == organization or organization is None:
-        return {}
-    rows = await held_roles.with_places(session, user_id=user.user_id)
-    kept = [f"{row.role_name} ({row.place_code})" for row in rows if row.project_id or row.contract_id]
+    ended, kept = await change_user(ctx, session, person=person, change=wanted, user=user)
     return {"ended": ", ".join(ended) or "–", "kept": ", ".join(kept) or "–"} if ended or kept else {}
 
 
@@ -265,14 +259,14 @@ async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: U
     ]
 
 
-async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> HeldRolesOut:
+async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Items[HeldRoleOut]:
     """
     Return the roles of somebody: all of them, or those in the places where the caller gives roles.
 
     :raises NotFound: when the caller may know neither of the person nor of a role
     """
     _, rows = await visible_assignments(ctx, session, public_id)
-    return HeldRolesOut(items=[_assignment(row, ctx) for row in rows])
+    return Items[HeldRoleOut](items=[_assignment(row, ctx) for row in rows])
 
 
 def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut:

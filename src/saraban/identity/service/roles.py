@@ -19,7 +19,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.models import Role
 from saraban.identity.repository import role_rows
 from saraban.identity.repository.role_rows import RoleRow
-from saraban.identity.schemas import NewRole, RoleChanges
+from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges
 from saraban.identity.service.assignments import ACCOUNT_CHANGED
 from saraban.identity.service.callers import lock_rights
 from saraban.kit import etags
@@ -95,20 +95,15 @@ class RoleView:
         return f'"{digest[:32]}"'
 
 
-@dataclass(frozen=True, slots=True)
-class PermissionView:
-    name: str
-    module: str
-    module_says: Text
-    says: Text
-
-
-async def list_permissions(session: AsyncSession) -> tuple[PermissionView, ...]:
+async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
     """Return what a role can have, grouped by what it is about."""
     order = {module: place for place, module in enumerate(catalogue.MODULES)}
     found = [
-        PermissionView(
-            name, module, catalogue.MODULES.get(module, Text(module, module)), catalogue.permission_words(name)
+        PermissionOut(
+            name=name,
+            module=module,
+            module_says=catalogue.MODULES.get(module, Text(module, module)),
+            says=catalogue.permission_words(name),
         )
         for name in await role_rows.permission_names(session)
         for module in (name.partition(".")[0],)

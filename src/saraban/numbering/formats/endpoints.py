@@ -18,19 +18,18 @@ from saraban.kit.http import (
     ReadSession,
     read_after_commit,
 )
-from saraban.kit.schema import SingleLine
+from saraban.kit.schema import Items, PageOut, SingleLine
 from saraban.numbering.formats import service
 from saraban.numbering.formats.domain import TOKEN_MEANINGS, FormatExample, TemplatePiece, parse_template
 from saraban.numbering.formats.schemas import (
     FormatChange,
     FormatExampleOut,
-    FormatHistoryOut,
     FormatIn,
     FormatOut,
     FormatPreviewIn,
     FormatPreviewOut,
-    FormatsOut,
     FormatTextIn,
+    FormatVersionOut,
     FormatWarning,
     ParsedTemplateOut,
     TemplatePieceOut,
@@ -48,10 +47,10 @@ async def list_formats(
     project_public_id: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
     limit: PageLimit = 50,
     cursor: PageCursor = None,
-) -> FormatsOut:
+) -> PageOut[FormatOut]:
     """The formats of one project, or of every project whose formats the caller may read."""
     page = await service.list_formats(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
-    return FormatsOut(items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[FormatOut](items=[_format(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/configs/parse", dependencies=READ_LIMIT, summary="Take a template apart")
@@ -82,9 +81,9 @@ async def preview_format(
 
 
 @router.get("/configs/{publicId}/history", dependencies=READ_LIMIT, summary="Read what a format was")
-async def format_history(public_id: PathId, session: ReadSession, ctx: Context) -> FormatHistoryOut:
+async def format_history(public_id: PathId, session: ReadSession, ctx: Context) -> Items[FormatVersionOut]:
     """Newest first, with who changed it and why."""
-    return FormatHistoryOut(items=await service.format_history(ctx, session, public_id=public_id))
+    return Items[FormatVersionOut](items=await service.format_history(ctx, session, public_id=public_id))
 
 
 @router.delete("/configs/{publicId}", status_code=204, summary="Delete a format that was never used")

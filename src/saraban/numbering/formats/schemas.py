@@ -164,12 +164,3 @@ class FormatVersionOut(Schema):
     reason: str | None = Field(examples=["ปรับตามข้อกำหนดของโครงการ"])
     username: str | None = Field(description="Null for what stood there before changes were recorded.")
     at: datetime
-
-
-class FormatHistoryOut(Schema):
-    items: list[FormatVersionOut]
-
-
-class FormatsOut(Schema):
-    items: list[FormatOut]
-    next_cursor: str | None

@@ -59,11 +59,6 @@ class ImportOut(ImportSummaryOut):
     problem: ImportProblemOut | None = Field(None, description="Why it FAILED.")
 
 
-class ImportsOut(Schema):
-    items: list[ImportSummaryOut]
-    next_cursor: str | None
-
-
 class CounterMoveIn(Schema):
     """A counter that shall go on after the highest number of the file."""
 

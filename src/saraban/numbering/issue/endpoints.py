@@ -16,7 +16,7 @@ from saraban.kit.dates import moments_of_days
 from saraban.kit.db import Database
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond, showing_done_work
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.schema import PeriodQuery
+from saraban.kit.schema import PageOut, PeriodQuery
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.issue.schemas import (
@@ -26,7 +26,6 @@ from saraban.numbering.issue.schemas import (
     ManualNumberEffectOut,
     ManualNumberIn,
     NumberErrorOut,
-    NumberErrorsOut,
     NumberOut,
     NumberStateOut,
     PreviewOut,
@@ -227,11 +226,11 @@ async def list_errors(
     ] = None,
     limit: PageLimit = 50,
     cursor: PageCursor = None,
-) -> NumberErrorsOut:
+) -> PageOut[NumberErrorOut]:
     """Newest first, of every project; rows are kept for `SARABAN_NUMBER_ERROR_DAYS`."""
     filters = NumberErrorFilters(error_type, username, trace_id, *moments_of_days(period.since, period.until, ctx.zone))
     page = await monitoring.list_errors(ctx, session, filters, cursor=cursor, limit=limit)
-    return NumberErrorsOut(items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[NumberErrorOut](items=[_error(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 def _error(row: NumberErrorRow) -> NumberErrorOut:

@@ -221,8 +221,3 @@ class NumberErrorOut(Schema):
     address: str | None
     trace_id: str | None
     created_at: datetime
-
-
-class NumberErrorsOut(Schema):
-    items: list[NumberErrorOut]
-    next_cursor: str | None

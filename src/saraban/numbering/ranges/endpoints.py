@@ -12,19 +12,12 @@ from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import PageOut
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.endpoints import request_of
 from saraban.numbering.issue.service import number_plan
 from saraban.numbering.ranges import service
-from saraban.numbering.ranges.schemas import (
-    RangeEffectOut,
-    RangeIn,
-    RangeOut,
-    RangePreviewIn,
-    RangesOut,
-    ReleasedOut,
-    ReleaseIn,
-)
+from saraban.numbering.ranges.schemas import RangeEffectOut, RangeIn, RangeOut, RangePreviewIn, ReleasedOut, ReleaseIn
 from saraban.numbering.series.models import RangeRow
 
 router = APIRouter(route_class=RecordedRoute)
@@ -60,10 +53,10 @@ async def list_ranges(
     project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
     limit: PageLimit = 50,
     cursor: PageCursor = None,
-) -> RangesOut:
+) -> PageOut[RangeOut]:
     """Newest first, the released ones too."""
     page = await service.list_ranges(ctx, session, project_public_id=project_public_id, cursor=cursor, limit=limit)
-    return RangesOut(items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[RangeOut](items=[_range(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.post("/ranges/{publicId}/release", response_model=ReleasedOut, summary="Release a range")

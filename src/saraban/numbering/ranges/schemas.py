@@ -69,11 +69,6 @@ class RangeOut(Schema):
     released_at: datetime | None
 
 
-class RangesOut(Schema):
-    items: list[RangeOut]
-    next_cursor: str | None
-
-
 class ReleaseIn(Schema):
     reason: Reason = Field(examples=["ผู้รับเหมาช่วงส่งงานครบแล้ว"])
 

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from saraban.identity.dependencies import Context
 from saraban.kit.http import BINARY, Db, PageCursor, PageLimit, ReadSession, WorkbookFormat, written_file
 from saraban.kit.json import Json
+from saraban.kit.schema import Items, PageOut
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.issue.service import number_plan
 from saraban.numbering.register.domain import LedgerLine, NumberRow
@@ -18,11 +19,8 @@ from saraban.numbering.register.schemas import (
     LedgerLineOut,
     NumberAuditQuery,
     NumberOperationOut,
-    NumberOperationsOut,
     NumberResolutionOut,
-    NumberSearchOut,
     SeriesLedgerOut,
-    SeriesListOut,
     SeriesOut,
 )
 from saraban.numbering.register.service import ledger, operations, sheets
@@ -71,7 +69,7 @@ async def list_series(
     q: Annotated[str | None, Query(max_length=255, description="Only series whose name contains this.")] = None,
     limit: PageLimit = 50,
     cursor: Annotated[str | None, Query(max_length=1100, description="`nextCursor` of the page before.")] = None,
-) -> SeriesListOut:
+) -> PageOut[SeriesOut]:
     """
     By name. A series is what its numbers print, with `{SEQ}` in the place of the sequence.
 
@@ -80,7 +78,7 @@ async def list_series(
     page = await ledger.list_series(
         ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
-    return SeriesListOut(items=[SeriesOut.model_validate(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[SeriesOut](items=[SeriesOut.model_validate(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 @router.get("/numbers", dependencies=READ_LIMIT, summary="Search numbers")
@@ -92,14 +90,14 @@ async def search_numbers(
         str, Query(min_length=1, max_length=255, description="A number, or a part of one.", examples=["0042"])
     ],
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
-) -> NumberSearchOut:
+) -> Items[FoundNumberOut]:
     """
     Those that were ever printed so, former revisions and replaced numbers too; what begins with `q` stands first.
 
     Who sees the numbers of the project finds all; a document controller finds those of the organization.
     """
     hits = await ledger.search_numbers(ctx, session, project_public_id=project_public_id, text=q, limit=limit)
-    return NumberSearchOut(
+    return Items[FoundNumberOut](
         items=[
             FoundNumberOut(
                 public_id=hit.found.public_id,
@@ -183,7 +181,7 @@ async def list_operations(
     asked: Annotated[NumberAuditQuery, Query()],
     limit: PageLimit = 50,
     cursor: PageCursor = None,
-) -> NumberOperationsOut:
+) -> PageOut[NumberOperationOut]:
     """
     Newest first, for who may see the counters of the whole project. Calls that were refused are in `/logs/errors`.
 
@@ -192,7 +190,7 @@ async def list_operations(
     page = await operations.list_operations(
         ctx, session, asked, project_public_id=project_public_id, cursor=cursor, limit=limit
     )
-    return NumberOperationsOut(items=[_operation(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[NumberOperationOut](items=[_operation(row) for row in page.items], next_cursor=page.next_cursor)
 
 
 def _operation(row: NumberOperation) -> NumberOperationOut:

@@ -38,10 +38,6 @@ class FoundNumberOut(Schema):
     document_public_id: UUID | None
 
 
-class NumberSearchOut(Schema):
-    items: list[FoundNumberOut]
-
-
 class SeriesOut(Schema):
     """A visible series and where its counter stands."""
 
@@ -62,11 +58,6 @@ class SeriesOut(Schema):
         validation_alias=AliasChoices("range_count", "ranges"), description="Ranges it steps over now.", examples=[0]
     )
     updated_at: datetime
-
-
-class SeriesListOut(Schema):
-    items: list[SeriesOut]
-    next_cursor: str | None
 
 
 class LedgerLineOut(Schema):
@@ -145,8 +136,3 @@ class NumberOperationOut(Schema):
     retry_count: int
     lock_wait_ms: int
     lock_path: str | None = Field(examples=["redis"])
-
-
-class NumberOperationsOut(Schema):
-    items: list[NumberOperationOut]
-    next_cursor: str | None

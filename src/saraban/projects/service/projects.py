@@ -18,6 +18,7 @@ from saraban.identity.domain.context import EVERYTHING, Caller, RequestContext, 
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import page_of
+from saraban.kit.schema import PageOut
 from saraban.kit.statements import fetch_each
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef
@@ -28,7 +29,6 @@ from saraban.projects.schemas import (
     ContractSummary,
     PartySummary,
     ProjectDetail,
-    ProjectPage,
     ProjectSummary,
     SubTypeSummary,
     TypeSummary,
@@ -43,7 +43,7 @@ async def list_projects(
     include_closed: bool = False,
     cursor: str | None = None,
     limit: int = 50,
-) -> ProjectPage:
+) -> PageOut[ProjectSummary]:
     rows = await repository.project_page(
         session,
         _visible(ctx.caller),
@@ -55,7 +55,7 @@ async def list_projects(
     )
     page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
     items = [ProjectSummary.model_validate(row) for row in page.items]
-    return ProjectPage(items=items, next_cursor=page.next_cursor)
+    return PageOut[ProjectSummary](items=items, next_cursor=page.next_cursor)
 
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:

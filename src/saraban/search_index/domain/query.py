@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from saraban.kit.dates import BUDDHIST_OFFSET, EARLIEST_BUDDHIST, read_date
 from saraban.kit.errors import Invalid, invalid
-from saraban.kit.text import control_character
+from saraban.kit.text import INVISIBLE, control_character
 from saraban.search_index.domain.folding import fold, has_letters
 
 LONGEST: Final = 500  # characters of a query
@@ -29,7 +29,6 @@ _WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 CONDITIONS: Final = {fold(word): name for name, words in _WORDS.items() for word in (name, *words)}
 # What looks like a condition; `12:30`, `1:50`, `C:\\plan` and `http://a.b` are words.
 _CONDITION: Final = re.compile("[a-z][a-z_-]*[a-z]|[\u0e01-\u0e4e]{2,}", re.IGNORECASE)
-_PASTED: Final = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")  # unseen, from pages and word processors
 _GAP: Final = re.compile(r'(?<!\S)-?([^\s:"]+):\s+')
 _PART: Final = re.compile(r'(-)?(?:([^\s:"]+):)?("([^"]*)"?|\S+)')
 _DAYS: Final = re.compile(r"([<>]?)(\d{1,4})(?:d|วัน)")
@@ -103,7 +102,7 @@ def parse_words(text: str) -> SearchQuery:
 
 
 def _read(text: str, names: Mapping[str, str], today: date | None) -> SearchQuery:
-    text = _PASTED.sub("", text)
+    text = INVISIBLE.sub("", text)
     if len(text) > LONGEST:
         raise _refused("too_long", f"คำค้นยาวเกิน {LONGEST} ตัวอักษร", f"A query has at most {LONGEST} characters.")
     if control_character(text, multiline=True) is not None:

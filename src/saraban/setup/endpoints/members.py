@@ -11,8 +11,9 @@ from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Idempotent, PathId, ReadSession
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import ShortList
 from saraban.projects import service as projects
-from saraban.projects.schemas import PartyList, PartySummary, ProjectDetail
+from saraban.projects.schemas import PartySummary, ProjectDetail
 from saraban.setup.domain.master_kinds import CONTRACT, PROJECT, Owner
 from saraban.setup.domain.master_rows import MasterAddress
 from saraban.setup.schemas.master_data import ContractDetail, MemberOut, PartyIn, shown
@@ -42,9 +43,9 @@ async def read_contract(ctx: Context, session: ReadSession, response: Response, 
 
 
 @router.get("/contracts/{publicId}/organizations", tags=["Contracts"], summary="List a contract's organizations")
-async def contract_organizations(ctx: Context, session: ReadSession, public_id: PathId) -> PartyList:
+async def contract_organizations(ctx: Context, session: ReadSession, public_id: PathId) -> ShortList[PartySummary]:
     """The parties of the contract, each with its role there."""
-    return PartyList(items=await _parties(ctx, session, public_id))
+    return ShortList[PartySummary](items=await _parties(ctx, session, public_id))
 
 
 async def _parties(ctx: RequestContext, session: AsyncSession, contract: UUID) -> list[PartySummary]:

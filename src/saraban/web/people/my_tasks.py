@@ -29,9 +29,8 @@ from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.domain.delegation import DelegationStatus
-from saraban.workflow.runtime.schemas import DelegationIn
+from saraban.workflow.runtime.schemas import DelegationIn, DelegationOut
 from saraban.workflow.runtime.service import delegations
-from saraban.workflow.runtime.service.delegations import DelegationView
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -134,8 +133,8 @@ class PeopleOptions(PageModel):
 class DelegationsPage(PageModel):
     template: ClassVar[str] = "people/delegations.html"
 
-    given: Sequence[DelegationView]
-    received: Sequence[DelegationView]
+    given: Sequence[DelegationOut]
+    received: Sequence[DelegationOut]
     next_cursor: str | None
     older: bool
     people: Sequence[OrganizationMember]

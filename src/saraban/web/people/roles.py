@@ -13,9 +13,9 @@ from starlette.responses import Response
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.context import Scope
-from saraban.identity.schemas import NewRole, RoleChanges
+from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges
 from saraban.identity.service import roles
-from saraban.identity.service.roles import PermissionView, RoleView
+from saraban.identity.service.roles import RoleView
 from saraban.kit.errors import Text
 from saraban.kit.http import ReadSession
 from saraban.projects.domain.master_data import ProjectRef
@@ -51,7 +51,7 @@ class RolesPage(PageModel):
 
     roles: Sequence[RoleView]
     own: Sequence[RoleView]
-    groups: Sequence[tuple[Text, Sequence[PermissionView]]]
+    groups: Sequence[tuple[Text, Sequence[PermissionOut]]]
     levels: Mapping[str, Text]
     chosen: UUID
     copied: RoleView | None

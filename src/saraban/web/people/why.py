@@ -16,9 +16,8 @@ from saraban.identity.domain import catalogue
 from saraban.identity.domain.access import GivenRole
 from saraban.identity.domain.catalogue import PROJECT
 from saraban.identity.domain.period import RolePeriod
-from saraban.identity.schemas import UserOut, UserSearch
+from saraban.identity.schemas import PermissionOut, UserOut, UserSearch
 from saraban.identity.service import people, roles
-from saraban.identity.service.roles import PermissionView
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
 from saraban.projects.service import ProjectRef
@@ -50,7 +49,7 @@ class WhyPage(PageModel):
     document: UUID | None
     number: str | None
     actions: Sequence[OfferedAction]
-    groups: Sequence[tuple[Text, Sequence[PermissionView]]]
+    groups: Sequence[tuple[Text, Sequence[PermissionOut]]]
     people: Sequence[UserOut]
     places: Sequence[ProjectRef]
     person: str

@@ -21,8 +21,9 @@ from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import Definitions
 from saraban.workflow.administration.domain import diagram
 from saraban.workflow.administration.domain.definition_text import DefinitionChange, difference, formatted
+from saraban.workflow.administration.schemas import AssignedKindOut
 from saraban.workflow.administration.service import versions, workflow_assignment
-from saraban.workflow.administration.service.workflow_assignment import AssignedKind, AssignedKinds
+from saraban.workflow.administration.service.workflow_assignment import AssignedKinds
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, Require, Transition
 from saraban.workflow.language.review import FELL, LABELS
@@ -71,7 +72,7 @@ class DefinitionsPage(PageModel):
 
     workflows: Sequence[versions.WorkflowVersions]
     starters: Mapping[str, AssignedKinds]
-    words_of_starter: Callable[[AssignedKind], Text]
+    words_of_starter: Callable[[AssignedKindOut], Text]
     may_manage: bool
 
 
@@ -89,7 +90,7 @@ class DefinitionVersionPage(PageModel):
     before: int | None
     changes: Sequence[tuple[DefinitionChange, str, str]]
     starters: AssignedKinds
-    words_of_starter: Callable[[AssignedKind], Text]
+    words_of_starter: Callable[[AssignedKindOut], Text]
     under_way: int
     done: str
     may_manage: bool
@@ -170,7 +171,9 @@ async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, de
     return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
 
 
-async def _naming(page: PageRequest, session: AsyncSession, *several: AssignedKinds) -> Callable[[AssignedKind], Text]:
+async def _naming(
+    page: PageRequest, session: AsyncSession, *several: AssignedKinds
+) -> Callable[[AssignedKindOut], Text]:
     """What names the documents that start on workflows, RFA types by what projects call them."""
     named = await rfa_types_named(page.context, session, [one for starters in several for one in starters.seen])
     return partial(assignment_label, rfa_types=named)

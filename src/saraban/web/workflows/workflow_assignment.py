@@ -21,13 +21,11 @@ from saraban.web.shell.document_kinds import BY_NAME
 from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, project_in, submit, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
-from saraban.workflow.administration.schemas import WorkflowAssignmentIn
+from saraban.workflow.administration.schemas import AssignedKindOut, WorkflowAssignmentIn, WorkflowAssignmentOut
 from saraban.workflow.administration.service import workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import (
     AssignableWorkflow,
-    AssignedKind,
     AssignmentTarget,
-    WorkflowAssignmentView,
 )
 from saraban.workflow.language.registers import REGISTERS
 
@@ -54,7 +52,7 @@ class AssignmentRow:
     kind: str
     type_code: str | None
     code: str
-    choice: WorkflowAssignmentView | None
+    choice: WorkflowAssignmentOut | None
     own: bool
 
 
@@ -122,7 +120,7 @@ def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str,
     return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
 
 
-def assignment_label(one: AssignedKind, *, rfa_types: Mapping[str, Text]) -> Text:
+def assignment_label(one: AssignedKindOut, *, rfa_types: Mapping[str, Text]) -> Text:
     what = documents_label(one.kind, one.type_code, rfa_types=rfa_types)
     if one.project_code is not None:
         return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")
@@ -142,7 +140,7 @@ async def rfa_types(ctx: RequestContext, session: AsyncSession, places: Iterable
 async def rfa_types_named(
     ctx: RequestContext,
     session: AsyncSession,
-    named: Iterable[AssignmentRow | AssignedKind],
+    named: Iterable[AssignmentRow | AssignedKindOut],
     known: Mapping[str, Text] = _NONE,
 ) -> Mapping[str, Text]:
     """Return what RFA types are called that lines name; the other projects are asked only for unknown ones."""
@@ -152,9 +150,11 @@ async def rfa_types_named(
     return await rfa_types(ctx, session, await projects.projects_of(ctx, session)) | dict(known)
 
 
-def assignment_rows(found: Sequence[WorkflowAssignmentView], project: UUID | None) -> Iterator[AssignmentRow]:
+def assignment_rows(found: Sequence[WorkflowAssignmentOut], project: UUID | None) -> Iterator[AssignmentRow]:
     """Return what counts in a place: each kind, and each type of it for which anything was chosen."""
-    known = {(one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found}
+    known: dict[tuple[UUID | None, str, str | None], WorkflowAssignmentOut] = {
+        (one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found
+    }
     for kind, register in REGISTERS.items():
         types = {code for place, of, code in known if of == kind and code and place in {project, None}} | {
             *dict(register.codes)

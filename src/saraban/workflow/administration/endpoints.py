@@ -15,12 +15,13 @@ from starlette.responses import Response as RawResponse
 
 from saraban.identity.dependencies import Context, KeyedContext, guarded
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
-from saraban.kit.schema import WarningOut
+from saraban.kit.schema import Items, PageOut, ShortList, WarningOut
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
 from saraban.workflow.administration.domain.definition_text import difference
 from saraban.workflow.administration.domain.diagram import mermaid
@@ -28,15 +29,12 @@ from saraban.workflow.administration.domain.migration import WORDS
 from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep, simulate
 from saraban.workflow.administration.schemas import (
     ActivatedOut,
-    AssignablePeople,
-    AssignablePersonOut,
-    AssignedKindOut,
     ChangeOut,
     ContextFault,
     DefinitionDetailOut,
     DefinitionFault,
     DefinitionIn,
-    DefinitionPage,
+    DefinitionOut,
     DefinitionText,
     DiagramOut,
     DifferenceOut,
@@ -58,7 +56,6 @@ from saraban.workflow.administration.schemas import (
     TerminationIn,
     ValidationOut,
     WorkflowAssignmentIn,
-    WorkflowAssignmentList,
     WorkflowAssignmentOut,
 )
 from saraban.workflow.administration.service import interventions, migration, simulation, versions, workflow_assignment
@@ -68,7 +65,7 @@ from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
 from saraban.workflow.runtime.endpoints import show_transitioned
-from saraban.workflow.runtime.schemas import LabelOut, TransitionedEnvelope
+from saraban.workflow.runtime.schemas import TransitionedEnvelope
 from saraban.workflow.runtime.service.transition_request import Command
 
 router = APIRouter()
@@ -79,7 +76,7 @@ Code = Annotated[str, Path(max_length=50, pattern="^[A-Z][A-Z0-9_]*$", descripti
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-@router.get("/workflow/definitions", response_model=DefinitionPage, dependencies=[guarded(MAY_VIEW)])
+@router.get("/workflow/definitions", response_model=PageOut[DefinitionOut], dependencies=[guarded(MAY_VIEW)])
 async def list_definitions(
     session: ReadSession,
     code: Annotated[str | None, Query(max_length=50)] = None,
@@ -186,7 +183,7 @@ async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: Ac
     found = (await workflow_assignment.assigned_kinds(ctx, session)).get(
         shown.code, workflow_assignment.AssignedKinds()
     )
-    shown.started_by = [AssignedKindOut.model_validate(one) for one in found.seen]
+    shown.started_by = list(found.seen)
     if shown.is_active and not found:
         warning = FieldProblem("", "NOTHING_STARTS_IT", workflow_assignment.NOTHING_STARTS_IT)
         shown.warnings = [WarningOut.of(warning, ctx.language)]
@@ -262,7 +259,7 @@ async def replay_version(
                 went_to=one.parting.went_to,
                 would_go_to=one.parting.reason.to,
                 code=one.parting.reason.code,
-                message=LabelOut.model_validate(one.parting.reason.says),
+                message=one.parting.reason.says,
                 faults=[
                     DefinitionFault(pointer=fault.pointer, code=fault.code, message=_label(fault))
                     for fault in one.parting.reason.faults
@@ -302,20 +299,20 @@ def _tried(one: SimulationResult) -> SimulatedStepOut:
         message=_refused(refusal) if refusal else None,
         automatic=list(one.automatic),
         values=dict(one.values),
-        cautions=[LabelOut.model_validate(text) for text in one.cautions],
+        cautions=list(one.cautions),
     )
 
 
-def _refused(refusal: DomainError) -> LabelOut:
+def _refused(refusal: DomainError) -> Text:
     texts = [(field.text, field.values) for field in refusal.fields] or [(refusal.words, refusal.values)]
-    return LabelOut(
+    return Text(
         th=" ".join(text.say("th", values) for text, values in texts),
         en=" ".join(text.say("en", values) for text, values in texts),
     )
 
 
-def _label(fault: FieldProblem) -> LabelOut:
-    return LabelOut(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values))
+def _label(fault: FieldProblem) -> Text:
+    return Text(th=fault.text.say("th", fault.values), en=fault.text.say("en", fault.values))
 
 
 @router.get("/workflow/choices", dependencies=[guarded(MAY_VIEW)], summary="Which workflow documents start on")
@@ -325,13 +322,13 @@ async def list_choices(
     project: Annotated[
         UUID | None, Query(alias="projectPublicId", description="Of this project and the whole installation alone.")
     ] = None,
-) -> WorkflowAssignmentList:
+) -> Items[WorkflowAssignmentOut]:
     """
     The most specific choice counts: the project's before the installation's, within either one for a type before one for
     all. Where nothing is chosen, the workflow that ships for the kind.
     """
     found = await workflow_assignment.listing(ctx, session, project_public_id=project)
-    return WorkflowAssignmentList(items=[WorkflowAssignmentOut.model_validate(one) for one in found])
+    return Items[WorkflowAssignmentOut](items=list(found))
 
 
 @router.put("/workflow/choices", summary="Choose the workflow that documents start on")
@@ -341,15 +338,9 @@ async def choose_workflow(body: WorkflowAssignmentIn, ctx: Context, db: Db) -> W
     For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
     """
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
-    made = await db.transact(
-        lambda session: workflow_assignment.assign(
-            ctx,
-            session,
-            place=place,
-            workflow_code=body.workflow_code,
-        )
+    return await db.transact(
+        lambda session: workflow_assignment.assign(ctx, session, place=place, workflow_code=body.workflow_code)
     )
-    return WorkflowAssignmentOut.model_validate(made)
 
 
 @router.delete("/workflow/choices", status_code=204, summary="Take a choice back")
@@ -413,10 +404,10 @@ async def terminate_instance(
 @router.get("/workflow/instances/{publicId}/steering/people")
 async def list_people(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
-) -> AssignablePeople:
+) -> ShortList[PersonRef]:
     """Those to whom you may give the present state; nobody, when you may not give it."""
     found = await interventions.people(ctx, session, subjects=subjects, public_id=public_id)
-    return AssignablePeople(items=[AssignablePersonOut.model_validate(person) for person in found])
+    return ShortList[PersonRef](items=[PersonRef.model_validate(person) for person in found])
 
 
 @router.post("/workflow/instances/{publicId}/reassign", response_model=TransitionedEnvelope)
@@ -480,6 +471,6 @@ def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> MigratedOut
         to_state=found.to,
         outcome=found.outcome.value,
         moved=found.goes and not dry_run,
-        message=LabelOut.model_validate(WORDS[found.outcome]),
+        message=WORDS[found.outcome],
         errors=[ContextFault(pointer=fault.pointer, message=_label(fault)) for fault in found.faults],
     )

@@ -7,12 +7,13 @@ from uuid import UUID
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from saraban.kit.errors import Text
 from saraban.kit.json import Json
 from saraban.kit.schema import MultiLine, Payload, Schema, SingleLine, Storable, WarningOut
+from saraban.projects.schemas import ProjectCode
 from saraban.workflow.administration.domain import history_replay
 from saraban.workflow.administration.domain.migration import MigrationOutcome
 from saraban.workflow.runtime.domain.interventions import LONGEST, SHORTEST
-from saraban.workflow.runtime.schemas import LabelOut
 
 _DEFINITION: Final[dict[str, Json]] = {
     "workflow": "SITE_MEMO",
@@ -59,7 +60,7 @@ class DefinitionOut(Schema):
     public_id: UUID
     code: str = Field(examples=["SITE_MEMO"])
     version: int
-    description: LabelOut | None = Field(
+    description: Text | None = Field(
         description="The same text twice where the definition has but one.",
         examples=[{"th": "บันทึกถึงอีกฝ่ายหนึ่ง", "en": "A memo that one party sends to another."}],
     )
@@ -71,16 +72,11 @@ class DefinitionDetailOut(DefinitionOut):
     dsl: dict[str, Json] = Field(examples=[_DEFINITION])
 
 
-class DefinitionPage(Schema):
-    items: list[DefinitionOut]
-    next_cursor: str | None
-
-
 class DefinitionFault(Schema):
     pointer: str
     code: str
     line: int | None = Field(None, description="Of the `text`, counted from 1.", examples=[12])
-    message: LabelOut
+    message: Text
 
 
 class ValidationOut(Schema):
@@ -127,25 +123,16 @@ class WorkflowAssignmentIn(Schema):
     )
 
 
-class AssignmentProjectOut(Schema):
-    public_id: UUID
-    project_code: str = Field(examples=["LCBP3-C2"])
-
-
 class WorkflowAssignmentOut(Schema):
     """`isInForce` is false where the workflow has no active version any more: then no such document can be written."""
 
     kind: Kind = Field(examples=["correspondence"])
     type_code: str | None = Field(examples=["MEMO"])
-    project: AssignmentProjectOut | None = Field(description="Null for the whole installation.")
+    project: ProjectCode | None = Field(description="Null for the whole installation.")
     workflow_code: str = Field(examples=["SITE_MEMO"])
     is_in_force: bool
     chosen_by: str = Field(examples=["ปรียา จัดการดี"])
     chosen_at: datetime
-
-
-class WorkflowAssignmentList(Schema):
-    items: list[WorkflowAssignmentOut]
 
 
 class AssignedKindOut(Schema):
@@ -186,12 +173,12 @@ class SimulatedStepOut(Schema):
     next_state: str = Field(examples=["pending_review"])
     terminal: bool
     code: str | None = Field(None, examples=[None])
-    message: LabelOut | None = None
+    message: Text | None = None
     automatic: list[str] = Field(default_factory=list, description="Actions that the engine took by itself after it.")
     values: dict[str, Json] = Field(
         default_factory=dict, description="What the document remembers afterwards.", examples=[{"amount": 420000}]
     )
-    cautions: list[LabelOut] = Field(
+    cautions: list[Text] = Field(
         default_factory=list, description="On what it depends that whoever is waited for then may see the document."
     )
 
@@ -254,7 +241,7 @@ class DifferingOut(Schema):
     went_to: str
     would_go_to: str | None
     code: str = Field(json_schema_extra={"enum": list(history_replay.WORDS)})
-    message: LabelOut
+    message: Text
     faults: list[DefinitionFault] = Field(
         default_factory=list, description="Of single values, where the reason is `values` or `context`.", examples=[[]]
     )
@@ -317,14 +304,14 @@ class ForceTargetOut(Schema):
     """A state that can be gone to."""
 
     name: str = Field(examples=["pending_approval"])
-    label: LabelOut
+    label: Text
 
 
 class ForcibleActionOut(Schema):
     """An action that can be forced; where it leads to several states, one of them is named as `to`."""
 
     code: str = Field(examples=["approve"])
-    label: LabelOut
+    label: Text
     targets: list[ForceTargetOut]
 
 
@@ -338,18 +325,6 @@ class InterventionsOut(Schema):
     reassign_branches: bool = Field(
         description="Whether you may give a branch of the present parallel review to another person.", examples=[False]
     )
-
-
-class AssignablePersonOut(Schema):
-    public_id: UUID
-    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
-
-
-class AssignablePeople(Schema):
-    """Those to whom the present state can be given."""
-
-    items: list[AssignablePersonOut]
-    next_cursor: None = None
 
 
 StateName = Annotated[str, SingleLine(50)]
@@ -371,7 +346,7 @@ class MigrationIn(Schema):
 
 class ContextFault(Schema):
     pointer: str = Field(examples=["/round"])
-    message: LabelOut
+    message: Text
 
 
 class MigratedOut(Schema):
@@ -384,7 +359,7 @@ class MigratedOut(Schema):
     to_state: str | None = Field(examples=["pending_review"])
     outcome: str = Field(json_schema_extra={"enum": list(MigrationOutcome)})
     moved: bool = Field(examples=[False], description="False in a dry run, and where it stays on its version.")
-    message: LabelOut
+    message: Text
     errors: list[ContextFault]
 
 

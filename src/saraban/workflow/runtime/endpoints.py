@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Path, Query, Response
 
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.kit.http import (
     Db,
     Idempotent,
@@ -23,6 +24,7 @@ from saraban.kit.http import (
     showing_done_work,
 )
 from saraban.kit.operation import Operation
+from saraban.kit.schema import Items, PageOut, ShortList
 from saraban.workflow.runtime import schemas
 from saraban.workflow.runtime.dependencies import CountedRoute, IfMatch, InstanceTransitions, RegisteredSubjects
 from saraban.workflow.runtime.service import delegations, review, tasks
@@ -46,10 +48,10 @@ async def list_delegations(
     ] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 50,
-) -> schemas.DelegationPage:
+) -> PageOut[schemas.DelegationOut]:
     """Newest first, those that are over or were taken back included."""
     page = await delegations.listing(ctx, session, person=person, cursor=cursor, limit=limit)
-    return schemas.DelegationPage(items=[_delegation(one) for one in page.items], next_cursor=page.next_cursor)
+    return PageOut[schemas.DelegationOut](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.post(
@@ -65,16 +67,16 @@ async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempo
     async with read_after_commit(db) as session:
         view = await delegations.read(ctx, session, public_id=receipt.resource_id)
     headers = {"Location": f"/api/v1/delegations/{view.public_id}", "ETag": view.etag}
-    return respond(_delegation(view), status=201, receipt=receipt, headers=headers)
+    return respond(view, status=201, receipt=receipt, headers=headers)
 
 
 @router.get("/delegations/colleagues", summary="Whom you can delegate to")
 async def list_colleagues(
     ctx: Context, session: ReadSession, q: Annotated[str, Query(max_length=100, description="A part of the name.")] = ""
-) -> schemas.ColleagueList:
+) -> Items[PersonRef]:
     """The active people of your organizations, at most a hundred."""
     found = await delegations.colleagues(ctx, session, text=q)
-    return schemas.ColleagueList(items=[schemas.DelegationPersonOut.model_validate(one) for one in found])
+    return Items[PersonRef](items=[PersonRef.model_validate(one) for one in found])
 
 
 @router.get("/delegations/{publicId}", summary="One delegation")
@@ -84,17 +86,13 @@ async def read_delegation(
     """For both people, and for whoever manages the delegator's account."""
     view = await delegations.read(ctx, session, public_id=public_id)
     response.headers["ETag"] = view.etag
-    return _delegation(view)
+    return view
 
 
 @router.delete("/delegations/{publicId}", status_code=204, summary="Take a delegation back")
 async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: DelegationIfMatch = None) -> None:
     """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
     await db.transact(lambda session: delegations.revoke(ctx, session, public_id=public_id, if_match=if_match))
-
-
-def _delegation(view: delegations.DelegationView) -> schemas.DelegationOut:
-    return schemas.DelegationOut.model_validate(view)
 
 
 @router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)
@@ -132,19 +130,19 @@ async def show_transitioned(ctx: RequestContext, transitions: Transitions, done:
     return respond(shown, receipt=done.receipt, headers={"ETag": f'"{envelope.version_no}"'})
 
 
-@router.get("/workflow/instances/{publicId}/history", response_model=schemas.WorkflowHistoryList)
+@router.get("/workflow/instances/{publicId}/history", response_model=ShortList[schemas.HistoryOut])
 async def read_history(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
-) -> schemas.WorkflowHistoryList:
+) -> ShortList[schemas.HistoryOut]:
     """Every step that was taken, the newest last."""
     steps = await tasks.history(ctx, session, subjects=subjects, public_id=public_id)
-    return schemas.WorkflowHistoryList(items=[schemas.HistoryOut.model_validate(step) for step in steps])
+    return ShortList[schemas.HistoryOut](items=[schemas.HistoryOut.model_validate(step) for step in steps])
 
 
-@router.get("/inbox", response_model=schemas.InboxPage)
+@router.get("/inbox", response_model=PageOut[schemas.WorkflowItem[schemas.InboxItemOut]])
 async def read_inbox(
     ctx: Context, session: ReadSession, subjects: RegisteredSubjects, cursor: PageCursor = None, limit: PageLimit = 20
-) -> schemas.InboxPage:
+) -> PageOut[schemas.WorkflowItem[schemas.InboxItemOut]]:
     """What waits for you, newest first. A page may be short; go on while there is a `nextCursor`."""
     page = await tasks.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=limit, now=ctx.now)
     items = [
@@ -152,13 +150,13 @@ async def read_inbox(
             schemas.InboxItemOut(
                 subject=schemas.subject_of(item.envelope),
                 waiting_since=item.since,
-                on_behalf_of=[schemas.RepresentedOut.model_validate(person) for person in item.on_behalf_of],
+                on_behalf_of=[PersonRef.model_validate(person) for person in item.on_behalf_of],
             ),
             item.envelope,
         )
         for item in page.items
     ]
-    return schemas.InboxPage(items=items, next_cursor=page.next_cursor)
+    return PageOut[schemas.WorkflowItem[schemas.InboxItemOut]](items=items, next_cursor=page.next_cursor)
 
 
 BranchId = Annotated[UUID, Path(alias="branchPublicId", description="Public id of the branch.")]

@@ -8,25 +8,23 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, model_validator
 
+from saraban.identity.schemas import PersonRef
+from saraban.kit.errors import Text
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, WarningOut, small, storable
+from saraban.projects.schemas import ProjectCode
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime.domain.delegation import DelegationStatus
 
 
-class LabelOut(Schema):
-    th: str = Field(examples=["อนุมัติแล้ว"])
-    en: str = Field(examples=["Approved"])
-
-
 class ResponseOut(Schema):
     """A response code, as `1A`; the usual one counts when none is sent."""
 
     code: str = Field(examples=["1A"])
-    label: LabelOut | None
+    label: Text | None
     comment_required: bool
     usual: bool = False
 
@@ -35,29 +33,24 @@ class ValueOut(Schema):
     """A value that was stated with a step, named after the definition's `context_schema`."""
 
     name: str = Field(examples=["amount"])
-    label: LabelOut
+    label: Text
     kind: Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
     value: Json = Field(examples=[420000])
-    text: LabelOut = Field(description="The value as people read it.", examples=[{"th": "420,000", "en": "420,000"}])
+    text: Text = Field(description="The value as people read it.", examples=[{"th": "420,000", "en": "420,000"}])
 
 
 class ChangedValueOut(ValueOut):
     """A value that came with a step; `before` is what it took the place of, where another one had been stated."""
 
     before: Json = Field(None, examples=[400000])
-    before_text: LabelOut | None = Field(None, examples=[{"th": "400,000", "en": "400,000"}])
-
-
-class PersonName(Schema):
-    public_id: UUID
-    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
+    before_text: Text | None = Field(None, examples=[{"th": "400,000", "en": "400,000"}])
 
 
 class ReassignedOut(Schema):
     """Who was in charge `before`, null where it waited for an organization or for several people, and `after`."""
 
-    before: PersonName | None
-    after: PersonName
+    before: PersonRef | None
+    after: PersonRef
 
 
 class VersionsOut(Schema):
@@ -75,11 +68,6 @@ class BranchAssigneeOut(Schema):
     display_name: str = Field(description="Of a person the name; else the same as `name`.", examples=["STR"])
 
 
-class BranchPersonOut(Schema):
-    public_id: UUID
-    display_name: str = Field(examples=["ดวงใจ เอกสารครบ"])
-
-
 class BranchOut(Schema):
     """
     One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
@@ -87,7 +75,7 @@ class BranchOut(Schema):
 
     public_id: UUID
     name: str = Field(examples=["structure"])
-    label: LabelOut
+    label: Text
     assignee: BranchAssigneeOut
     status: BranchStatus
     version_no: int = Field(description="The branch's own: state it when you answer.")
@@ -98,12 +86,12 @@ class BranchOut(Schema):
     choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
     attachments: bool = Field(description="Whether files may come with an answer; not while answers are hidden.")
     answer: str | None = Field(examples=["approve"])
-    answer_label: LabelOut | None
+    answer_label: Text | None
     comment: str | None = Field(examples=["โปรดพิจารณา"])
-    answered_by: BranchPersonOut | None
-    on_behalf_of: BranchPersonOut | None
+    answered_by: PersonRef | None
+    on_behalf_of: PersonRef | None
     in_own_right: bool = Field(description="Whether you may answer without standing in for anybody.")
-    in_place_of: list[BranchPersonOut] = Field(
+    in_place_of: list[PersonRef] = Field(
         description="In whose place you may answer; name one as `onBehalfOf`.", examples=[[]]
     )
     answered_at: datetime | None
@@ -142,13 +130,6 @@ class BranchAnswerIn(Schema):
 T = TypeVar("T")
 
 
-class RepresentedOut(Schema):
-    """Somebody who is away, and in whose place you may act."""
-
-    public_id: UUID
-    display_name: str
-
-
 class ActionOut(Schema):
     """
     One action the caller may take now.
@@ -157,14 +138,14 @@ class ActionOut(Schema):
     """
 
     code: str = Field(examples=["submit"])
-    label: LabelOut
+    label: Text
     comment_required: bool
     attachments: bool
     attachments_required: bool = False
     responses: list[ResponseOut] = Field(default_factory=list)
-    help: LabelOut | None = None
+    help: Text | None = None
     in_own_right: bool = Field(default=True, description="Whether you may take it without standing in for anybody.")
-    on_behalf_of: list[RepresentedOut] = Field(
+    on_behalf_of: list[PersonRef] = Field(
         default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
     )
     fields: list[str] | None = Field(
@@ -180,16 +161,11 @@ class AskedOrganizationOut(Schema):
     code: str = Field(examples=["คคง."])
 
 
-class AskedPersonOut(Schema):
-    public_id: UUID
-    display_name: str
-
-
 class WaitingForOut(Schema):
     """Whom the present state waits for; of a review whose answers are hidden the branches say whom they ask."""
 
     organizations: list[AskedOrganizationOut]
-    people: list[AskedPersonOut] = Field(description="At most ten of them.", examples=[[]])
+    people: list[PersonRef] = Field(description="At most ten of them.", examples=[[]])
     people_count: int = Field(examples=[0])
     nobody: bool = Field(
         description="Nobody who may see the document can act, or answer for a branch: somebody has to force the step, "
@@ -206,14 +182,14 @@ class WorkflowOut(Schema):
     workflow_code: str = Field(examples=["CORRESPONDENCE_FLOW_V1"])
     status: InstanceStatus
     current_state: str = Field(examples=["draft"])
-    state_label: LabelOut
+    state_label: Text
     terminal: bool
     available_actions: list[str]
     actions: list[ActionOut]
     can_edit: bool
     last_transition_at: datetime
     version_no: int
-    state_help: LabelOut | None = None
+    state_help: Text | None = None
     due_on: date | None = None
     branches: list[BranchOut] = Field(default_factory=list, description="Of the latest parallel review.")
     outcome: Outcome | None = Field(
@@ -405,11 +381,11 @@ class HistoryOut(Schema):
 
     public_id: UUID
     from_state: str = Field(examples=["draft"])
-    from_label: LabelOut = Field(examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
+    from_label: Text = Field(examples=[{"th": "ฉบับร่าง", "en": "Draft"}])
     to_state: str = Field(examples=["submitted"])
-    to_label: LabelOut = Field(examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
+    to_label: Text = Field(examples=[{"th": "ส่งแล้ว", "en": "Submitted"}])
     action: str = Field(examples=["submit"])
-    action_label: LabelOut = Field(examples=[{"th": "ส่ง", "en": "Submit"}])
+    action_label: Text = Field(examples=[{"th": "ส่ง", "en": "Submit"}])
     comment: str | None = Field(examples=["โปรดพิจารณา"])
     forced: bool
     response_code: str | None = Field(None, examples=["1A"])
@@ -422,16 +398,11 @@ class HistoryOut(Schema):
     reassigned: ReassignedOut | None = None
     migrated: VersionsOut | None = None
     actor: ActorOut | None
-    on_behalf_of: RepresentedOut | None = Field(None, description="In whose place the actor acted.", examples=[None])
+    on_behalf_of: PersonRef | None = Field(None, description="In whose place the actor acted.", examples=[None])
     attachments: list[HistoryFileOut]
     values: list[ChangedValueOut] = Field(default_factory=list, description="What came with it.")
     item_results: list[ItemResultIn] = Field(default_factory=list, description="Answers to single items.")
     created_at: datetime
-
-
-class WorkflowHistoryList(Schema):
-    items: list[HistoryOut]
-    next_cursor: str | None = None
 
 
 class InboxItemOut(Schema):
@@ -439,22 +410,7 @@ class InboxItemOut(Schema):
 
     subject: SubjectOut
     waiting_since: datetime
-    on_behalf_of: list[RepresentedOut] = Field(default_factory=list, examples=[[]])
-
-
-class InboxPage(Schema):
-    items: list[WorkflowItem[InboxItemOut]]
-    next_cursor: str | None
-
-
-class DelegationPersonOut(Schema):
-    public_id: UUID
-    display_name: str = Field(examples=["เดชา รับส่งดี"])
-
-
-class DelegatedProjectOut(Schema):
-    public_id: UUID
-    project_code: str = Field(examples=["LCBP3-C2"])
+    on_behalf_of: list[PersonRef] = Field(default_factory=list, examples=[[]])
 
 
 class DelegationIn(Schema):
@@ -477,22 +433,18 @@ class DelegationOut(Schema):
     """One person's steps lent to another."""
 
     public_id: UUID
-    delegator: DelegationPersonOut
-    delegate: DelegationPersonOut
+    delegator: PersonRef
+    delegate: PersonRef
     starts_on: date = Field(examples=["2026-12-01"])
     ends_on: date = Field(examples=["2026-12-07"])
     workflow_codes: list[str] | None = Field(description="Null for every workflow.", examples=[["RFA_APPROVAL"]])
-    project: DelegatedProjectOut | None
+    project: ProjectCode | None
     reason: str | None = Field(examples=["ลาพักร้อน"])
     status: DelegationStatus = Field(examples=["upcoming"])
     revoked_at: datetime | None = Field(examples=[None])
     created_at: datetime
+    version: int = Field(exclude=True)
 
-
-class DelegationPage(Schema):
-    items: list[DelegationOut]
-    next_cursor: str | None
-
-
-class ColleagueList(Schema):
-    items: list[DelegationPersonOut]
+    @property
+    def etag(self) -> str:
+        return f'"{self.version}"'

@@ -115,7 +115,8 @@ class CirculationParts(NamedTuple):
 
 class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     rules = domain.CIRCULATION_RULES
-    new, changes, full = NewCirculation, CirculationChanges, CirculationAnswer
+    new, changes = NewCirculation, CirculationChanges
+    summary, full = CirculationSummary, CirculationAnswer
     search = CirculationQuery
     index = core.reach_of_sheets(
         rules.register,

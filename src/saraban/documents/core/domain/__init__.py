@@ -17,12 +17,11 @@ from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.dates import local_date
-from saraban.kit.text import ascii_digits
+from saraban.kit.text import DASHES, ascii_digits
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
 
 DRAFT = "draft"
-_HYPHENS: Final = str.maketrans("‐‒–—−", "-----")
 _UNSPOKEN: Final = re.compile(r"^\s*ที่(?=[\s\d.])|\s+|(?<=[^\W\d_])\.")
 CANCELLED = "cancelled"
 TERMINATED = "terminated"  # its workflow was ended without an outcome
@@ -164,7 +163,7 @@ def earliest_due(document_date: date | None, *, today: date, incoming: bool, sen
 
 def sender_number_key(number: str | None) -> str | None:
     """Return a number without blanks, dots behind letters, ที่ before it, and differences of digits, hyphens and letter case."""
-    plain = unicodedata.normalize("NFKC", number or "").translate(_HYPHENS).casefold()
+    plain = DASHES.sub("-", unicodedata.normalize("NFKC", number or "")).casefold()
     return _UNSPOKEN.sub("", ascii_digits(plain))[:255] or None
 
 

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain import KindRules
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
-from saraban.documents.core.schemas import RegisterQuery
+from saraban.documents.core.schemas import RegisterPage, RegisterQuery
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import due_date_warnings
 from saraban.identity.domain.context import RequestContext
@@ -35,7 +35,7 @@ from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
 from saraban.workflow.language.outcome import NOTHING, Meaning
 from saraban.workflow.language.subject import Envelope, ItemResult, SubjectFacts
-from saraban.workflow.runtime.schemas import WorkflowEnvelope
+from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
 class DocumentHeader(Protocol):
@@ -152,6 +152,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     """
     :param new: what a new one is written with
     :param changes: what can be changed of a draft
+    :param summary: the answer for one row of its register
     :param full: the answer for one document
     :param search: the query of its register
     :param reserved_fields: this kind's own names of the fields that a number is reserved for
@@ -160,6 +161,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     rules: ClassVar[KindRules]
     new: ClassVar[type[Schema]]
     changes: ClassVar[type[Schema]]
+    summary: ClassVar[type[Schema]]
     full: ClassVar[type[Schema]]
     search: ClassVar[type[RegisterQuery]] = RegisterQuery
     reserved_fields: ClassVar[Mapping[str, str]] = {}
@@ -178,6 +180,11 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @property
     def envelope(self) -> type[WorkflowEnvelope[Any]]:
         return cast("type[WorkflowEnvelope[Any]]", WorkflowEnvelope.__class_getitem__(self.full))
+
+    @property
+    def register_page(self) -> type[RegisterPage[WorkflowItem[Any]]]:
+        item: Any = WorkflowItem.__class_getitem__(self.summary)
+        return cast("type[RegisterPage[WorkflowItem[Any]]]", RegisterPage.__class_getitem__(item))
 
     @abstractmethod
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> Draft:

@@ -18,13 +18,13 @@ from saraban.documents.core.schemas import (
     CodeAnswer,
     DocumentFileAnswer,
     OrganizationAnswer,
-    PersonAnswer,
     RecipientAnswer,
     ReferenceAnswer,
     RevisionAnswer,
 )
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import UserName
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.kit.statements import together
@@ -36,8 +36,8 @@ References = dict[str, list[ReferenceAnswer]]
 DOWNLOAD = "/api/v1/attachments/{public_id}/content"
 
 
-def person(user: AnyRow | UserName) -> PersonAnswer:
-    return PersonAnswer(public_id=user.public_id, display_name=display_name(user))
+def person(user: AnyRow | UserName) -> PersonRef:
+    return PersonRef(public_id=user.public_id, display_name=display_name(user))
 
 
 def revision_answer(row: DocumentRow) -> RevisionAnswer:

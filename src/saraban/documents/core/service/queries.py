@@ -16,14 +16,7 @@ from saraban.audit import service as audit
 from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.schemas import (
-    CodeAnswer,
-    DocumentHistory,
-    HistoryEntry,
-    PersonAnswer,
-    RegisterQuery,
-    RevisionList,
-)
+from saraban.documents.core.schemas import CodeAnswer, HistoryEntry, RegisterQuery
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
@@ -32,8 +25,10 @@ from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
+from saraban.kit.schema import ShortList
 from saraban.kit.statements import together
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
@@ -159,7 +154,7 @@ def _allowed(require: Callable[[], None]) -> bool:
 
 async def list_revisions(
     ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID
-) -> RevisionList:
+) -> ShortList[WorkflowItem[Any]]:
     """
     Return the revisions that the caller may see, newest first, each with its own workflow and files.
 
@@ -183,7 +178,7 @@ def _revisions(
     envelopes: Mapping[str, Envelope],
     files: Mapping[int, Sequence[repository.LinkedFile]],
     extras: Mapping[int, Mapping[str, Any]],
-) -> RevisionList:
+) -> ShortList[WorkflowItem[Any]]:
     shown = kind.revision.model_fields
     items = []
     for row in rows:
@@ -201,7 +196,9 @@ def _revisions(
     return kind.revisions(items=items)
 
 
-async def history(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID) -> DocumentHistory:
+async def history(
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID
+) -> ShortList[HistoryEntry]:
     """
     Return what happened to the revisions that the caller may see.
 
@@ -220,7 +217,7 @@ class _Told:
     """What the audit trail says of a document, with the names of those whom it names."""
 
     trail: Sequence[audit.AuditRecord]
-    names: Mapping[UUID, PersonAnswer]
+    names: Mapping[UUID, PersonRef]
 
 
 async def _told(session: AsyncSession, kind: AnyKind, rows: Sequence[DocumentHeader], public_id: UUID) -> _Told:
@@ -247,11 +244,11 @@ async def _taken(
 
 def _history(
     rows: Sequence[DocumentHeader], told: _Told, taken: Mapping[str, Sequence[workflow.HistoryStep]]
-) -> DocumentHistory:
+) -> ShortList[HistoryEntry]:
     steps = [_step(step, row.revision_label) for row in rows for step in taken.get(row.entity_id, ())]
     # What one moment did stands in its order, the last on top: an answer is followed by the verdict that it makes.
     entries = [_deed(entry, told.names) for entry in reversed(told.trail)] + steps
-    return DocumentHistory(items=sorted(entries, key=lambda entry: entry.at)[::-1])
+    return ShortList[HistoryEntry](items=sorted(entries, key=lambda entry: entry.at)[::-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +267,9 @@ class DocumentReading:
     state: workflow.InstanceState | None
     envelope: Envelope | None
     shown: WorkflowEnvelope[Any]
-    history: DocumentHistory
+    history: ShortList[HistoryEntry]
     steps: tuple[workflow.HistoryStep, ...]
-    revisions: RevisionList | None
+    revisions: ShortList[WorkflowItem[Any]] | None
     recipients: Sequence[tuple[int, UUID]]
 
 
@@ -341,7 +338,7 @@ def _absent(entry: audit.AuditRecord) -> UUID | None:
     return UUID(str(told)) if told else None
 
 
-def _deed(entry: audit.AuditRecord, names: Mapping[UUID, PersonAnswer]) -> HistoryEntry:
+def _deed(entry: audit.AuditRecord, names: Mapping[UUID, PersonRef]) -> HistoryEntry:
     details = dict(entry.details)
     # What a draft said before it was issued is the originator's; the audit trail keeps it.
     details.pop("changes", None)

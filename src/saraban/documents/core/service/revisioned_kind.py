@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -37,7 +37,6 @@ from saraban.documents.core.schemas import (
     NewDocument,
     RegisterQuery,
     RevisionDetail,
-    RevisionList,
 )
 from saraban.documents.core.service import drafts, registers
 from saraban.documents.core.service.cancellation import check_cancel
@@ -60,12 +59,13 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
 from saraban.kit.pipeline import Pipeline
-from saraban.kit.schema import Schema
+from saraban.kit.schema import Schema, ShortList
 from saraban.kit.statements import together
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
+from saraban.workflow.runtime.schemas import WorkflowItem
 
 IN_REACH = {"due_date", "document_date", "recipients"}  # what the index of reach shows of all that a draft can change
 
@@ -78,7 +78,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     summary: ClassVar[type[DocumentSummary]] = DocumentSummary
     full: ClassVar[type[Schema]] = DocumentAnswer
     revision: ClassVar[type[RevisionDetail]] = RevisionDetail
-    revisions: ClassVar[type[RevisionList]] = RevisionList
+
+    @property
+    def revisions(self) -> type[ShortList[WorkflowItem[Any]]]:
+        item: Any = WorkflowItem.__class_getitem__(self.revision)
+        return cast("type[ShortList[WorkflowItem[Any]]]", ShortList.__class_getitem__(item))
 
     @cached_property
     def index(self) -> ReachIndex:

@@ -18,12 +18,10 @@ from saraban.documents.drawing.schemas import (
     DrawingEnvelope,
     DrawingImportAnswer,
     DrawingImportCommit,
-    DrawingImportList,
     DrawingImportQuery,
-    DrawingPage,
     DrawingQuery,
     DrawingRevisionDetail,
-    DrawingRevisionList,
+    DrawingSummary,
     KindName,
     NewDrawing,
     NewDrawingRevision,
@@ -45,7 +43,7 @@ from saraban.kit.http import (
     written_file,
 )
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.schema import Schema, WarningOut
+from saraban.kit.schema import Items, PageOut, Schema, WarningOut
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import RegisterSettings
@@ -76,7 +74,7 @@ add_import_routes(
         query=DrawingImportQuery,
         commit=DrawingImportCommit,
         answer=DrawingImportAnswer,
-        page=DrawingImportList,
+        page=PageOut[DrawingImportAnswer],
         listed=DrawingImportAnswer,
         reader=guarded(CREATE),
         writer=guarded_keyed(CREATE),
@@ -106,19 +104,21 @@ async def save_settings(
 
 
 @router.get("/current-set", summary="What one builds from")
-async def current_set(session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader) -> DrawingPage:
+async def current_set(
+    session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader
+) -> PageOut[WorkflowItem[DrawingSummary]]:
     """Each drawing of a register at its current revision, or at that of a day that has passed, in the order of numbers."""
     page = await service.list_items(ctx, session, KINDS[search.kind], search)
-    return DrawingPage(items=page.items, next_cursor=page.next_cursor)
+    return PageOut[WorkflowItem[DrawingSummary]](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.get("/{kind}", summary="A register of drawings")
 async def listing(
     kind: Kind, session: ReadSession, search: Annotated[DrawingQuery, Query()], ctx: Reader
-) -> DrawingPage:
+) -> PageOut[WorkflowItem[DrawingSummary]]:
     """In the order of numbers. A drawing is shown to the parties of its contract, else to its originator, else to the project."""
     page = await service.list_items(ctx, session, KINDS[kind], search)
-    return DrawingPage(items=page.items, next_cursor=page.next_cursor)
+    return PageOut[WorkflowItem[DrawingSummary]](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.post("/{kind}", status_code=201, response_model=DrawingEnvelope, summary="Register a drawing")
@@ -222,7 +222,9 @@ async def change(
 
 
 @router.get("/{kind}/{publicId}/revisions", summary="The revisions of a drawing, newest first")
-async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> DrawingRevisionList:
+async def revisions(
+    kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader
+) -> Items[WorkflowItem[DrawingRevisionDetail]]:
     """Each with its files, what it derives from and what refers to it."""
     items = [
         WorkflowItem[DrawingRevisionDetail](
@@ -230,7 +232,7 @@ async def revisions(kind: Kind, public_id: PathId, session: ReadSession, ctx: Re
         )
         for one in await service.list_revisions(ctx, session, KINDS[kind], public_id)
     ]
-    return DrawingRevisionList(items=items)
+    return Items[WorkflowItem[DrawingRevisionDetail]](items=items)
 
 
 @router.post(

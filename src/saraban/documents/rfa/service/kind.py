@@ -21,7 +21,6 @@ from saraban.documents.rfa.schemas import (
     RfaAnswer,
     RfaChanges,
     RfaRevisionDetail,
-    RfaRevisionList,
     RfaSummary,
     RfaTypeAnswer,
 )
@@ -40,7 +39,7 @@ class RfaKind(core.RevisionedKind):
     rules = RFA_RULES
     new, changes = NewRfa, RfaChanges
     summary, full = RfaSummary, RfaAnswer
-    revision, revisions = RfaRevisionDetail, RfaRevisionList
+    revision = RfaRevisionDetail
 
     @cached_property
     def index(self) -> core.ReachIndex:

@@ -22,7 +22,6 @@ from saraban.documents.transmittal.schemas import (
     TransmittalAnswer,
     TransmittalChanges,
     TransmittalRevision,
-    TransmittalRevisions,
     TransmittalSummary,
     TransmittedItem,
 )
@@ -83,7 +82,7 @@ class TransmittalKind(core.RevisionedKind):
     rules = TRANSMITTAL_RULES
     new, changes = NewTransmittal, TransmittalChanges
     summary, full = TransmittalSummary, TransmittalAnswer
-    revision, revisions = TransmittalRevision, TransmittalRevisions
+    revision = TransmittalRevision
 
     def type_codes(self, _new: NewTransmittal) -> tuple[str, str | None]:
         return "TRANSMITTAL", None

@@ -114,7 +114,10 @@ async def _decide_force(
     _alone: bool,
 ) -> Decision:
     await check_running(session, held, request)
-    _require(held, interventions.may_steer if action is None else interventions.may_push)
+    if action is None:
+        _require(interventions.may_steer(held.caller, held.facts))
+    else:
+        _require(interventions.may_push(held.caller, held.facts, _waiting(held)))
     reason = interventions.checked_reason(request.command.comment or "")
     step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
     record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
@@ -145,7 +148,7 @@ async def _decide_termination(
     session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
 ) -> Decision:
     await check_running(session, held, request)
-    _require(held, interventions.may_steer)
+    _require(interventions.may_steer(held.caller, held.facts))
     reason = interventions.checked_reason(request.command.comment or "")
     step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
     values, details = {"status": InstanceStatus.TERMINATED}, {"terminated": True, "reason": reason}
@@ -193,7 +196,7 @@ async def _decide_reassignment(
     reassignment: Reassignment, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
 ) -> Decision:
     await check_running(session, held, request)
-    _require(held, interventions.may_give)
+    _require(interventions.may_give(held.caller, held.facts, _waiting(held)))
     key = reassignment.user_public_id
     person = (await identity.load_callers(session, [key])).get(key)
     if person is None or person.is_service:
@@ -305,8 +308,12 @@ async def people_for(ctx: RequestContext, session: AsyncSession, one: InstanceSt
     return tuple(sorted(able, key=lambda person: person.display_name))
 
 
-def _require(held: HeldInstance, may: Callable[[Caller, SubjectFacts, PendingAssignees], bool]) -> None:
-    if not may(held.caller, held.facts, waiting_of(held.definition, held.row.current_state, held.facts)):
+def _waiting(held: HeldInstance) -> PendingAssignees:
+    return waiting_of(held.definition, held.row.current_state, held.facts)
+
+
+def _require(is_permitted: bool) -> None:
+    if not is_permitted:
         raise InterventionForbidden(f"The permission {interventions.PERMISSION} is needed in a place that counts here.")
 
 

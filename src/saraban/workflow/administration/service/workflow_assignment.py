@@ -7,7 +7,6 @@ all. Where nobody chose it is the workflow that ships for the kind. Documents th
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -19,8 +18,10 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import Forbidden, NotFound, Text, invalid
 from saraban.kit.json import JsonObject
 from saraban.projects import service as projects
+from saraban.projects.schemas import ProjectCode
 from saraban.projects.service import ProjectRef
 from saraban.workflow.administration import repository
+from saraban.workflow.administration.schemas import AssignedKindOut, WorkflowAssignmentOut
 from saraban.workflow.language.registers import REGISTERS, Register
 from saraban.workflow.runtime.models import WorkflowAssignment
 from saraban.workflow.runtime.repository import EVERY_TYPE, EVERYWHERE
@@ -44,44 +45,10 @@ class AssignmentTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class AssignmentProject:
-    public_id: UUID
-    project_code: str
-
-
-@dataclass(frozen=True, slots=True)
-class WorkflowAssignmentView:
-    """:param is_in_force: whether the workflow has an active version; without one no such document can be written"""
-
-    kind: str
-    type_code: str | None
-    project: AssignmentProject | None
-    workflow_code: str
-    is_in_force: bool
-    chosen_by: str
-    chosen_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class AssignedKind:
-    """
-    Documents that start on a workflow.
-
-    :param project_code: None for those of every project
-    :param by_default: because nothing else is chosen for them
-    """
-
-    kind: str
-    type_code: str | None = None
-    project_code: str | None = None
-    by_default: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class AssignedKinds:
     """:param hidden: that documents of projects start on it too which the reader does not see"""
 
-    seen: tuple[AssignedKind, ...] = ()
+    seen: tuple[AssignedKindOut, ...] = ()
     hidden: bool = False
 
     def __bool__(self) -> bool:
@@ -98,7 +65,7 @@ class AssignableWorkflow:
 
 async def assign(
     ctx: RequestContext, session: AsyncSession, *, place: AssignmentTarget, workflow_code: str
-) -> WorkflowAssignmentView:
+) -> WorkflowAssignmentOut:
     """
     Have documents start on a workflow, from the next that is written on; what was chosen before is replaced.
 
@@ -124,10 +91,10 @@ async def assign(
     await session.flush()
     what: JsonObject = {"workflowCode": {"old": before, "new": workflow_code}}
     await _note(ctx, session, "workflow.choose", row, project, what)
-    return WorkflowAssignmentView(
+    return WorkflowAssignmentOut(
         kind=register.name,
         type_code=type_code or None,
-        project=AssignmentProject(project.public_id, project.code) if project else None,
+        project=ProjectCode(public_id=project.public_id, project_code=project.code) if project else None,
         workflow_code=workflow_code,
         is_in_force=True,
         chosen_by=ctx.caller.display_name,
@@ -153,7 +120,7 @@ async def unassign(ctx: RequestContext, session: AsyncSession, *, place: Assignm
 
 async def listing(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID | None = None
-) -> tuple[WorkflowAssignmentView, ...]:
+) -> tuple[WorkflowAssignmentOut, ...]:
     """
     Return the choices for the whole installation, and those of the projects that the caller sees, or of one.
 
@@ -171,22 +138,27 @@ async def assigned_kinds(ctx: RequestContext, session: AsyncSession) -> dict[str
     """Return the documents that start on each workflow; one without any has no entry."""
     seen = {one.id for one in await projects.projects_of(ctx, session)}
     rows = await repository.assignments(session)
-    found: dict[str, list[AssignedKind]] = {}
+    found: dict[str, list[AssignedKindOut]] = {}
     hidden = {row[0].workflow_code for row in rows if row[0].reach not in {EVERYWHERE, *seen}}
     taken = {(row[0].kind, row[0].type_code) for row in rows if row[0].reach == EVERYWHERE}
     for register in REGISTERS.values():
         if (register.name, EVERY_TYPE) in taken:
             continue
-        found.setdefault(register.code, []).append(AssignedKind(register.name, by_default=True))
-        for type_code, code in register.codes:
+        for type_code, code in ((None, register.code), *register.codes):
             if (register.name, type_code) not in taken:
-                found.setdefault(code, []).append(AssignedKind(register.name, type_code, by_default=True))
+                found.setdefault(code, []).append(_starter(register.name, type_code, by_default=True))
     for row in rows:
         one = row[0]
         if one.reach in {EVERYWHERE, *seen}:
-            starter = AssignedKind(one.kind, one.type_code or None, row.project_code)
+            starter = _starter(one.kind, one.type_code or None, project_code=row.project_code)
             found.setdefault(one.workflow_code, []).append(starter)
     return {code: AssignedKinds(tuple(found.get(code, ())), code in hidden) for code in {*found, *hidden}}
+
+
+def _starter(
+    kind: str, type_code: str | None, *, project_code: str | None = None, by_default: bool = False
+) -> AssignedKindOut:
+    return AssignedKindOut(kind=kind, type_code=type_code, project_code=project_code, by_default=by_default)
 
 
 async def assignable_workflows(session: AsyncSession) -> tuple[AssignableWorkflow, ...]:
@@ -264,16 +236,16 @@ async def _check(session: AsyncSession, register: Register, code: str) -> None:
         raise invalid("/workflowCode", "does_not_fit", th, en, **values)
 
 
-def _view(row: AnyRow) -> WorkflowAssignmentView:
+def _view(row: AnyRow) -> WorkflowAssignmentOut:
     one = row[0]
-    return WorkflowAssignmentView(
-        one.kind,
-        one.type_code or None,
-        AssignmentProject(row.public_id, row.project_code) if row.project_code is not None else None,
-        one.workflow_code,
-        bool(row.in_force),
-        display_name(row),
-        one.updated_at,
+    return WorkflowAssignmentOut(
+        kind=one.kind,
+        type_code=one.type_code or None,
+        project=None if row.project_code is None else ProjectCode.model_validate(row),
+        workflow_code=one.workflow_code,
+        is_in_force=bool(row.in_force),
+        chosen_by=display_name(row),
+        chosen_at=one.updated_at,
     )
 
 

@@ -73,7 +73,7 @@ def may_give(caller: Caller, subject: SubjectFacts, waiting: PendingAssignees) -
     return may_push(caller, subject, waiting) or (is_inside and caller.user_id == subject.submitter_user_id)
 
 
-def may_steer(caller: Caller, subject: SubjectFacts, _waiting: PendingAssignees | None = None) -> bool:
+def may_steer(caller: Caller, subject: SubjectFacts) -> bool:
     """Return whether the caller may put the instance into any state, or end it."""
     return _may(caller, subject, frozenset())
 

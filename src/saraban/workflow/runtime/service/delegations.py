@@ -7,7 +7,7 @@ nobody has delegated to them, two when somebody has, however many.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service import OrganizationMember
 from saraban.identity.service.callers import display_name
 from saraban.kit import etags
@@ -24,14 +25,14 @@ from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.projects import service as projects
+from saraban.projects.schemas import ProjectCode
 from saraban.projects.service import ProjectRef
-from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.domain.delegation import Delegation, DelegationStatus
 from saraban.workflow.runtime.models import DelegationRow
 from saraban.workflow.runtime.repository import delegation_rows
 from saraban.workflow.runtime.repository.delegation_rows import NamedRow, StandingRow
-from saraban.workflow.runtime.schemas import DelegationIn
+from saraban.workflow.runtime.schemas import DelegationIn, DelegationOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,32 +137,6 @@ class DelegationChanged(DomainError):
     recovery = (REFRESH,)
 
 
-@dataclass(frozen=True, slots=True)
-class DelegationProject:
-    public_id: UUID
-    project_code: str
-
-
-@dataclass(frozen=True, slots=True)
-class DelegationView:
-    public_id: UUID
-    delegator: Person
-    delegate: Person
-    starts_on: date
-    ends_on: date
-    workflow_codes: tuple[str, ...] | None
-    project: DelegationProject | None
-    reason: str | None
-    status: DelegationStatus
-    revoked_at: datetime | None
-    created_at: datetime
-    version: int
-
-    @property
-    def etag(self) -> str:
-        return f'"{self.version}"'
-
-
 async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: DelegationIn) -> Receipt:
     """
     Lend the caller's own steps to a colleague.
@@ -204,7 +179,7 @@ async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID,
     await _note(ctx, session, "revoke", row, people)
 
 
-async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DelegationView:
+async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> DelegationOut:
     """
     :raises NotFound: when there is none that concerns the caller, or somebody whose account they manage
     """
@@ -217,7 +192,7 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
 
 async def listing(
     ctx: RequestContext, session: AsyncSession, *, person: UUID | None = None, cursor: str | None, limit: int
-) -> Page[DelegationView]:
+) -> Page[DelegationOut]:
     """
     Return what a person has lent and was lent, newest first: the caller's own, or those of somebody they manage.
 
@@ -332,16 +307,16 @@ def _manages(caller: Caller, other: Caller) -> bool:
     return caller.may(MANAGES, Scope(other.organization_ids))
 
 
-def _view(found: NamedRow, now: datetime) -> DelegationView:
+def _view(found: NamedRow, now: datetime) -> DelegationOut:
     row, project = found.row, found.project
-    return DelegationView(
+    return DelegationOut(
         public_id=row.public_id,
-        delegator=Person(found.delegator.public_id, display_name(found.delegator)),
-        delegate=Person(found.delegate.public_id, display_name(found.delegate)),
+        delegator=PersonRef(public_id=found.delegator.public_id, display_name=display_name(found.delegator)),
+        delegate=PersonRef(public_id=found.delegate.public_id, display_name=display_name(found.delegate)),
         starts_on=row.starts_on,
         ends_on=row.ends_on,
-        workflow_codes=tuple(row.workflow_codes) or None,
-        project=DelegationProject(project.public_id, project.project_code) if project else None,
+        workflow_codes=row.workflow_codes or None,
+        project=ProjectCode.model_validate(project) if project else None,
         reason=row.reason or None,
         status=_status(row, now),
         revoked_at=row.revoked_at,
