@@ -54,10 +54,11 @@ _FAULTS: Final = {
 }
 _YEAR: Final = r"(?:(?P<be>พ\.? ?ศ\.?|พุทธศักราช|b\.?e\.?)|(?P<ad>ค\.? ?ศ\.?|คริสต์ศักราช|a\.?d\.?))? ?(?P<year>\d{4}|\d\d)"
 _TIME: Final = r"(?:[t ] ?(?:เวลา ?)?(?P<time>\d{1,2}[:.]\d\d.*))?"
+_WEEKDAY: Final = r"(?:วัน[ก-๎]*ที่ ?|(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _NAME: Final = r"(?P<month>[^\W\d_]\D*?)"
 _SPELLINGS: Final = tuple(
-    re.compile(spelling + _TIME)
+    re.compile(_WEEKDAY + spelling + _TIME)
     for spelling in (
         rf"{_YEAR} ?[-/.] ?(?P<month>\d{{1,2}}) ?[-/.] ?(?P<day>\d{{1,2}})",
         rf"(?P<day>\d{{1,2}}) ?[-/. ] ?(?P<month>\d{{1,2}}) ?[-/. ] ?{_YEAR}",

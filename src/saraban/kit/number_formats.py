@@ -150,13 +150,9 @@ def _formats_of_sheet(content: bytes, start: int, codes: list[str]) -> Iterator[
 
 
 def _records(content: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the records of one part, without those of charts within it."""
-    depth = 0
-    while start + 4 <= len(content):
+    """Yield the records of one part, up to its end or to a chart within it: the cells come before that."""
+    kind = 0
+    while kind != _END:
         kind, size = struct.unpack_from("<HH", content, start)
-        depth += (kind == _BEGIN) - (kind == _END)
-        if depth == 0:
-            return
-        if depth == 1:
-            yield kind, content[start + 4 : start + 4 + size]
+        yield kind, content[start + 4 : start + 4 + size]
         start += 4 + size

@@ -13,7 +13,7 @@ import resource
 import sys
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time, timedelta
 from functools import cache, partial, reduce
 from itertools import takewhile
@@ -159,7 +159,8 @@ def _filled(sheet: _SourceSheet, columns: int) -> Rows:
             if merge.top == number and merge.left in own:
                 active.append((merge, own[merge.left]))
         for merge, value in active:
-            for place in range(merge.left, min(merge.right + 1, columns)):
+            is_section = own.keys() == {merge.left} and merge.top == number  # the title of rows is no row of the table
+            for place in range(merge.left, merge.left + 1 if is_section else min(merge.right + 1, columns)):
                 cells.setdefault(place, value)
         yield number, cells
 
@@ -208,6 +209,7 @@ def _attributes(element: ET.Element) -> dict[str, str]:
 
 def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]:
     text = _decoded(path.read_bytes())
+    text = text if "\n" in text else text.replace("\r", "\n")  # as an old Macintosh ends lines
     first = re.match(r"sep=(.)\r?\n", text)
     if first:
         text = text[first.end() :]
@@ -229,7 +231,7 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]
             pass
         return max(counts)
 
-    separator = first[1] if first else max((",", ";", "\t"), key=headings)
+    separator = first[1] if first else max((",", ";", "\t", "|"), key=headings)
     return lambda: rows(separator)
 
 
@@ -270,8 +272,9 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
         raise Problem("password") from None
     except calamine.CalamineError:
         raise Problem("unreadable") from None
+    formats = {one.name: codes for one, codes in zip(book.sheets_metadata, xls_formats(path), strict=True)}
 
-    def sheet(name: str, formats: Mapping[tuple[int, int], str]) -> _SourceSheet:
+    def sheet(name: str) -> _SourceSheet:
         table = book.get_sheet_by_name(name)
         merges = [
             _Merge(left, top + 1, right, bottom + 1) for (top, left), (bottom, right) in table.merged_cell_ranges or ()
@@ -280,16 +283,12 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
         def rows() -> Rows:
             for number, row in enumerate(table.iter_rows(), 1):
                 filled = (place for place, cell in enumerate(row) if cell not in {None, ""})
-                yield number, {place: _xls_cell(row[place], formats.get((number, place), "")) for place in filled}
+                yield number, {place: _xls_cell(row[place], formats[name].get((number, place), "")) for place in filled}
 
         return _SourceSheet(name, rows, merges)
 
     visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
-    return [
-        sheet(one.name, formats)
-        for one, formats in zip(book.sheets_metadata, xls_formats(path), strict=True)
-        if (one.visible, one.typ) == visible
-    ]
+    return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
 
 
 def _xls_cell(cell: object, code: str) -> RawCell:
@@ -454,7 +453,7 @@ class _Workbook:
     def _cell(self, element: ET.Element) -> RawCell:
         kind, content = element.get("t", "n"), element[-1]
         text, name = content.text or "", content.tag.rpartition("}")[2]
-        if name == "f":
+        if name == "f" or (kind == "n" and not text and element[0].tag.endswith("}f")):
             return ["formula", None, ""]
         if kind == "s" or (kind == "n" and text):
             return self._strings[int(text)] if kind == "s" else self._number(text, int(element.get("s", 0)))

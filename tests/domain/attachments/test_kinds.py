@@ -138,7 +138,7 @@ class TestRecognise:
             (b"\xef\xbb\xbf" + END_OF_PDF, PDF),
             (b"\r\n" + END_OF_PDF, PDF),
             (b"\x1b%-12345X@PJL ENTER LANGUAGE=PDF\r\n" + END_OF_PDF, PDF),
-            (b"\0" * 1000 + END_OF_PDF, PDF),
+            (b"\0" * 1023 + END_OF_PDF, PDF),
             (archive("drawing.dwg", "readme.txt"), ZIP),
         ],
     )
@@ -153,7 +153,7 @@ class TestRecognise:
             b"\x7fELF\x02",
             b"#!/bin/sh\nrm -rf /",
             b"<html><script>alert(1)</script>",
-            b"\0" * 1020 + END_OF_PDF,
+            b"\0" * 1024 + END_OF_PDF,
             b"MZ\x90\0" + END_OF_PDF,
             b"#!/bin/sh\n" + END_OF_PDF,
             b"\xff\xfea\0\0\0b\0",

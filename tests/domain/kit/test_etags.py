@@ -12,6 +12,7 @@ from saraban.kit import etags
         ("*", True),
         ('"2", "3"', True),
         ('W/"3", "3"', True),
+        ('"3-gzip"', True),
         ('"4"', False),
         ("3", False),
     ],

@@ -113,6 +113,8 @@ class TestReadTable:
             f"ทะเบียน, โครงการ, งาน, ก\n{HEAD}A-1,แปลน,31/12/2568".replace(",", ";").encode(),
             f"sep=;\r\n{HEAD}A-1,แปลน,31/12/2568".replace(",", ";").encode(),
             f'{HEAD}A-1,"แปลน",31/12/2568'.encode(),
+            f"{HEAD}A-1,แปลน,31/12/2568".replace(",", "|").encode(),
+            f"{HEAD}A-1,แปลน,31/12/2568\r".replace("\r\n", "\r").encode("cp874"),
         ],
     )
     def test_finds_encoding_and_separator(self, tmp_path: Path, content: bytes) -> None:
@@ -153,6 +155,8 @@ class TestReadTable:
             sheet.write_formula("B6", "=A1", value="saved")
             sheet.write_formula("C6", "=NA()", value="#N/A")
             sheet.write_boolean("B5", boolean=True)
+            sheet.write_row("A7", ["A-7", "b"])
+            sheet.write_formula("C7", "=TODAY()", value="")
 
         assert rows_of(tmp_path / "a.xlsx") == [
             (2, ["0831921", "a b", "2026-12-31"], []),
@@ -160,6 +164,7 @@ class TestReadTable:
             (4, ["0.1111", "a b", ""], ["time"]),
             (5, ["2025-12-09", "TRUE", ""], ["day"]),
             (6, ["7.5", "saved", "#N/A"], ["error"]),
+            (7, ["A-7", "b", ""], ["formula"]),
         ]
 
     def test_looks_for_the_headings_in_visible_sheets(self, tmp_path: Path) -> None:
@@ -198,8 +203,13 @@ class TestReadTable:
             sheet.write("C3", "Day")
             sheet.write_column("A4", ["A-1", "A-2"])
             sheet.merge_range("B4:B9", "ผัง")
+            sheet.merge_range("A10:C10", "งานโครงสร้าง")
 
-        assert rows_of(tmp_path / "a.xlsx") == [(4, ["A-1", "ผัง", ""], []), (5, ["A-2", "ผัง", ""], [])]
+        assert rows_of(tmp_path / "a.xlsx") == [
+            (4, ["A-1", "ผัง", ""], []),
+            (5, ["A-2", "ผัง", ""], []),
+            (10, ["งานโครงสร้าง", "", ""], ["required"]),
+        ]
 
     @pytest.mark.parametrize(
         ("name", "rows"),

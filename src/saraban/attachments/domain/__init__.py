@@ -110,9 +110,9 @@ _PDF_HEADER = re.compile(rb"%PDF-[12]\.[0-9]")
 
 
 def _has_late_pdf_header(file: BinaryIO) -> bool:
-    """Readers look for the header in the first 1,024 bytes of a file, and for its end in the last ones."""
+    """Readers look for the begin of the header in the first 1,024 bytes of a file, and for its end in the last ones."""
     file.seek(0)
-    head = file.read(1024)
+    head = file.read(1024 + len("PDF-1.4"))
     file.seek(max(0, file.seek(0, 2) - 2048))
     return (
         not _OTHERS.match(head.lstrip(b"\xef\xbb\xbf")) and bool(_PDF_HEADER.search(head)) and b"%%EOF" in file.read()
