@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 import sqlalchemy as sa
 
 from saraban.identity import service as identity
@@ -17,6 +18,8 @@ from saraban.workflow.runtime.schemas import DelegationIn
 from saraban.workflow.runtime.service import delegations
 from saraban.workflow.runtime.service.delegations import delegated_rights_of
 from tests.factories.contexts import context
+
+pytestmark = pytest.mark.sampled("mariadb")
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 NOW = datetime(2026, 11, 21, 3, tzinfo=UTC)

@@ -25,16 +25,15 @@ async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "
 
 
 class TestDemo:
-    async def test_is_loaded_once_and_told_twice(self, on_servers: "System") -> None:
+    async def test_is_loaded_once_and_told(self, on_servers: "System") -> None:
         assert await bootstrap.load_documents(on_servers) == len(SCRIPTS)
         assert await bootstrap.load_documents(on_servers) == 0
 
-        stage = bootstrap.stage(on_servers)
-        for telling in ("-0001", "-0002"):
-            chapters = [scene.chapter async for scene in walk_through(stage, clock=on_servers.clock) if scene.chapter]
-            assert len(chapters) == 4
-            assert all(telling in chapter.document["data"]["documentNumber"] for chapter in chapters)
-            assert all(chapter.document["workflow"]["terminal"] for chapter in chapters)
+        scenes = walk_through(bootstrap.stage(on_servers), clock=on_servers.clock)
+        chapters = [scene.chapter async for scene in scenes if scene.chapter]
+        assert len(chapters) == 4
+        assert all("-0001" in chapter.document["data"]["documentNumber"] for chapter in chapters)
+        assert all(chapter.document["workflow"]["terminal"] for chapter in chapters)
 
 
 async def test_closing_leaves_no_connection_behind(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest_asyncio
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.bootstrap import System, closing, seed, wire
+from saraban.bootstrap import System, closing, wire
 from saraban.documents.circulation import repository
 from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.schemas import AssigneeResponse, CirculationChanges, NewCirculation
@@ -45,6 +45,8 @@ from saraban.workflow.service import TRANSITIONED, Command
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.factories.letterbox import step_in
+
+pytestmark = pytest.mark.sampled("mariadb", "every_letter")
 
 LETTERS = CORRESPONDENCE
 
@@ -174,9 +176,8 @@ class Office:
 
 
 @pytest_asyncio.fixture
-async def office(any_url: str, tmp_path: Path) -> AsyncIterator[Office]:
-    async with closing(wire(settings_in(tmp_path / "data", database_url=any_url))) as system:
-        await seed(system, demo=True)
+async def office(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Office]:
+    async with closing(wire(settings_in(tmp_path / "data", database_url=any_demo_url))) as system:
         async with system.db.reading() as session:
             project = await session.scalar(sa.select(Project.public_id))
             rows = await session.execute(sa.select(Organization.organization_code, Organization.public_id))
@@ -429,7 +430,7 @@ class TestStepsMeanwhile:
 
 class TestSearch:
     @pytest.mark.parametrize("text", ["เสาเข็ม", "100%", "ok_x", "OK_X"])
-    @pytest.mark.sampled("ok_x")
+    @pytest.mark.sampled("mariadb-ok_x")
     async def test_takes_the_text_as_it_is(self, office: Office, text: str) -> None:
         wanted = await office.letter("แบบเสาเข็ม 100% OK_x")
         await office.letter("แบบเสาเขม 100 OKax")

@@ -24,7 +24,7 @@ from saraban.projects.models import CorrespondenceType
 from tests.factories.contexts import context
 from tests.numbering_world import World, world_of
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
 RANGES = cast(sa.Table, NumberRange.__table__)
 TABLES = (LEDGER, RENDERINGS, COUNTERS, RANGES)
 STEM = "LCBP3-C2-STR-DRW-"
@@ -194,6 +194,7 @@ async def test_a_number_that_shop_drawings_have_stays(upgrade: Upgrade) -> None:
     assert await upgrade.issue(1) == numbers(5)
 
 
+@pytest.mark.sampled("sqlite")
 async def test_a_greater_count_of_shop_drawings_stays(upgrade: Upgrade) -> None:
     await upgrade.issue(1)
     await upgrade.make_former()
@@ -218,6 +219,7 @@ async def test_a_series_that_documents_began_keeps_its_counter(upgrade: Upgrade)
     assert sorted((await upgrade.world.counters()).values()) == [3, 4]
 
 
+@pytest.mark.sampled("sqlite")
 async def test_a_stated_number_ahead_of_the_counter_is_stepped_over(upgrade: Upgrade) -> None:
     await upgrade.issue(4)
     await upgrade.make_former()
@@ -230,6 +232,7 @@ async def test_a_stated_number_ahead_of_the_counter_is_stepped_over(upgrade: Upg
     assert await upgrade.issue(1) == numbers(5)
 
 
+@pytest.mark.sampled("sqlite")
 async def test_a_second_run_changes_nothing(upgrade: Upgrade) -> None:
     await upgrade.issue(3)
     await upgrade.close_range(6, 7)

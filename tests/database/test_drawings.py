@@ -46,6 +46,8 @@ from saraban.projects.schemas import RegisterSettings
 from tests.drawing_imports import begun_import
 from tests.factories.contexts import context
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
 
 
@@ -199,7 +201,7 @@ class TestAtOnce:
         assert [one async for one in numbering.check_consistency(register.db, carriers=carriers())] == []
 
     @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-    @pytest.mark.sampled("shop")
+    @pytest.mark.sampled("mariadb-shop")
     async def test_generate_reserve_and_drawings_give_each_number_once(
         self, register: Register, kind: DrawingKind
     ) -> None:
@@ -259,6 +261,7 @@ class TestAtOnce:
         assert all(later.current_from == one.current_until for later, one in pairwise(shown))
 
 
+@pytest.mark.sampled("mariadb-shop")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 async def test_a_register_is_filtered_by_a_tag(register: Register, kind: DrawingKind) -> None:
     async with register.db.writing() as session:

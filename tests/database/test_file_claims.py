@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from zoneinfo import ZoneInfo
 
+import pytest
+
 import saraban.workflow.runtime.models  # noqa: F401  where the foreign key of step files leads
 from saraban.attachments import service as attachments
 from saraban.attachments.adapters import MemoryStorage
@@ -14,6 +16,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from tests.factories.contexts import context
 from tests.factories.uploaders import NOW, uploader
+
+pytestmark = pytest.mark.sampled("mariadb")
 
 
 async def upload(db: Database, caller: Caller) -> AttachmentRow:

@@ -69,6 +69,7 @@ async def drawn(world: World, *moments: datetime, **more: Any) -> list[str]:
     ]
 
 
+@pytest.mark.sampled("sqlite")
 class TestPeriods:
     @pytest.mark.parametrize(
         ("template", "border", "expected"),
@@ -115,6 +116,7 @@ class TestPeriods:
         assert await drawn(world, OCTOBER) == ["M01/2570"]
 
 
+@pytest.mark.sampled("mariadb")
 class TestTwoWhoSave:
     async def test_the_same_version_are_one_too_many(self, world: World) -> None:
         row = await save(world, "M{SEQ:2}")
@@ -135,6 +137,7 @@ class TestTwoWhoSave:
         assert [(one.version, one.template) for one in versions] == [(2, "M{SEQ:3}"), (1, "M{SEQ:2}")]
 
 
+@pytest.mark.sampled("mariadb")
 class TestPlans:
     async def test_print_as_the_format_says_that_was_saved_a_moment_ago(self, world: World) -> None:
         """Those who read and those who write share what the process remembers."""

@@ -17,7 +17,7 @@ from tests.conftest import settings_in
 from tests.killed import generating, run_killed
 from tests.reach import differences
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
 DOCUMENTS = 40
 
 

@@ -32,6 +32,8 @@ from saraban.projects import service as projects
 from tests.demo_people import fill
 from tests.factories.contexts import context
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 START = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 RULES = ThrottleRules(attempts=3, of_address=0, longest=0.01, least=0)
 

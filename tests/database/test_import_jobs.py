@@ -29,7 +29,7 @@ from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
 from tests.processes import RunningSaraban, read_until, signed_in_client
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
 
 
 class Works:
@@ -103,13 +103,13 @@ async def works(any_demo_url: str, tmp_path: Path) -> AsyncIterator[Works]:
 class TestTurns:
     @pytest.mark.slow
     async def test_are_of_one_worker_at_a_time(self, works: Works) -> None:
-        await works.started(300)
+        await works.started(60)
 
         taken = await asyncio.gather(*(works.worker().round() for _ in range(4)))
 
         row = await works.row()
         assert taken.count(True) == 1
-        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 300, 300)
+        assert (row.state, row.rows_written, await works.numbers()) == ("DONE", 60, 60)
 
     async def test_pass_to_another_when_a_worker_is_not_heard_of(self, works: Works) -> None:
         await works.started(50)
@@ -144,8 +144,8 @@ class TestTurns:
 
     @pytest.mark.slow
     async def test_that_were_lost_write_nothing_more(self, works: Works, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(rows, "BATCH", 100)
-        await works.started(800)
+        monkeypatch.setattr(rows, "BATCH", 20)
+        await works.started(160)
         slow = asyncio.create_task(works.worker().round())
         while (await works.row()).rows_written == 0:  # noqa: ASYNC110  only the database tells
             await asyncio.sleep(0.01)
@@ -158,8 +158,8 @@ class TestTurns:
         await works.worker().round()
 
         row = await works.row()
-        assert 0 < written < 800
-        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 800, 0)
+        assert 0 < written < 160
+        assert (row.state, row.rows_written, row.report["there"] if row.report else None) == ("DONE", 160, 0)
         assert [found async for found in numbering.check_consistency(works.db, carriers=carriers())] == []
 
 

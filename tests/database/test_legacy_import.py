@@ -11,13 +11,14 @@ from saraban.bootstrap import carriers
 from saraban.kit.db import Database
 from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
+from saraban.numbering.imports.service import rows
 from saraban.numbering.imports.service.legacy_import import SourceFile, import_at_terminal
 from saraban.numbering.imports.service.rows import NumberRun
 from saraban.numbering.series.models import LedgerEntry, NumberCounter, NumberImport, NumberRendering
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK, NOW, World, world_of
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
 SERIES = "คคง.-ผรม.1-{SEQ}-2569"
 FILE = SourceFile("old.xlsx", "0" * 64)
 
@@ -55,27 +56,31 @@ async def discrepancies(world: World) -> list[Any]:
 
 
 class TestBatches:
-    async def test_write_every_line_once_and_the_books_agree(self, world: World) -> None:
-        outcome = await bring(world, lines(1, 2500))
+    @pytest.fixture(autouse=True)
+    def batch(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(rows, "BATCH", 100)
 
-        assert outcome == (2500, 0, 0)
-        assert await count(world, LedgerEntry, LedgerEntry.source == "IMPORT") == 2500
-        assert await count(world, NumberRendering) == 2500
+    async def test_write_every_line_once_and_the_books_agree(self, world: World) -> None:
+        outcome = await bring(world, lines(1, 250))
+
+        assert outcome == (250, 0, 0)
+        assert await count(world, LedgerEntry, LedgerEntry.source == "IMPORT") == 250
+        assert await count(world, NumberRendering) == 250
         assert await discrepancies(world) == []
 
     async def test_that_are_broken_off_go_on_where_they_were(self, world: World) -> None:
         def breaking(done: int) -> None:
-            if done == 2000:
+            if done == 200:
                 raise ConnectionError
 
         with pytest.raises(ConnectionError):
-            await bring(world, lines(1, 2500), progress=breaking)
-        assert await count(world, LedgerEntry) == 2000
+            await bring(world, lines(1, 250), progress=breaking)
+        assert await count(world, LedgerEntry) == 200
         assert await count(world, NumberImport, NumberImport.state == "IMPORTING") == 1
 
-        outcome = await bring(world, lines(1, 2500))
+        outcome = await bring(world, lines(1, 250))
 
-        assert outcome == (500, 2000, 0)
+        assert outcome == (50, 200, 0)
         assert await count(world, NumberImport, NumberImport.state == "DONE") == await count(world, NumberImport) == 1
 
 

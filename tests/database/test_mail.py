@@ -4,6 +4,7 @@ import asyncio
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 import sqlalchemy as sa
 
 from saraban.kit.clock import FixedClock
@@ -15,6 +16,8 @@ from saraban.notifications.models import MailLine
 from saraban.notifications.service import MailJob, MailSettings
 from saraban.workflow.service import Subjects
 from tests.notified_accounts import NEW_YEAR, open_account, told
+
+pytestmark = pytest.mark.sampled("mariadb")
 
 LETTERS = 12
 

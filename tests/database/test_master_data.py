@@ -22,6 +22,8 @@ from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.service import master_data
 from tests.factories.contexts import context
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
 AT_ONCE = 4
 Work = Callable[..., Awaitable[MasterRow]]

@@ -10,6 +10,8 @@ from saraban.notifications import service as notifications
 from tests.factories.contexts import context
 from tests.notified_accounts import NEW_YEAR, open_account, told
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 
 class TestNotifications:
     async def test_are_found_across_the_turn_of_the_year(self, any_db: Database) -> None:

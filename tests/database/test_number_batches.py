@@ -32,6 +32,8 @@ from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.servers import running_redis
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 
 @pytest_asyncio.fixture
 async def world(any_demo_url: str) -> AsyncIterator[World]:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
+import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
@@ -17,6 +18,8 @@ from saraban.numbering.ranges.service import RangeOverlaps
 from saraban.numbering.series.models import LedgerEntry
 from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, world_of
+
+pytestmark = pytest.mark.sampled("mariadb")
 
 FIVE_MINUTES = timedelta(minutes=5)
 REASON = "A reason that is long enough."

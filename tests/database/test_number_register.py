@@ -30,7 +30,21 @@ from tests.numbering_world import BANGKOK, DOCUMENTS, NOW, WRITTEN, Documents, W
 
 REASON = "A reason that is long enough."
 
-pytestmark = pytest.mark.servers
+pytestmark = [
+    pytest.mark.servers,
+    pytest.mark.sampled(
+        *(
+            "sqlite",
+            "taken_out",
+            "without_its_audit",
+            "issued_twice_since",
+            "whose_number",
+            "second_look",
+            "as_one_moment",
+        ),
+        *("in_order_have", "the last", "listed_among"),
+    ),
+]
 
 
 @pytest_asyncio.fixture

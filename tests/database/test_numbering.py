@@ -28,7 +28,7 @@ from tests.numbering_world import NOW, World, check_accounts, world_of
 from tests.proxy import cutting_proxy
 from tests.servers import MariaDb, running_mariadb, running_redis
 
-pytestmark = pytest.mark.sampled("mariadb", "False", "True")
+pytestmark = pytest.mark.sampled("mariadb", "False", "True", "without_redis")
 
 
 def redis_locks(url: str, *, ttl: float = 5.0, rest: float = 5.0, timeout: float = 5.0) -> RedisLocks:

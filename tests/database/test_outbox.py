@@ -20,6 +20,8 @@ from saraban.kit.errors import NotFound
 from saraban.worker.dispatch import Dispatcher
 from saraban.worker.loop import Worker
 
+pytestmark = pytest.mark.sampled("mariadb", "to_two_workers")
+
 START = datetime(2026, 11, 20, 3, tzinfo=UTC)
 BANGKOK = ZoneInfo("Asia/Bangkok")
 

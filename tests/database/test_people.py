@@ -23,6 +23,8 @@ from tests.factories.contexts import context
 from tests.people_rows import people_rows
 from tests.statement_count import counting
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 HOUR = timedelta(hours=1)
 CLOCK = SystemClock(ZoneInfo("Asia/Bangkok"))
 

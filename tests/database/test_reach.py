@@ -31,7 +31,10 @@ def machine(mariadb_server: MariaDb, mariadb_demo_url: str, tmp_path: Path) -> t
 
 
 class TestReach:
-    def test_is_what_the_words_say(self, machine: type[Reach]) -> None:
+    @pytest.mark.parametrize("examples", [2, pytest.param(6, marks=pytest.mark.faults)])
+    def test_is_what_the_words_say(self, machine: type[Reach], examples: int) -> None:
         health = [HealthCheck.too_slow, HealthCheck.data_too_large]
-        few = settings(max_examples=3, stateful_step_count=12, phases=(Phase.generate,), suppress_health_check=health)
+        few = settings(
+            max_examples=examples, stateful_step_count=12, phases=(Phase.generate,), suppress_health_check=health
+        )
         run_state_machine_as_test(machine, settings=few)

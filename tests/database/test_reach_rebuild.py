@@ -27,7 +27,7 @@ from tests.reach import differences, rebuild
 LETTERS = 2 * REBUILT + 1
 _reach = table_of(DocumentReach)
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
 
 
 @pytest_asyncio.fixture

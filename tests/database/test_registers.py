@@ -88,7 +88,7 @@ async def plans(session: AsyncSession, ask: Ask, index: Index, after: After | No
 
 
 @pytest.mark.parametrize("text", [sign + sort for sort in Sort for sign in ("", "-")])
-@pytest.mark.sampled("-created", "status")
+@pytest.mark.sampled("--created", "mariadb-status", "mariadb--status")
 async def test_pages_are_read_along_an_index(any_db: Database, text: str) -> None:
     order = Order.of(text)
     async with any_db.writing() as session:

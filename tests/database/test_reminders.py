@@ -16,6 +16,8 @@ from saraban.notifications.service import send_reminders
 from tests.conftest import settings_in
 from tests.reach import rebuild
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 BANGKOK = ZoneInfo("Asia/Bangkok")
 DUE = datetime(2027, 6, 10, 23, tzinfo=BANGKOK)
 MORNING = datetime(2027, 6, 9, 9, tzinfo=BANGKOK)

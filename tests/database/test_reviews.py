@@ -27,6 +27,8 @@ from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, step_in
 from tests.factories.review import answer, branches, reviewed, seat, under_review
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 CROWD = 20
 WORDS = {"th": "คำ", "en": "Word"}
 

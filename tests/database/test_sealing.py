@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import socket
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -37,7 +38,7 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.ids import new_id
 from saraban.kit.signatures import Signer, is_signed_by
 from saraban.numbering.series.models import NumberAudit
-from tests.conftest import settings_in
+from tests.conftest import run_apart, settings_in
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 SIGNER = Signer("s" * 32, purpose="audit")
@@ -61,11 +62,15 @@ def trail_url(request: pytest.FixtureRequest) -> str:
 async def trail(trail_url: str) -> AsyncIterator[Database]:
     """A database with the demo accounts, whose journals are empty."""
     db = Database(trail_url)
+    await empty(db)
+    yield db
+    await db.close()
+
+
+async def empty(db: Database) -> None:
     async with db.engine.begin() as connection:
         for table in ("audit_logs", "document_number_audit"):
             await connection.execute(sa.text(f"DELETE FROM {table}"))
-    yield db
-    await db.close()
 
 
 @pytest.fixture
@@ -80,6 +85,29 @@ def sealer(trail: Database, heads: HeadFile) -> Sealer:
 
 def sealer_at(moment: datetime, db: Database, heads: HeadFile) -> Sealer:
     return Sealer(db, clock=FixedClock(moment, ZONE), heads=heads, signer=SIGNER, block_rows=3)
+
+
+async def fill_and_seal(db: Database, heads: HeadFile) -> None:
+    """Write seven rows into each journal, which make two blocks of three and one of one."""
+    await empty(db)
+    await fill(db, 7)
+    await sealed(sealer_at(NOW, db, heads))
+
+
+@pytest.fixture(scope="module")
+def sealed_folder(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite database that `fill_and_seal` has filled, with its heads and its export, made once."""
+    folder = tmp_path_factory.mktemp("sealed")
+    shutil.copy(demo_folder / "saraban.db", folder)
+
+    async def make() -> None:
+        db = Database(f"sqlite:///{folder / 'saraban.db'}")
+        await fill_and_seal(db, HeadFile(folder / "heads.log"))
+        (folder / "export.jsonl").write_bytes(b"".join(await exported(db)))
+        await db.close()
+
+    run_apart(make())
+    return folder
 
 
 def deed(place: int, at: datetime = NOW) -> AuditLog:
@@ -369,10 +397,16 @@ async def _add(session: AsyncSession, row: AuditLog) -> None:
 class TestTampering:
     """Each block has three rows; the journals have seven, so the row at place 4 is the second of block 2."""
 
-    @pytest_asyncio.fixture(autouse=True)
-    async def whole(self, trail: Database, sealer: Sealer) -> None:
-        await fill(trail, 7)
-        await sealed(sealer)
+    @pytest_asyncio.fixture
+    async def trail(self, trail_url: str, heads: HeadFile, sealed_folder: Path) -> AsyncIterator[Database]:
+        db = Database(trail_url)
+        if db.is_sqlite:
+            shutil.copy(sealed_folder / "saraban.db", str(db.url.database))
+            shutil.copy(sealed_folder / "heads.log", heads.path)
+        else:
+            await fill_and_seal(db, heads)
+        yield db
+        await db.close()
 
     async def both(self, db: Database, heads: HeadFile) -> tuple[FindingKind, str, int | None, str | None]:
         online, offline = await verified(db, heads), found_in(await exported(db), heads)
@@ -473,32 +507,30 @@ class TestTampering:
 
 
 class TestExport:
-    @pytest_asyncio.fixture
-    async def lines(self, trail: Database, sealer: Sealer) -> list[bytes]:
-        await fill(trail, 7)
-        await sealed(sealer)
-        return await exported(trail)
+    @pytest.fixture
+    def lines(self, sealed_folder: Path) -> list[bytes]:
+        return (sealed_folder / "export.jsonl").read_bytes().splitlines(keepends=True)
 
-    async def test_every_changed_line_shows(self, lines: list[bytes]) -> None:
+    def test_every_changed_line_shows(self, lines: list[bytes]) -> None:
         for place, line in enumerate(lines[1:], 1):
             middle = line.index(b'"createdAt":"2026') if b'"createdAt":"2026' in line else line.index(b'"head":"')
             changed = line[:middle] + line[middle:].replace(b'"2026', b'"2025', 1).replace(b'"head":"', b'"head":"0', 1)
             assert changed != line
             assert found_in([*lines[:place], changed, *lines[place + 1 :]]) != [], line
 
-    async def test_every_line_is_missed(self, lines: list[bytes]) -> None:
+    def test_every_line_is_missed(self, lines: list[bytes]) -> None:
         for place in range(1, len(lines)):
             assert found_in([*lines[:place], *lines[place + 1 :]]) != [], lines[place]
 
-    async def test_every_repeated_line_shows(self, lines: list[bytes]) -> None:
+    def test_every_repeated_line_shows(self, lines: list[bytes]) -> None:
         for place in range(1, len(lines) - 1):
             assert found_in([*lines[:place], lines[place], *lines[place:]]) != [], lines[place]
 
-    async def test_a_file_that_ends_early_shows(self, lines: list[bytes]) -> None:
+    def test_a_file_that_ends_early_shows(self, lines: list[bytes]) -> None:
         for length in range(1, len(lines)):
             assert FindingKind.FILE_CUT in {found[0] for found in found_in(lines[:length])}
 
-    async def test_a_malformed_line_is_a_finding_and_no_error(self, lines: list[bytes]) -> None:
+    def test_a_malformed_line_is_a_finding_and_no_error(self, lines: list[bytes]) -> None:
         end = json.loads(lines[-1])
         for name, value in (("unsealed", "abc"), ("unsealedFrom", "nope"), ("unsealedFrom", 5)):
             journals = {journal: told | {name: value} for journal, told in end["journals"].items()}
@@ -506,7 +538,7 @@ class TestExport:
             assert FindingKind.FILE_FAULT in {found[0] for found in found_in([*lines[:-1], changed])}
         assert found_in([*lines[:-1], b'{"type":' + b"[" * 200_000, lines[-1]]) != []
 
-    async def test_another_file_is_no_export(self) -> None:
+    def test_another_file_is_no_export(self) -> None:
         for lines in ([], [b"{}\n"], [b"\xff\x00"], [b'{"type":"export","form":"other"}\n']):
             with pytest.raises(verification.NotAnExport):
                 verification.verify_file(lines, trust=trust())

@@ -69,7 +69,7 @@ async def correspondence_of(client: httpx.AsyncClient) -> dict[str, Any]:
 
 
 class TestTwoServers:
-    @pytest.mark.sampled("sqlite", "redis")
+    @pytest.mark.sampled("redis")
     async def test_issue_consecutive_numbers_of_one_series(self, tmp_path: Path, stack: dict[str, str]) -> None:
         folder = tmp_path / "data"
         with RunningSaraban(folder, **stack) as one, RunningSaraban(folder, **stack) as two:
@@ -91,7 +91,7 @@ class TestTwoServers:
 
 
 class TestKilledServer:
-    @pytest.mark.sampled("sqlite", "redis")
+    @pytest.mark.sampled("sqlite")
     async def test_leaves_books_that_agree_and_answers_the_repetition(
         self, tmp_path: Path, stack: dict[str, str]
     ) -> None:

@@ -23,7 +23,7 @@ from tests.conftest import client_of, settings_in
 from tests.factories.letterbox import Office, office_in
 from tests.processes import sign_in
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
 
 CROWD = 50
 

@@ -29,6 +29,8 @@ from saraban.workflow.service import Command, Transitioned, Transitions
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 REVIEWER = "reviewer.consultant"
 
 

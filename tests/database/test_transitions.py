@@ -21,6 +21,8 @@ from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office
 from tests.site_memo import with_filing
 
+pytestmark = pytest.mark.sampled("mariadb", "hear_of_the_newer_version")
+
 CROWD = 50
 
 
@@ -164,6 +166,7 @@ class TestManyInstances:
         assert waiting == 2 * len(instances)
 
 
+@pytest.mark.sampled("mariadb-1", "sqlite-3")
 @pytest.mark.parametrize("limit", [1, 3])
 async def test_an_inbox_pages_the_same_on_both_databases(office: Office, limit: int) -> None:
     wanted = [await office.pending() for _ in range(5)]

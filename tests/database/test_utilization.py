@@ -15,7 +15,7 @@ from saraban.numbering.register.service.ledger import measure_utilization
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from tests.numbering_world import NOW, World, world_of
 
-pytestmark = pytest.mark.servers
+pytestmark = [pytest.mark.servers, pytest.mark.sampled("sqlite", "largest_of")]
 
 
 @pytest_asyncio.fixture

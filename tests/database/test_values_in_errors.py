@@ -91,6 +91,7 @@ def put_back() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@pytest.mark.sampled("mariadb", "sqlite-by_orm", "sqlite-by_driver")
 class TestAFailedStatement:
     async def failure(self, db: Database, way: Callable[[AsyncSession], Awaitable[None]]) -> DBAPIError:
         with pytest.raises(DBAPIError) as caught:

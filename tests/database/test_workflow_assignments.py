@@ -4,6 +4,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from saraban.kit.db import Database
@@ -17,6 +18,8 @@ from saraban.workflow.runtime.models import WorkflowAssignment
 from saraban.workflow.runtime.service import definitions
 from tests.factories.contexts import context
 from tests.factories.letterbox import new_office
+
+pytestmark = pytest.mark.sampled("mariadb")
 
 LATER = datetime(2026, 11, 21, 3, tzinfo=UTC)
 ROUNDS = 3

@@ -26,6 +26,8 @@ from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.killed import MIGRATED, migrating, run_killed
 
+pytestmark = pytest.mark.sampled("mariadb")
+
 CODE = "CORRESPONDENCE_FLOW_V1"
 LETTERS = 2 * MIGRATED + 1
 
