@@ -20,7 +20,7 @@ async def warnings_of(*scopes: dict[str, Any]) -> list[Any]:
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None: ...
 
     app = warn_of_untrusted_proxy(nothing)
-    with lines_of(middleware) as lines:
+    with lines_of(middleware, "proxy_log") as lines:
         for scope in scopes:
             await app(scope, None, None)  # type: ignore[arg-type]
     return lines
@@ -52,7 +52,7 @@ async def test_is_believed_where_it_is_trusted(
     monkeypatch.setattr(door.config, "load", lambda: settings.model_copy(update={"trusted_proxies": trusted}))
     wrong = {"username": "viewer", "password": "wrong"}
     transport = httpx.ASGITransport(door.served(), client=("127.0.0.1", 5000))
-    with lines_of(middleware):
+    with lines_of(middleware, "proxy_log"):
         async with httpx.AsyncClient(transport=transport, base_url="http://saraban.test") as client:
             refused = await client.post("/api/v1/auth/login", json=wrong, headers={"X-Forwarded-For": "203.0.113.9"})
 
