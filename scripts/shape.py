@@ -6,6 +6,7 @@ Everything is read from the source, but for the two paths, which are traced whil
 
 import ast
 import asyncio
+import gc
 import re
 import sys
 from collections import Counter
@@ -42,11 +43,13 @@ class Module:
 @cache
 def modules() -> tuple[Module, ...]:
     found = []
+    gc.disable()  # it would look at a million nodes again and again
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_text("utf-8")
         parts = path.relative_to(SOURCE).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
         found.append(Module(name, len(text.splitlines()), ast.parse(text)))
+    gc.enable()
     return tuple(found)
 
 
@@ -137,16 +140,21 @@ class Paths:
 
 
 def paths(folder: Path) -> Paths:
-    """Return the modules that the creation of an RFA and the submission of it pass."""
+    """
+    Return the modules that the creation of an RFA and the submission of it pass.
+
+    :param folder: a data folder, which may have the demo project
+    """
     return asyncio.run(
         _paths(Settings(_env_file=None, env="test", data_dir=folder, run_worker=False, log_level="ERROR"))
     )
 
 
 async def _paths(settings: Settings) -> Paths:
-    await asyncio.to_thread(migrations.upgrade, f"sqlite:///{settings.data_dir / 'saraban.db'}")
-    async with closing(wire(settings)) as system:
-        await seed(system, demo=True)
+    if not (settings.data_dir / "saraban.db").exists():
+        await asyncio.to_thread(migrations.upgrade, f"sqlite:///{settings.data_dir / 'saraban.db'}")
+        async with closing(wire(settings)) as system:
+            await seed(system, demo=True)
     app = create_app(settings)
     transport = httpx.ASGITransport(app)
     client = httpx.AsyncClient(transport=transport, base_url="http://saraban.test/api/v1")

@@ -110,7 +110,7 @@ class Matrix:
         """
         Return a letter for each kind of caller, of what is the own and then of what is foreign; `-` without such a thing.
 
-        Unless the matrix is whole, every fifth pair of caller and side is asked, beginning at another pair for each route;
+        Unless the matrix is whole, every ninth pair of caller and side is asked, beginning at another pair for each route;
         `?` is in the others' place.
         """
         own, foreign = (self._request(method, path, side) for side in (OWN, FOREIGN))
@@ -118,7 +118,7 @@ class Matrix:
         self.turn += 1
         pairs = [(name, side) for name in CALLERS for side in asked if side == OWN or own != foreign]
         for place, (name, side) in enumerate(pairs, self.turn):
-            is_asked = self.is_whole or place % 5 == 0
+            is_asked = self.is_whole or place % 9 == 0
             asked[side] += await self._ask(name, side, own if side == OWN else foreign) if is_asked else "?"
         asked[FOREIGN] = asked[FOREIGN] or "-" * len(CALLERS)
         return f"{asked[OWN]} {asked[FOREIGN]}"

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ import httpx
 import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 from pydantic_settings import BaseSettings
 
 from saraban.config import Settings
@@ -82,6 +83,12 @@ LONG = (
 # A machine that is busy says nothing of an example: none is timed.
 settings.register_profile("untimed", parent=settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In the quick runs Hypothesis does not read the whole source for constants to draw from."""
+    if "not faults" in config.option.markexpr:
+        providers._get_local_constants = providers.Constants
 
 
 @pytest.hookimpl(wrapper=True)
@@ -166,38 +173,28 @@ def no_outside_settings() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def quick_passwords() -> Iterator[None]:
-    """Everybody's log-ins: a hash made here costs a millisecond to check, here and in the servers that tests start."""
-    from tests.demo_people import cheap_passwords
-
-    with cheap_passwords():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
 def shared_work() -> Iterator[None]:
-    """The table of routes, the API's description and compiled statements: the same in every test, made once."""
+    """
+    The table of routes, the API's description and compiled statements: the same in every test, made once.
+
+    A password's hash made here costs a millisecond to check, here and in the servers that tests start. Statements on SQLite run,
+    and spreadsheets are read, where the test runs.
+    """
     from tests import computed_once
-
-    with computed_once.one_table_of_routes(), computed_once.one_description(), computed_once.one_store_of_statements():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def quick_sqlite() -> Iterator[None]:
-    """Statements on SQLite run where the test does."""
+    from tests.demo_people import cheap_passwords
+    from tests.inline_sheets import inline_sheets
     from tests.inline_sqlite import inline_sqlite
 
-    with inline_sqlite():
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
-def quick_sheets() -> Iterator[None]:
-    """Spreadsheets are read where the test runs."""
-    from tests.inline_sheets import inline_sheets
-
-    with inline_sheets():
+    with ExitStack() as stack:
+        for work in (
+            computed_once.one_table_of_routes(),
+            computed_once.one_description(),
+            computed_once.one_store_of_statements(),
+            cheap_passwords(),
+            inline_sqlite(),
+            inline_sheets(),
+        ):
+            stack.enter_context(work)
         yield
 
 
@@ -425,4 +422,5 @@ async def signed_in(app: "FastAPI") -> AsyncIterator[SignIn]:
                 known[username] = client
             return known[username]
 
+        sign_in.app = app  # type: ignore[attr-defined]
         yield sign_in

@@ -24,7 +24,10 @@ async def read_in_child(content: bytes, kind: FileKind, *, seconds: int = 20, me
 
 def read(content: bytes, kind: FileKind) -> FileText:
     """Read as the child does, without its limits."""
-    return text_reader._read(BytesIO(content), kind.mime_type)
+    try:
+        return text_reader._read(BytesIO(content), kind.mime_type)
+    except Exception:  # noqa: BLE001  the child would end with it
+        return FileText(problem=text_reader._ENDS[1])
 
 
 def pdf(*pages: str, glyphs: str = "", trailer: str = "", objects: tuple[str, ...] = ()) -> bytes:

@@ -13,6 +13,9 @@ options are `Any`, and `kit.reconnection` is on the path of a transition);
 then real input: spreadsheets, normal forms, dates, warnings, kinds of files (107,066 is allowed: 1,350 lines have to go again).
 """
 
+import shutil
+from pathlib import Path
+
 import pytest
 import shape
 
@@ -32,8 +35,10 @@ BOUNDS = {
 
 
 @pytest.fixture(scope="module")
-def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
-    return shape.figures(shape.paths(tmp_path_factory.mktemp("shape")))
+def figures(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    folder = tmp_path_factory.mktemp("shape") / "data"
+    shutil.copytree(demo_folder, folder)
+    return shape.figures(shape.paths(folder))
 
 
 @pytest.mark.parametrize("name", BOUNDS)

@@ -6,12 +6,12 @@ from typing import Any
 
 import httpx
 import pytest
-import sqlalchemy as sa
 from fastapi import FastAPI
 
-from saraban.kit.db import Base, Database
+from saraban.kit.db import Database
 from tests.conftest import SignIn
 from tests.features.api.openapi_walk import Operation, operations
+from tests.row_counts import row_counts
 
 ID = "019505a1-7c3e-7000-8000-abc123def456"
 # Refusals are kept on purpose, and a log-in that fails is counted.
@@ -70,12 +70,7 @@ def bodies(operation: Operation) -> Iterator[dict[str, tuple[str, Any]]]:
 
 
 async def rows_of(db: Database) -> dict[str, int]:
-    async with db.reading() as session:
-        return {
-            table.name: int(await session.scalar(sa.select(sa.func.count()).select_from(table)) or 0)
-            for table in Base.metadata.sorted_tables
-            if table.name not in KEPT
-        }
+    return {name: count for name, count in (await row_counts(db)).items() if name not in KEPT}
 
 
 def named(problem: dict[str, Any], pointer: str) -> bool:

@@ -1,67 +1,25 @@
 """
 The API keeps to its description, whoever asks and whatever is sent: schemathesis tries each operation with what its schema
 takes and refuses, and holds status, content type, headers and body of every answer against what is documented.
-
-What it tries is worked out from the description with a fixed seed. It could send some ten thousand requests; of those that
-differ in nothing but the value, the first is sent.
 """
 
 import shutil
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import schemathesis
 from fastapi import FastAPI
-from schemathesis.config import SchemathesisConfig
-from schemathesis.engine import events, from_schema
-from schemathesis.generation.meta import CoverageScenario
-from schemathesis.python import asgi
 
 from saraban.app import create_app
-from saraban.kit.http import MEDIA
 from saraban.ops.openapi import operations
-from tests.conftest import PASSWORD, settings_in
-from tests.features.api.demo_examples import Demo, filled
-
-# 422 names a field whose form is right and whose meaning is not: an id that nobody knows, a day that has passed. Of 410,
-# 412 and 416 the schema of the request knows nothing either.
-MEANT_NOT_KNOWN = ["2xx", "3xx", "401", "403", "404", "409", "410", "412", "416", "422", "429"]
-schemathesis.serializer.alias(MEDIA["xlsx"], "application/octet-stream")
-SETTINGS: dict[str, Any] = {
-    "seed": 2569,
-    "continue-on-failure": True,
-    "generation": {"deterministic": True, "no-shrink": True, "with-security-parameters": False},
-    "checks": {"positive_data_acceptance": {"expected-statuses": MEANT_NOT_KNOWN}},
-    "phases": {
-        "coverage": {"enabled": True, "unexpected-methods": ["delete", "options", "put"]},
-        "fuzzing": {"enabled": False},
-        "stateful": {"enabled": False},
-    },
-}
-Case = schemathesis.Case
-
-
-def by_place(case: Case) -> Hashable:
-    """The kind of a value and the parameter that has it; wrong types have a test of their own for each field."""
-    said: Any = case.meta and case.meta.phase.data
-    kind, place = getattr(said, "scenario", None), getattr(said, "parameter_location", None)
-    return kind, None if kind is CoverageScenario.INCORRECT_TYPE else (place, getattr(said, "parameter", None))
-
-
-def by_location(case: Case) -> Hashable:
-    """Whether it is the path, the query, a header or the body."""
-    return getattr(case.meta and case.meta.phase.data, "parameter_location", None)
-
+from tests.conftest import settings_in
 
 # What is refused for its form is refused for everybody alike: it is tried thoroughly once. Others send what is right, and
 # what is wrong, or who is not signed in one request: it is refused before anything is read.
 CALLERS = [
-    pytest.param("dc.contractor", by_location, 1, id="document-control"),
-    pytest.param("admin", by_place, None, id="super-admin", marks=pytest.mark.faults),
-    pytest.param(None, by_location, 1, id="nobody", marks=pytest.mark.faults),
+    pytest.param("dc.contractor", "location", 1, id="document-control"),
+    pytest.param("admin", "place", None, id="super-admin", marks=pytest.mark.faults),
+    pytest.param(None, "location", 1, id="nobody", marks=pytest.mark.faults),
 ]
 
 
@@ -69,66 +27,20 @@ CALLERS = [
 def served(documents_folder: Path, tmp_path: Path) -> Iterator[FastAPI]:
     """The application, on the event loop that schemathesis keeps; it begins with the first request."""
     shutil.copytree(documents_folder, tmp_path / "data")
+    from schemathesis.python import asgi
+
     yield create_app(settings_in(tmp_path / "data"))
     asgi.shutdown_lifespans()
-
-
-def headers_of(client: Any, account: str | None) -> dict[str, str]:
-    if account is None:
-        return {"Accept-Language": "en"}
-    answer = client.post("/api/v1/auth/login", json={"username": account, "password": PASSWORD})
-    return {"Accept-Language": "en", "Authorization": f"Bearer {answer.json()['accessToken']}"}
-
-
-def first_of_each(cases: Iterable[Case], alike: Callable[[Case], Hashable]) -> Iterator[Case]:
-    met: set[Hashable] = set()
-    for case in cases:
-        kind = (alike(case), case.meta and case.meta.generation.mode, case.method)
-        if kind not in met:
-            met.add(kind)
-            yield case
-
-
-def tried(app: FastAPI, account: str | None, alike: Callable[[Case], Hashable], *, most: int | None) -> Iterator[Any]:
-    """
-    Each finished scenario of each operation.
-
-    :param most: requests of one operation; to work out all that could be sent takes longer than to send it
-    """
-    # A method that an address does not have is refused before anybody is asked who they are: one caller is enough.
-    coverage = SETTINGS["phases"]["coverage"] | ({} if most is None else {"unexpected-methods": []})
-    phases = SETTINGS["phases"] | {"examples": {"enabled": most is None}, "coverage": coverage}
-    document = app.openapi()
-    with asgi.get_client(app) as client:
-        client.headers.update(headers := headers_of(client, account))
-        if account is not None:
-            document = filled(document, Demo(client, document).know())
-    settings = SETTINGS | {"headers": headers, "phases": phases}
-    schema = schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(settings))
-    schema.app = app
-    every = schema.iter_coverage_cases
-    schema.iter_coverage_cases = lambda *args, **named: islice(first_of_each(every(*args, **named), alike), most)  # type: ignore[method-assign]
-    for event in from_schema(schema).execute():
-        assert not isinstance(event, events.FatalError), event.exception
-        assert not isinstance(event, events.NonFatalError), (event.label, event.info)
-        if isinstance(event, events.ScenarioFinished):
-            yield event.recorder
-
-
-def faults_in(scenario: Any) -> Iterator[str]:
-    for checks in scenario.checks.values():
-        for check in checks:
-            if check.failure_info is not None:
-                failure = check.failure_info.failure
-                yield f"{scenario.label}: {check.name}: {failure.message}\n{check.failure_info.code_sample}"
 
 
 class TestEveryAnswer:
     @pytest.mark.slow
     @pytest.mark.parametrize(("account", "alike", "most"), CALLERS)
     def test_is_as_the_description_says(
-        self, served: FastAPI, account: str | None, alike: Callable[[Case], Hashable], most: int | None
+        self, served: FastAPI, account: str | None, alike: str, most: int | None
     ) -> None:
+        from tests.features.api.contract_cases import faults_in, tried
+
         described = {f"{method.upper()} {path}" for path, method, _ in operations(served.openapi())}
         faults: list[str] = []
         asked: set[str] = set()

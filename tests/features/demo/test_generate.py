@@ -18,12 +18,12 @@ from saraban.documents.demo.domain.mix import Choices, GeneratedScript, office_m
 from saraban.documents.demo.service import KINDS, PROJECT
 from saraban.documents.demo.service import generate as generation
 from saraban.documents.demo.service.copies import CopiedDocument
-from saraban.kit.db import Base
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.text import key_text, sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from tests import killed
+from tests.row_counts import row_counts
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
@@ -38,14 +38,6 @@ async def run_on(system: "System") -> generation.GenerationRun:
     async with system.db.reading() as session:
         place = await generation.survey(session, stage, PROJECT, 1.4, now)
     return generation.GenerationRun(stage, place, now, 0, Choices(0))
-
-
-async def counted(system: "System") -> dict[str, int]:
-    async with system.db.reading() as session:
-        return {
-            table.name: await session.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-            for table in Base.metadata.sorted_tables
-        }
 
 
 async def dumped(system: "System", where: DemoRegister, public_id: UUID) -> dict[str, list[dict[str, Any]]]:
@@ -165,9 +157,9 @@ class TestTwin:
         one: CopiedDocument = await generation.copy(run, place, other, at, scripts[place].script.subject)
 
         assert await generation.write_batch(run, [one])
-        before = await counted(system)
+        before = await row_counts(system.db)
         theirs = await generation.play(run, replace(scripts[place].script, discipline=other), at)
-        after = await counted(system)
+        after = await row_counts(system.db)
 
         copied = await dumped(system, where, one.ids[0])
         assert copied == await dumped(system, where, theirs)

@@ -6,7 +6,10 @@ from typing import Any
 
 import httpx
 import pytest_asyncio
+import sqlalchemy as sa
 
+from saraban.identity.models import Organization
+from saraban.projects.models import Project
 from tests.conftest import SignIn, unwrapped
 
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
@@ -105,14 +108,10 @@ class Desk:
 
 async def desk_of(signed_in: SignIn) -> Desk:
     """Return a desk in the demo project."""
-    client = await signed_in("dc.contractor")
-    projects = (await client.get("/api/v1/projects")).json()["items"]
-    organizations = (await client.get("/api/v1/organizations")).json()["items"]
-    return Desk(
-        signed_in,
-        next(one["publicId"] for one in projects if one["projectCode"] == "LCBP3-C2"),
-        {one["organizationCode"]: one["publicId"] for one in organizations},
-    )
+    async with signed_in.app.state.db.reading() as session:  # type: ignore[attr-defined]
+        project = await session.scalar(sa.select(Project.public_id).where(Project.project_code == "LCBP3-C2"))
+        organizations = await session.execute(sa.select(Organization.organization_code, Organization.public_id))
+    return Desk(signed_in, str(project), {code: str(public_id) for code, public_id in organizations})
 
 
 @pytest_asyncio.fixture

@@ -34,6 +34,13 @@ ACCESS = "/api/v1/access"
 NOBODY = "01930b5e-0000-7000-8000-000000000000"
 PEOPLE = ("admin", "padmin", "dc.contractor", "dc.consultant", "reviewer.consultant", "approver.owner", "viewer")
 UNKNOWN: tuple[dict[str, str], ...] = ({}, {"permission": "dance"}, {"permission": "coffee.make"})
+SOME = pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(("padmin", "dc.contractor", "reviewer.consultant"), id="some"),
+        pytest.param(PEOPLE, id="all", marks=pytest.mark.faults),
+    ],
+)
 MONTH = timedelta(days=30)
 PATHS = {"letter": "correspondences", "rfa": "rfas", "transmittal": "transmittals"}
 
@@ -112,8 +119,9 @@ def creates(one: Subject, kind: str, project: ProjectRef, organization: int, con
 
 
 class TestAgreement:
-    async def test_with_every_guard_of_a_place(self, ground: Ground) -> None:
-        people = [await ground.who(name) for name in PEOPLE]
+    @SOME
+    async def test_with_every_guard_of_a_place(self, ground: Ground, names: tuple[str, ...]) -> None:
+        people = [await ground.who(name) for name in names]
         grants = [grant for one in people for grant in one.grants]
         scopes = {
             Scope(),
@@ -161,13 +169,14 @@ class TestAgreement:
         assert told == done
         assert len(set(done.values())) == 2
 
-    async def test_with_what_each_person_sees_and_is_offered(self, ground: Ground) -> None:
+    @SOME
+    async def test_with_what_each_person_sees_and_is_offered(self, ground: Ground, names: tuple[str, ...]) -> None:
         ctx = context(await ground.who("admin"), ground.system.clock.now())
         told: dict[tuple[str, str, str], bool] = {}
         done: dict[tuple[str, str, str], bool] = {}
         for name, document in ground.documents.items():
             path = PATHS[name.split()[-1]]
-            for person in PEOPLE:
+            for person in names:
                 read = await ground.desk.read(person, path, str(document["publicId"]))
                 body = read.json().get("workflow") or {}
                 offered = set(body.get("availableActions", ()))

@@ -7,19 +7,20 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
-from structlog.testing import capture_logs
 
 from saraban import app as door
 from saraban.audit.models import AuditLog
 from saraban.config import Settings
+from saraban.ops import middleware
 from saraban.ops.middleware import warn_of_untrusted_proxy
+from tests.log_capture import lines_of
 
 
 async def warnings_of(*scopes: dict[str, Any]) -> list[Any]:
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None: ...
 
     app = warn_of_untrusted_proxy(nothing)
-    with capture_logs() as lines:
+    with lines_of(middleware, "proxy_log") as lines:
         for scope in scopes:
             await app(scope, None, None)  # type: ignore[arg-type]
     return lines
@@ -51,8 +52,9 @@ async def test_is_believed_where_it_is_trusted(
     monkeypatch.setattr(door.config, "load", lambda: settings.model_copy(update={"trusted_proxies": trusted}))
     wrong = {"username": "viewer", "password": "wrong"}
     transport = httpx.ASGITransport(door.served(), client=("127.0.0.1", 5000))
-    async with httpx.AsyncClient(transport=transport, base_url="http://saraban.test") as client:
-        refused = await client.post("/api/v1/auth/login", json=wrong, headers={"X-Forwarded-For": "203.0.113.9"})
+    with lines_of(middleware, "proxy_log"):
+        async with httpx.AsyncClient(transport=transport, base_url="http://saraban.test") as client:
+            refused = await client.post("/api/v1/auth/login", json=wrong, headers={"X-Forwarded-For": "203.0.113.9"})
 
     async with app.state.db.reading() as session:
         newest = sa.select(AuditLog.ip_address).order_by(AuditLog.audit_id.desc()).limit(1)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
 from saraban.identity.models import Organization, User, UserInvitation
-from saraban.kit.db import Base, Database
+from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Forbidden, Invalid
 from saraban.projects import service as projects
 from saraban.projects.models import (
@@ -23,21 +23,14 @@ from saraban.setup.service import ProjectConflict
 from tests.factories.contexts import context
 from tests.factories.projects import FULL, LISTS
 from tests.project_files import applied, said
-
-
-async def counts(db: Database) -> dict[str, int]:
-    async with db.reading() as session:
-        return {
-            table.name: await session.scalar(sa.select(sa.func.count()).select_from(table)) or 0
-            for table in Base.metadata.sorted_tables
-        }
+from tests.row_counts import row_counts
 
 
 async def refused(db: Database, text: str, error: type[DomainError] = DomainError) -> list[tuple[str, str, object]]:
-    before = await counts(db)
+    before = await row_counts(db)
     with pytest.raises(error) as refusal:
         await applied(db, text)
-    assert await counts(db) == before
+    assert await row_counts(db) == before
     return [(one.pointer, one.code, one.values["line"]) for one in refusal.value.fields]
 
 
@@ -69,12 +62,12 @@ class TestApply:
 
     async def test_changes_nothing_a_second_time(self, empty_db: Database) -> None:
         await applied(empty_db, FULL)
-        before = await counts(empty_db)
+        before = await row_counts(empty_db)
 
         again = await applied(empty_db, FULL, prune=True)
 
         assert said(again) == []
-        assert await counts(empty_db) == before
+        assert await row_counts(empty_db) == before
 
     async def test_leaves_what_the_file_does_not_name(self, empty_db: Database) -> None:
         await applied(empty_db, FULL)
@@ -84,11 +77,11 @@ class TestApply:
         assert said(found) == []
 
     async def test_shows_the_same_without_writing_it(self, empty_db: Database) -> None:
-        before = await counts(empty_db)
+        before = await row_counts(empty_db)
         dry = await applied(empty_db, FULL, dry_run=True)
 
         assert (dry.applied, dry.invitations) == (False, ())
-        assert await counts(empty_db) == before
+        assert await row_counts(empty_db) == before
         assert said(await applied(empty_db, FULL)) == said(dry)
 
     async def test_keeps_who_did_it_and_what_changed_in_the_audit_trail(self, empty_db: Database) -> None:
