@@ -2,12 +2,11 @@
 
 from fastapi import APIRouter
 
-from saraban.imports.endpoints import ImportRoutes, add_import_routes
+from saraban.imports.dependencies import ImportRoutes, add_import_routes
 from saraban.imports.schemas import ImportQuery
-from saraban.numbering import service
 from saraban.numbering.formats import endpoints as formats
 from saraban.numbering.imports.schemas import ImportCommitIn, ImportOut, ImportsOut, ImportSummaryOut
-from saraban.numbering.imports.service.legacy_import import NumberImporter
+from saraban.numbering.imports.service.legacy_import import NUMBER_IMPORTER, NumberImporter
 from saraban.numbering.issue import endpoints as issue
 from saraban.numbering.issue.dependencies import READ_LIMIT, RecordedRoute
 from saraban.numbering.ranges import endpoints as ranges
@@ -15,7 +14,7 @@ from saraban.numbering.register import endpoints as register
 
 
 async def number_importer() -> NumberImporter:
-    return service.NUMBER_IMPORTER
+    return NUMBER_IMPORTER
 
 
 _imports = APIRouter(prefix="/imports", route_class=RecordedRoute)
