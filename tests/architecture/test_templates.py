@@ -28,7 +28,8 @@ assert pages.ROUTERS  # every page model is imported with its routers
 
 def models(parent: type[PageModel] = PageModel) -> Iterator[type[PageModel]]:
     for model in parent.__subclasses__():
-        yield model
+        if hasattr(model, "template"):  # others are what some pages share
+            yield model
         yield from models(model)
 
 

@@ -51,3 +51,6 @@ class ImportRow(NamedTuple, Generic[OneImport]):
     project: UUID
     username: str
     user: UUID
+
+
+AnyImportRow = ImportRow[Any]

@@ -2,7 +2,7 @@
 
 from fastapi import APIRouter
 
-from saraban.imports.endpoints import ImportRoutes, add_import_routes
+from saraban.imports.dependencies import ImportRoutes, add_import_routes
 from saraban.imports.schemas import ImportQuery
 from saraban.kit.schema import PageOut
 from saraban.numbering.formats import endpoints as formats

@@ -1,6 +1,7 @@
 """Imports of uploaded files: stored, checked, told to go on, worked on under a lease."""
 
 from saraban.imports.service.run import (
+    AnyImporter,
     Importer,
     ImportRun,
     ImportTurn,
@@ -22,6 +23,7 @@ from saraban.imports.service.worker import ImportWorker
 
 __all__ = [
     "MOST_BYTES",
+    "AnyImporter",
     "ImportFile",
     "ImportRun",
     "ImportTurn",

@@ -215,6 +215,9 @@ class Importer(Generic[OneImport]):
         raise NotImplementedError
 
 
+AnyImporter = Importer[Any]
+
+
 async def check_rows(
     db: Database, run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], rows: Iterable[SheetRow]
 ) -> dict[str, object]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 from uuid import UUID
 
 import structlog
@@ -18,7 +18,7 @@ from saraban.imports import repository
 from saraban.imports.domain import ImportNotChecked, ImportResultMissing, ImportState
 from saraban.imports.models import FileImport, ImportRow, OneImport
 from saraban.imports.schemas import ImportQuery
-from saraban.imports.service.run import Importer
+from saraban.imports.service.run import AnyImporter, Importer
 from saraban.kit.db import Database, database_fault
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import NotFound
@@ -52,7 +52,7 @@ async def upload_import(
     db: Database,
     storage: Storage,
     idempotency: Idempotency,
-    importer: Importer[Any],
+    importer: AnyImporter,
     *,
     query: ImportQuery,
     sheet: ImportFile,
@@ -161,7 +161,7 @@ async def list_imports(
 
 
 async def start_import(
-    ctx: RequestContext, session: AsyncSession, importer: Importer[Any], public_id: UUID, choice: object
+    ctx: RequestContext, session: AsyncSession, importer: AnyImporter, public_id: UUID, choice: object
 ) -> Receipt:
     """
     Let a worker import what the dry run accepted.
@@ -195,7 +195,7 @@ def result_key(public_id: UUID) -> str:
 
 
 async def result_of(
-    ctx: RequestContext, session: AsyncSession, storage: Storage, importer: Importer[Any], public_id: UUID
+    ctx: RequestContext, session: AsyncSession, storage: Storage, importer: AnyImporter, public_id: UUID
 ) -> str:
     """
     Return the storage key of the result workbook: each line of the file with what came of it, or would.

@@ -1,8 +1,9 @@
 """Drawings from a sheet: whose lines are that state nobody is chosen first; codes that the project lacks can be made."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from functools import partial
+from typing import ClassVar, Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -10,9 +11,10 @@ from saraban.documents.drawing.domain import CREATE, DrawingKind
 from saraban.documents.drawing.schemas import DrawingImportCommit, DrawingImportQuery
 from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.identity.domain.context import Scope
-from saraban.imports.models import ImportRow
+from saraban.imports.models import AnyImportRow
 from saraban.kit.errors import Text
 from saraban.projects.schemas import ContractSummary, PartySummary
+from saraban.projects.service import ProjectRef
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES
 from saraban.web.documents.drawing_forms import own_organizations, register_named
 from saraban.web.shell.forms import FormValues
@@ -57,29 +59,30 @@ class DrawingImportPages(ImportPages):
 
     async def list_page(
         self, page: PageRequest, session: AsyncSession, asked: ImportPlace
-    ) -> tuple[type[ImportsPage], dict[str, Any]]:
+    ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
         place = (await page.choose_project(session, id_of(asked.project))).place
         detail, own = await own_organizations(page, session, place.public_id)
-        return DrawingImportsPage, {
-            "register": self._kind,
-            "place": place,
-            "contracts": detail.contracts,
-            "own": own or detail.organizations,
-            "contract": asked.contract,
-            "originator": asked.originator if asked.chosen or not own else own[0].organization_code,
-        }
+        return place, partial(
+            DrawingImportsPage,
+            register=self._kind,
+            contracts=detail.contracts,
+            own=own or detail.organizations,
+            contract=asked.contract,
+            originator=asked.originator if asked.chosen or not own else own[0].organization_code,
+        )
 
-    def import_page(self, page: PageRequest, found: ImportRow[Any]) -> tuple[type[ImportPage], dict[str, Any]]:
+    def import_page(self, page: PageRequest, found: AnyImportRow) -> Callable[..., ImportPage]:
         missing = (found.row.report or {}).get("missing", {})
         codes = [(label, missing.get(name, [])) for name, label in _MISSING]
         pairs = [f"{category} – {sub}" for category, sub in missing.get("pairs", [])]
-        return DrawingImportPage, {
-            "register": self._kind,
-            "missing_codes": [*codes, (_PAIRS, pairs)],
-            "may_make_codes": page.caller.may(DRAWING_CATEGORIES[0].create, Scope(project=found.row.project_id)),
-        }
+        return partial(
+            DrawingImportPage,
+            register=self._kind,
+            missing_codes=[*codes, (_PAIRS, pairs)],
+            may_make_codes=page.caller.may(DRAWING_CATEGORIES[0].create, Scope(project=found.row.project_id)),
+        )
 
-    def choice(self, values: FormValues, found: ImportRow[Any]) -> DrawingImportCommit:  # noqa: ARG002
+    def choice(self, values: FormValues, found: AnyImportRow) -> DrawingImportCommit:  # noqa: ARG002
         return DrawingImportCommit(create_missing=values.get("createMissing") == "1")
 
 

@@ -1,13 +1,14 @@
 """Legacy numbers from a sheet: which series go on after the highest number of the file is ticked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.imports.models import ImportRow
+from saraban.imports.models import AnyImportRow
 from saraban.numbering.imports.schemas import CounterMoveIn, ImportCommitIn
 from saraban.numbering.service import NUMBER_IMPORTER
 from saraban.projects.service import ProjectRef
@@ -37,14 +38,14 @@ class NumberImportPages(ImportPages):
 
     async def list_page(
         self, page: PageRequest, session: AsyncSession, asked: ImportPlace
-    ) -> tuple[type[ImportsPage], dict[str, Any]]:
+    ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
         chosen = await page.choose_project(session, id_of(asked.project), OVERRIDE)
-        return NumberImportsPage, {"place": chosen.place, "places": chosen.places}
+        return chosen.place, partial(NumberImportsPage, places=chosen.places)
 
-    def import_page(self, page: PageRequest, found: ImportRow[Any]) -> tuple[type[ImportPage], dict[str, Any]]:  # noqa: ARG002
-        return NumberImportPage, {"place": found.project}
+    def import_page(self, page: PageRequest, found: AnyImportRow) -> Callable[..., ImportPage]:  # noqa: ARG002
+        return partial(NumberImportPage, place=found.project)
 
-    def choice(self, values: FormValues, found: ImportRow[Any]) -> ImportCommitIn:
+    def choice(self, values: FormValues, found: AnyImportRow) -> ImportCommitIn:
         """Each box holds the series and the number that was shown beside it; the first one stands for all of them."""
         if values.get("all") == "1":
             offered = (found.row.report or {}).get("series", [])

@@ -1,9 +1,9 @@
 """The pages of every import: a file is sent, watched while it is checked, told to go on, watched while it is imported."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
@@ -13,12 +13,13 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
 from saraban.imports import service as imports
-from saraban.imports.models import ImportRow
+from saraban.imports.models import AnyImportRow, FileImport
 from saraban.imports.schemas import ImportQuery
-from saraban.imports.service import Importer, ImportFile
+from saraban.imports.service import AnyImporter, ImportFile
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.kit.sheet_columns import SheetColumn
+from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import (
     NEW_FORM,
     CurrentForm,
@@ -63,18 +64,18 @@ Asked = Annotated[ImportPlace, Query()]
 class ImportsPage(PageModel):
     fragments: ClassVar[tuple[str, ...]] = ("shell/import_rows.html",)
 
-    rows: Sequence[ImportRow[Any]]
+    rows: Sequence[AnyImportRow]
     address: str
     next_cursor: str | None
-    place: Any
+    place: ProjectRef
     columns: Sequence[SheetColumn]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPage(PageModel):
-    row: Any
+    row: FileImport
     username: str
-    report: Mapping[str, Any]
+    report: Mapping[str, object]
     headings: Mapping[str, Text]
 
 
@@ -86,22 +87,22 @@ class ImportPages:
     :cvar query: of an upload
     """
 
-    importer: Importer[Any]
+    importer: AnyImporter
     address: str
     permission: str
     query: type[ImportQuery] = ImportQuery
 
     async def list_page(
         self, page: PageRequest, session: AsyncSession, asked: ImportPlace
-    ) -> tuple[type[ImportsPage], dict[str, Any]]:
-        """Return the page with its fields; `place` is the project."""
+    ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
+        """Return the project, and the page with its own fields."""
         raise NotImplementedError
 
-    def import_page(self, page: PageRequest, found: ImportRow[Any]) -> tuple[type[ImportPage], dict[str, Any]]:
+    def import_page(self, page: PageRequest, found: AnyImportRow) -> Callable[..., ImportPage]:
         """Return the page with its own fields."""
         raise NotImplementedError
 
-    def choice(self, values: FormValues, found: ImportRow[Any]) -> object:
+    def choice(self, values: FormValues, found: AnyImportRow) -> object:
         """Return what a form chooses, as the API takes it."""
         raise NotImplementedError
 
@@ -114,13 +115,13 @@ class ImportPages:
         error: DomainError | None = None,
     ) -> Response:
         page.caller.require_somewhere(self.permission)
-        model, own = await self.list_page(page, session, asked)
-        project = own["place"].public_id
-        found = await imports.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=ROWS)
+        place, model = await self.list_page(page, session, asked)
+        project, limit = place.public_id, ROWS
+        found = await imports.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=limit)
         shown = model(
-            **own,
             rows=found.items,
             next_cursor=found.next_cursor,
+            place=place,
             address=self.address,
             columns=self.importer.columns,
             faults=form_errors(error, page.language),
@@ -132,11 +133,14 @@ class ImportPages:
     ) -> Response:
         found = await imports.read_import(page.context, session, self.importer, public_id)
         page.within(found.project)
-        model, own = self.import_page(page, found)
-        headings = {column.key: column.heading for column in self.importer.columns}
-        shared = {"row": found.row, "username": found.username, "report": found.row.report or {}, "headings": headings}
-        shown = model(**own, **shared, faults=form_errors(state.error, page.language))
-        return page.show(shown, *(model.fragments if page.is_fragment else ()))
+        shown = self.import_page(page, found)(
+            row=found.row,
+            username=found.username,
+            report=found.row.report or {},
+            headings={column.key: column.heading for column in self.importer.columns},
+            faults=form_errors(state.error, page.language),
+        )
+        return page.show(shown, *(shown.fragments if page.is_fragment else ()))
 
     async def commit(self, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
         found = await imports.read_import(form.context, session, self.importer, public_id)
@@ -145,7 +149,7 @@ class ImportPages:
         return f"{self.address}/{public_id}"
 
 
-def import_router(prefix: str, find: Callable[..., Any]) -> APIRouter:
+def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> APIRouter:
     """:param find: a dependency that returns the pages of an importer"""
     router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix=prefix)
 

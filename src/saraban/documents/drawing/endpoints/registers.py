@@ -29,7 +29,7 @@ from saraban.documents.drawing.schemas import (
 )
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.imports.endpoints import ImportRoutes, add_import_routes
+from saraban.imports.dependencies import ImportRoutes, add_import_routes
 from saraban.kit.http import (
     BINARY,
     MEDIA,

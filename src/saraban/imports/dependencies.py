@@ -1,22 +1,22 @@
-"""The operations of every import over HTTP: a file is sent, checked, and imported once that is said."""
+"""The operations of an import, for the routers of the features: a file is sent, checked, and imported once that is said."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Query, Request, params
 from starlette.responses import Response
 
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.identity.dependencies import keyed_context, request_context
 from saraban.identity.domain.context import RequestContext
 from saraban.imports import service
-from saraban.imports.models import ImportRow
+from saraban.imports.models import AnyImportRow
 from saraban.imports.schemas import ImportQuery, ImportStatusOut
-from saraban.imports.service import Importer, ImportFile
+from saraban.imports.service import AnyImporter, ImportFile
 from saraban.kit.http import (
     BINARY,
     Db,
@@ -37,7 +37,7 @@ from saraban.kit.schema import Schema
 from saraban.kit.workbooks import write_template
 
 Answer = TypeVar("Answer", bound=ImportStatusOut)
-_SIGNED_IN, _KEYED = Depends(request_context), Depends(keyed_context)
+_SIGNED_IN, _KEYED = params.Depends(request_context), params.Depends(keyed_context)
 
 
 class SentImport(NamedTuple):
@@ -68,29 +68,28 @@ class ImportRoutes:
     """
 
     of: str
-    find: Callable[..., Importer[Any] | Any]
+    find: Callable[..., Awaitable[AnyImporter]]
     query: type[ImportQuery]
     commit: type[Schema]
     answer: type[ImportStatusOut]
     page: type[Schema]
     listed: type[ImportStatusOut]
-    reader: Any = _SIGNED_IN
-    writer: Any = _KEYED
+    reader: params.Depends = _SIGNED_IN
+    writer: params.Depends = _KEYED
 
 
-def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequence[Any] = ()) -> None:
+def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequence[params.Depends] = ()) -> None:
     """:param reads: further dependencies of what only reads"""
+    _add_reading(router, routes, reads)
+    _add_writing(router, routes)
 
-    async def sent_import(request: Request, query: Any) -> SentImport:
-        return SentImport(query, await sent_file(request))
 
-    sent_import.__annotations__["query"] = Annotated[routes.query, Query()]
-
+def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params.Depends]) -> None:
     @router.get(
         "/template", dependencies=reads, response_class=Response, responses=BINARY, summary=f"The sheet for {routes.of}"
     )
     async def import_template(
-        importer: Annotated[Importer[Any], Depends(routes.find)],
+        importer: Annotated[AnyImporter, Depends(routes.find)],
         _ctx: Annotated[RequestContext, routes.reader],
         form: WorkbookFormat = "xlsx",
     ) -> Response:
@@ -98,6 +97,60 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         name = f"{importer.name.lower().replace(' ', '-')}.{form}"
         write = partial(write_template, columns=importer.columns, name=importer.name)
         return await written_file(name, partial(asyncio.to_thread, write))
+
+    @router.get("", dependencies=reads, response_model=routes.page, summary=f"List the imports of {routes.of}")
+    async def list_imports(
+        importer: Annotated[AnyImporter, Depends(routes.find)],
+        session: ReadSession,
+        ctx: Annotated[RequestContext, routes.reader],
+        project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
+        language: Language,
+        limit: PageLimit = 50,
+        cursor: PageCursor = None,
+    ) -> object:
+        """Newest first: your own, and all of them for who manages them."""
+        page = await service.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
+        items = [import_answer(one, language, routes.listed) for one in page.items]
+        return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
+
+    @router.get(
+        "/{publicId}", dependencies=reads, response_model=routes.answer, summary=f"Read an import of {routes.of}"
+    )
+    async def read_import(
+        importer: Annotated[AnyImporter, Depends(routes.find)],
+        public_id: ImportId,
+        session: ReadSession,
+        ctx: Annotated[RequestContext, routes.reader],
+        language: Language,
+    ) -> object:
+        """How far it is, and what the dry run or the import found."""
+        return import_answer(await service.read_import(ctx, session, importer, public_id), language, routes.answer)
+
+    @router.get(
+        "/{publicId}/result",
+        dependencies=reads,
+        response_class=Response,
+        responses=BINARY,
+        summary=f"Download the result workbook of an import of {routes.of}",
+    )
+    async def import_result(
+        importer: Annotated[AnyImporter, Depends(routes.find)],
+        public_id: ImportId,
+        session: ReadSession,
+        ctx: Annotated[RequestContext, routes.reader],
+        storage: FileStorage,
+    ) -> Response:
+        """Each line of the file again, with what came of it, or, before the commit, what would."""
+        key = await service.result_of(ctx, session, storage, importer, public_id)
+        await session.close()  # a slow download must not keep a connection
+        return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
+
+
+def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
+    async def sent_import(request: Request, query: ImportQuery) -> SentImport:
+        return SentImport(query, await sent_file(request))
+
+    sent_import.__annotations__["query"] = Annotated[routes.query, Query()]
 
     @router.post(
         "",
@@ -108,7 +161,7 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
     )
     async def upload_import(
         request: Request,
-        importer: Annotated[Importer[Any], Depends(routes.find)],
+        importer: Annotated[AnyImporter, Depends(routes.find)],
         ctx: Annotated[RequestContext, routes.writer],
         sent: Annotated[SentImport, Depends(sent_import)],
         db: Db,
@@ -124,34 +177,6 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         receipt = await service.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
         return await shown(importer, ctx, db, receipt, language, location=request.url.path)
 
-    @router.get("", dependencies=reads, response_model=routes.page, summary=f"List the imports of {routes.of}")
-    async def list_imports(
-        importer: Annotated[Importer[Any], Depends(routes.find)],
-        session: ReadSession,
-        ctx: Annotated[RequestContext, routes.reader],
-        project_public_id: Annotated[UUID, Query(alias="projectPublicId")],
-        language: Language,
-        limit: PageLimit = 50,
-        cursor: PageCursor = None,
-    ) -> Any:
-        """Newest first: your own, and all of them for who manages them."""
-        page = await service.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
-        items = [import_answer(one, language, routes.listed) for one in page.items]
-        return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
-
-    @router.get(
-        "/{publicId}", dependencies=reads, response_model=routes.answer, summary=f"Read an import of {routes.of}"
-    )
-    async def read_import(
-        importer: Annotated[Importer[Any], Depends(routes.find)],
-        public_id: ImportId,
-        session: ReadSession,
-        ctx: Annotated[RequestContext, routes.reader],
-        language: Language,
-    ) -> Any:
-        """How far it is, and what the dry run or the import found."""
-        return import_answer(await service.read_import(ctx, session, importer, public_id), language, routes.answer)
-
     @router.post(
         "/{publicId}/commit",
         status_code=202,
@@ -159,9 +184,9 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         summary=f"Import the {routes.of} that were checked",
     )
     async def commit_import(
-        importer: Annotated[Importer[Any], Depends(routes.find)],
+        importer: Annotated[AnyImporter, Depends(routes.find)],
         public_id: ImportId,
-        body: Any,
+        body: Schema,
         ctx: Annotated[RequestContext, routes.writer],
         db: Db,
         once: Idempotent,
@@ -174,27 +199,8 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
 
     commit_import.__annotations__["body"] = routes.commit
 
-    @router.get(
-        "/{publicId}/result",
-        dependencies=reads,
-        response_class=Response,
-        responses=BINARY,
-        summary=f"Download the result workbook of an import of {routes.of}",
-    )
-    async def import_result(
-        importer: Annotated[Importer[Any], Depends(routes.find)],
-        public_id: ImportId,
-        session: ReadSession,
-        ctx: Annotated[RequestContext, routes.reader],
-        storage: FileStorage,
-    ) -> Response:
-        """Each line of the file again, with what came of it, or, before the commit, what would."""
-        key = await service.result_of(ctx, session, storage, importer, public_id)
-        await session.close()  # a slow download must not keep a connection
-        return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
-
     async def shown(
-        importer: Importer[Any], ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""
+        importer: AnyImporter, ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""
     ) -> Response:
         async with read_after_commit(db) as session:
             found = await service.read_import(ctx, session, importer, receipt.resource_id)
@@ -202,7 +208,7 @@ def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequenc
         return respond(import_answer(found, language, routes.answer), status=202, receipt=receipt, headers=headers)
 
 
-def import_answer(found: ImportRow[Any], language: str, answer: type[Answer]) -> Answer:
+def import_answer(found: AnyImportRow, language: str, answer: type[Answer]) -> Answer:
     row, report = found.row, found.row.report or {}
     problem, faults = report.get("problem"), report.get("faults", [])
     return answer.model_validate(
