@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.number_baselines import Pool
 from saraban.kit.ids import new_id
+from saraban.kit.text import key_text
 
 _LEDGER, _HEAD, _REVISION = "document_number_reservations", "correspondences", "correspondence_revisions"
 _ITEMS = ("rfa_items", "rfa_item_claims")  # written in one statement each, however many there are
@@ -115,7 +116,8 @@ async def pattern_of(cursor: Any, before: Rows) -> CreationPattern:
     new = await new_rows(cursor, before)
     ledger = new[_LEDGER][0]
     marks = marks_of(new)
-    said = marks | {str(ledger["base_number"]): f"{ledger['base_number']}-«n»"}
+    number = str(ledger["base_number"])
+    said = marks | {number: f"{number}-«n»", key_text(number): f"{key_text(number)}-«n»"}
     counter = (
         "UPDATE document_number_counters SET last_number = last_number + 1, version = version + 1 "
         f"WHERE project_id = {ledger['project_id']} AND series = {cursor.connection.escape(ledger['series'])}"

@@ -23,10 +23,10 @@ from saraban.documents.drawing.domain import SHOP, Audience, AudienceKind
 from saraban.documents.drawing.models import ShopDrawing, ShopDrawingRevision
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.registers import DrawingSearch
-from saraban.documents.drawing.service.import_lines import by_drawing
-from saraban.documents.drawing.service.register_import import BATCH, import_drawings
+from saraban.documents.drawing.service.import_lines import BATCH, by_drawing
 from saraban.identity import service as identity
 from saraban.imports.domain import READY
+from saraban.imports.service import import_batch
 from saraban.kit.db import Database, table_of
 from saraban.kit.ids import new_id
 from saraban.kit.sheet_columns import SheetRow
@@ -239,7 +239,7 @@ async def imported(db: Database, project: Project, lines: list[SheetRow]) -> flo
     begun, ready = time.perf_counter(), 0
     drawings, _ = by_drawing(lines, SHOP)
     for start in range(0, len(drawings), BATCH):
-        judged = await import_drawings(db, run, turn, drawings[start : start + BATCH])
+        judged = await import_batch(db, run, turn, drawings[start : start + BATCH])
         ready += sum(one.state == READY for one in judged)
     seconds = time.perf_counter() - begun
     assert ready == len(lines), ready

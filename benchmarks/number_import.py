@@ -11,8 +11,7 @@ from benchmarks.number_baselines import connect
 from benchmarks.numbering import ratio
 from benchmarks.results import Row
 from saraban.kit.sheet_columns import SheetRow
-from saraban.numbering.imports.service import legacy_import
-from saraban.numbering.imports.service.legacy_import import SourceFile
+from saraban.numbering.imports.service.legacy_import import SourceFile, import_at_terminal
 from tests.factories.contexts import context
 from tests.numbering_world import BANGKOK
 
@@ -64,7 +63,7 @@ async def imports(b: Bench, *, count: int = LINES) -> list[Row]:
 async def _imported(b: Bench, count: int, *, year: int) -> float:
     listed = list(lines(count, year=year))
     started = time.perf_counter()
-    outcome = await legacy_import.import_rows(
+    _, turn = await import_at_terminal(
         context(caller=b.world.caller, now=NOW, zone=BANGKOK),
         b.world.db,
         project_public_id=b.world.project,
@@ -72,7 +71,7 @@ async def _imported(b: Bench, count: int, *, year: int) -> float:
         file=SourceFile(f"{year}.csv", f"{year:064}"),
     )
     seconds = time.perf_counter() - started
-    assert outcome.ready == count, outcome
+    assert turn.report()["ready"] == count, turn.report()
     return seconds
 
 

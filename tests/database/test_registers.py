@@ -15,6 +15,7 @@ from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.registers import After, Ask
 from saraban.kit.db import Database, table_of
 from saraban.kit.statements import fetch_each
+from saraban.kit.text import sort_key
 from tests.statement_count import rows_read
 
 ROWS, PAGE = 3_000, 25
@@ -50,7 +51,8 @@ def reach_row(place: int) -> dict[str, Any]:
         "author_id": 1,
         "document_date": date(2026, 1, 1) + timedelta(days=place % 90),
         "due_date": MORNING + timedelta(days=place % 40),
-        "document_number": f"ผรม.-{place % 700:04}",
+        "document_number": (number := f"ผรม.-{place % 700:04}"),
+        "number_sort": sort_key(number),
     }
 
 
