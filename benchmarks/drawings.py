@@ -237,7 +237,7 @@ async def imported(db: Database, project: Project, lines: list[SheetRow]) -> flo
     assert caller is not None
     run, turn = await begun_import(db, context(caller=caller, now=NOW), project)
     begun, ready = time.perf_counter(), 0
-    drawings, _ = by_drawing(lines, SHOP)
+    drawings = by_drawing(lines, SHOP)
     for start in range(0, len(drawings), BATCH):
         judged = await import_batch(db, run, turn, drawings[start : start + BATCH])
         ready += sum(one.state == READY for one in judged)
