@@ -11,6 +11,7 @@ import orjson
 import pytest
 from fastapi import routing
 from fastapi.routing import APIRoute, _EffectiveRouteContext, _IncludedRouter
+from prometheus_client import CollectorRegistry
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import LRUCache
 
@@ -70,6 +71,19 @@ def one_store_of_statements() -> Iterator[None]:
             return made
 
         patch.setattr(db, "create_async_engine", create)
+        yield
+
+
+@contextmanager
+def one_metric_at_a_time() -> Iterator[None]:
+    """The library collects every metric of the process to give a sample of one."""
+
+    def sample_of(registry: CollectorRegistry, name: str, labels: dict[str, str] | None = None) -> float | None:
+        samples = (one for metric in registry.restricted_registry([name]).collect() for one in metric.samples)
+        return next((one.value for one in samples if one.name == name and one.labels == (labels or {})), None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CollectorRegistry, "get_sample_value", sample_of)
         yield
 
 

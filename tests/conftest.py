@@ -190,6 +190,7 @@ def shared_work() -> Iterator[None]:
             computed_once.one_table_of_routes(),
             computed_once.one_description(),
             computed_once.one_store_of_statements(),
+            computed_once.one_metric_at_a_time(),
             cheap_passwords(),
             inline_sqlite(),
             inline_sheets(),
