@@ -5,6 +5,7 @@ here it is worked out once. A server works it out once as well, when it starts; 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -42,11 +43,22 @@ def one_table_of_routes() -> Iterator[None]:
 
 
 @contextmanager
-def one_description() -> Iterator[None]:
-    """Applications with the same routes have the same OpenAPI description; each is given a copy of its own."""
+def one_description(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Iterator[None]:
+    """
+    Applications with the same routes have the same OpenAPI description; each is given a copy of its own.
+
+    :param made_once: keeps that of the product's own routes for all processes of the run
+    """
+    describe = openapi._describe
+
+    def described(app: Any) -> bytes:
+        if any(isinstance(route, APIRoute) for route in app.routes):  # a test has added some
+            return orjson.dumps(describe(app))
+        make = lambda folder: (folder / "openapi.json").write_bytes(orjson.dumps(describe(app)))
+        return (made_once("description", make) / "openapi.json").read_bytes()
+
     with pytest.MonkeyPatch.context() as patch:
-        describe = openapi._describe
-        text = _kept(lambda app: orjson.dumps(describe(app)), lambda app: app.routes)
+        text = _kept(described, lambda app: app.routes)
         patch.setattr(openapi, "_describe", lambda app: orjson.loads(text(app)))
         yield
 
