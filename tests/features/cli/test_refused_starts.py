@@ -12,16 +12,15 @@ import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from saraban import config
-from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.errors import ErrorKind
 from saraban.ops.operator_messages import operator_message
+from tests.command_tree import run_program
 from tests.preloaded import PreloadedProgram, begin_lifespan
 from tests.processes import environment_of
 from tests.terminal import Command, commands_of
@@ -41,17 +40,11 @@ def command(
             monkeypatch.setenv("SARABAN_LANG", language)
             monkeypatch.setattr(sys, "argv", ["saraban", *words.split()])
             config.load.cache_clear()
-            code = run_app(_app())
+            code = run_program()
             printed = capfd.readouterr()
             return code, printed.out, printed.err
 
         yield run
-
-
-def _app() -> Any:
-    from saraban.cli import app
-
-    return app
 
 
 class TestASetting:
