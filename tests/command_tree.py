@@ -1,10 +1,12 @@
 """Every command of the terminal, with those below it."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import typer
+
+from saraban.cli.output import exit_code_of
 
 
 @cache
@@ -13,6 +15,11 @@ def program() -> Any:
     from saraban.cli import app
 
     return typer.main.get_command(app)
+
+
+def run_program() -> int:
+    """Run `saraban` with `sys.argv`, and return its exit code."""
+    return exit_code_of(partial(program(), prog_name="saraban"))
 
 
 def commands(command: Any) -> Iterator[Any]:

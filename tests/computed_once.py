@@ -5,12 +5,14 @@ here it is worked out once. A server works it out once as well, when it starts; 
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from fastapi import routing
 from fastapi.routing import APIRoute, _EffectiveRouteContext, _IncludedRouter
+from prometheus_client import CollectorRegistry
 from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.util import LRUCache
 
@@ -41,11 +43,22 @@ def one_table_of_routes() -> Iterator[None]:
 
 
 @contextmanager
-def one_description() -> Iterator[None]:
-    """Applications with the same routes have the same OpenAPI description; each is given a copy of its own."""
+def one_description(made_once: Callable[[str, Callable[[Path], object]], Path]) -> Iterator[None]:
+    """
+    Applications with the same routes have the same OpenAPI description; each is given a copy of its own.
+
+    :param made_once: keeps that of the product's own routes for all processes of the run
+    """
+    describe = openapi._describe
+
+    def described(app: Any) -> bytes:
+        if any(isinstance(route, APIRoute) for route in app.routes):  # a test has added some
+            return orjson.dumps(describe(app))
+        make = lambda folder: (folder / "openapi.json").write_bytes(orjson.dumps(describe(app)))
+        return (made_once("description", make) / "openapi.json").read_bytes()
+
     with pytest.MonkeyPatch.context() as patch:
-        describe = openapi._describe
-        text = _kept(lambda app: orjson.dumps(describe(app)), lambda app: app.routes)
+        text = _kept(described, lambda app: app.routes)
         patch.setattr(openapi, "_describe", lambda app: orjson.loads(text(app)))
         yield
 
@@ -70,6 +83,19 @@ def one_store_of_statements() -> Iterator[None]:
             return made
 
         patch.setattr(db, "create_async_engine", create)
+        yield
+
+
+@contextmanager
+def one_metric_at_a_time() -> Iterator[None]:
+    """The library collects every metric of the process to give a sample of one."""
+
+    def sample_of(registry: CollectorRegistry, name: str, labels: dict[str, str] | None = None) -> float | None:
+        samples = (one for metric in registry.restricted_registry([name]).collect() for one in metric.samples)
+        return next((one.value for one in samples if one.name == name and one.labels == (labels or {})), None)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CollectorRegistry, "get_sample_value", sample_of)
         yield
 
 

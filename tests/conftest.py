@@ -173,7 +173,7 @@ def no_outside_settings() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def shared_work() -> Iterator[None]:
+def shared_work(made_once: MadeOnce) -> Iterator[None]:
     """
     The table of routes, the API's description and compiled statements: the same in every test, made once.
 
@@ -188,8 +188,9 @@ def shared_work() -> Iterator[None]:
     with ExitStack() as stack:
         for work in (
             computed_once.one_table_of_routes(),
-            computed_once.one_description(),
+            computed_once.one_description(made_once),
             computed_once.one_store_of_statements(),
+            computed_once.one_metric_at_a_time(),
             cheap_passwords(),
             inline_sqlite(),
             inline_sheets(),

@@ -3,15 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 import pytest
 
 from saraban import config
-from saraban.cli.output import exit_code_of
 from saraban.config import Settings
-from tests.command_tree import program
+from tests.command_tree import program, run_program
 
 DEMO = ("--project", "LCBP3-C2")
 Command = Callable[..., tuple[int, str, str]]
@@ -34,7 +32,7 @@ def commands_of(
     def run(*words: object) -> tuple[int, str, str]:
         typed = [noun, *(str(word) for word in words)]
         monkeypatch.setattr(sys, "argv", ["saraban", *typed, *(DEMO if needs_project(typed) else ())])
-        code = exit_code_of(partial(program(), prog_name="saraban"))
+        code = run_program()
         printed = capfd.readouterr()
         return code, printed.out, printed.err
 

@@ -103,27 +103,32 @@ def test_every_template_belongs_to_a_page() -> None:
     assert sorted({path.relative_to(TEMPLATES).as_posix() for path in FILES} - shown) == []
 
 
-@pytest.mark.parametrize(("model", "name"), SHOWN, ids=[f"{model.__qualname__}-{name}" for model, name in SHOWN])
-def test_the_model_has_what_the_template_reads(model: type[PageModel], name: str) -> None:
-    known = {field.name for field in fields(model)} | SHARED | SHELL
+def test_the_model_has_what_the_template_reads() -> None:
+    lost = {
+        (model.__qualname__, name): read_names(name) - {field.name for field in fields(model)} - SHARED - SHELL
+        for model, name in SHOWN
+    }
 
-    assert sorted(read_names(name) - known) == []
-
-
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
-def test_the_template_reads_what_the_model_has(model: type[PageModel]) -> None:
-    read = {one for name in (model.template, *model.fragments) for one in read_names(name)}
-
-    assert sorted({field.name for field in fields(model)} - read - {"faults"}) == []
+    assert {place: names for place, names in lost.items() if names} == {}
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__qualname__)
-def test_the_model_hides_no_name_that_every_page_has(model: type[PageModel]) -> None:
+def test_the_template_reads_what_the_model_has() -> None:
+    unread = {}
+    for model in MODELS:
+        read = {one for name in (model.template, *model.fragments) for one in read_names(name)}
+        unread[model.__qualname__] = {field.name for field in fields(model)} - read - {"faults"}
+
+    assert {model: names for model, names in unread.items() if names} == {}
+
+
+def test_the_model_hides_no_name_that_every_page_has() -> None:
     """
     A field named `version` or `may_create` would stand in the menu and the footer, which read these names too. `path` may be said
     otherwise: a document stands in the menu under its register, whatever its address.
     """
-    assert sorted({field.name for field in fields(model)} & (SHARED | SHELL) - {"path"}) == []
+    shared = (SHARED | SHELL) - {"path"}
+
+    assert [(model.__qualname__, one.name) for model in MODELS for one in fields(model) if one.name in shared] == []
 
 
 class TestEveryTemplate:

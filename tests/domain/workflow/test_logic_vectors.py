@@ -39,11 +39,14 @@ def test_there_are_as_many_vectors_as_were_published() -> None:
     assert len(VECTORS) == 275
 
 
-@pytest.mark.parametrize(("rule", "data", "expected"), VECTORS, ids=lambda part: json.dumps(part)[:80])
-def test_gives_the_value_of_the_public_vector(rule: Any, data: Any, expected: Any) -> None:
-    value = logic.compile(rule).evaluate(data)
+def test_gives_the_value_of_every_public_vector() -> None:
+    wrong = [
+        (rule, data, expected, value)
+        for rule, data, expected in VECTORS
+        if written(value := logic.compile(rule).evaluate(data)) != written(expected)
+    ]
 
-    assert written(value) == written(expected)
+    assert wrong == []
 
 
 @pytest.mark.parametrize("operator", COERCIONS["binary"])

@@ -5,7 +5,7 @@ What it tries is worked out from the description with a fixed seed. It could sen
 differ in nothing but the value, the first is sent.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -69,9 +69,11 @@ def first_of_each(cases: Iterable[Case], alike: Callable[[Case], Hashable]) -> I
             yield case
 
 
-def tried(app: FastAPI, account: str | None, alike: str, *, most: int | None) -> Iterator[Any]:
+def tried(
+    app: FastAPI, account: str | None, alike: str, *, most: int | None, addresses: Collection[str]
+) -> Iterator[Any]:
     """
-    Each finished scenario of each operation.
+    Each finished scenario of each operation at the addresses.
 
     :param alike: which requests differ in nothing but the value: `place` or `location`
     :param most: requests of one operation; to work out all that could be sent takes longer than to send it
@@ -84,6 +86,7 @@ def tried(app: FastAPI, account: str | None, alike: str, *, most: int | None) ->
         client.headers.update(headers := headers_of(client, account))
         if account is not None:
             document = filled(document, Demo(client, document).know())
+    document = document | {"paths": {path: document["paths"][path] for path in addresses}}
     settings = SETTINGS | {"headers": headers, "phases": phases}
     schema = schemathesis.openapi.from_dict(document, config=SchemathesisConfig.from_dict(settings))
     schema.app = app

@@ -17,9 +17,10 @@ from tests.conftest import settings_in
 # What is refused for its form is refused for everybody alike: it is tried thoroughly once. Others send what is right, and
 # what is wrong, or who is not signed in one request: it is refused before anything is read.
 CALLERS = [
-    pytest.param("dc.contractor", "location", 1, id="document-control"),
-    pytest.param("admin", "place", None, id="super-admin", marks=pytest.mark.faults),
-    pytest.param(None, "location", 1, id="nobody", marks=pytest.mark.faults),
+    pytest.param("dc.contractor", "location", 1, 3, id="document-control-at-every-third-address"),
+    pytest.param("dc.contractor", "location", 1, 1, id="document-control", marks=pytest.mark.faults),
+    pytest.param("admin", "place", None, 1, id="super-admin", marks=pytest.mark.faults),
+    pytest.param(None, "location", 1, 1, id="nobody", marks=pytest.mark.faults),
 ]
 
 
@@ -35,16 +36,19 @@ def served(documents_folder: Path, tmp_path: Path) -> Iterator[FastAPI]:
 
 class TestEveryAnswer:
     @pytest.mark.slow
-    @pytest.mark.parametrize(("account", "alike", "most"), CALLERS)
+    @pytest.mark.parametrize(("account", "alike", "most", "step"), CALLERS)
     def test_is_as_the_description_says(
-        self, served: FastAPI, account: str | None, alike: str, most: int | None
+        self, served: FastAPI, account: str | None, alike: str, most: int | None, step: int
     ) -> None:
         from tests.features.api.contract_cases import faults_in, tried
 
-        described = {f"{method.upper()} {path}" for path, method, _ in operations(served.openapi())}
+        addresses = [*served.openapi()["paths"]][::step]
+        described = {
+            f"{method.upper()} {path}" for path, method, _ in operations(served.openapi()) if path in addresses
+        }
         faults: list[str] = []
         asked: set[str] = set()
-        for scenario in tried(served, account, alike, most=most):
+        for scenario in tried(served, account, alike, most=most, addresses=addresses):
             asked.add(scenario.label)
             faults += faults_in(scenario)
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from saraban import config
-from saraban.cli.output import run_app
 from saraban.config import Settings
+from tests.command_tree import run_program
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -15,7 +15,6 @@ Command = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Command:
     """`command("user", "list")` gives the exit code, stdout and stderr, on a copy of the demo database."""
-    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("SARABAN_LANG", "en")
@@ -24,7 +23,7 @@ def command(settings: Settings, monkeypatch: pytest.MonkeyPatch, capfd: pytest.C
 
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["saraban", *words])
-        code = run_app(app)
+        code = run_program()
         printed = capfd.readouterr()
         return code, printed.out, printed.err
 

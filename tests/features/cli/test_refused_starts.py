@@ -10,17 +10,17 @@ import re
 import sqlite3
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from saraban import config
-from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.kit.errors import ErrorKind
 from saraban.ops.operator_messages import operator_message
+from tests.command_tree import run_program
 from tests.preloaded import PreloadedProgram, begin_lifespan
 from tests.processes import environment_of
 from tests.terminal import Command, commands_of
@@ -40,59 +40,60 @@ def command(
             monkeypatch.setenv("SARABAN_LANG", language)
             monkeypatch.setattr(sys, "argv", ["saraban", *words.split()])
             config.load.cache_clear()
-            code = run_app(_app())
+            code = run_program()
             printed = capfd.readouterr()
             return code, printed.out, printed.err
 
         yield run
 
 
-def _app() -> Any:
-    from saraban.cli import app
-
-    return app
-
-
 class TestASetting:
     @pytest.mark.parametrize(
-        ("name", "value"),
+        ("name", "values"),
         [
-            ("PORT", "many"),
-            ("WORKERS", "0"),
-            ("ENV", "prod"),
-            ("TIMEZONE", "Asia/Bankok"),
-            ("TIMEZONE", "Asia"),
-            ("TIMEZONE", "../../etc/passwd"),
-            ("LOG_LEVEL", "LOUD"),
-            ("DATABASE_URL", "s3cret"),
-            ("DATABASE_URL", "postgresql://u:s3cret@h/n"),
-            ("DATABASE_URL", "mysql://u:s3cret@h:port/n"),
-            ("DATABASE_URL", "mysql://u:s3cret@h"),
-            ("REDIS_URL", "s3cret"),
-            ("REDIS_URL", "redis://:s3cret@h:port/0"),
-            ("REDIS_URL", "redis://:s3cret@h/zero"),
-            ("REDIS_URL", "http://:s3cret@h/0"),
-            ("REDIS_URL", "redis://:s3cret@a/0,redis://:s3cret@b/0"),
-            ("REDIS_URL", "redis+sentinel://:s3cret@a:26379,b:26379"),
-            ("REDIS_URL", "redis+sentinel://:s3cret@a:port,b:26379/dms"),
-            ("REDIS_URL", "redis+sentinel://:s3cret@a:26379,b:26379/dms/zero"),
-            ("LOCK_REDIS_URLS", "redis://h/0, s3cret"),
-            ("LOCK_REDIS_URLS", "redis://:s3cret@a/0, redis://:s3cret@b/0"),
-            ("LOCK_REDIS_URLS", "redis://:s3cret@a/0,redis://b/0,redis://:s3cret@A:6379/1"),
-            ("LOCK_REDIS_URLS", "redis+sentinel://:s3cret@a:26379,b:26379,c:26379/dms"),
+            ("PORT", ["many"]),
+            ("WORKERS", ["0"]),
+            ("ENV", ["prod"]),
+            ("TIMEZONE", ["Asia/Bankok", "Asia", "../../etc/passwd"]),
+            ("LOG_LEVEL", ["LOUD"]),
+            (
+                "DATABASE_URL",
+                ["s3cret", "postgresql://u:s3cret@h/n", "mysql://u:s3cret@h:port/n", "mysql://u:s3cret@h"],
+            ),
+            (
+                "REDIS_URL",
+                [
+                    "s3cret",
+                    "redis://:s3cret@h:port/0",
+                    "redis://:s3cret@h/zero",
+                    "http://:s3cret@h/0",
+                    "redis://:s3cret@a/0,redis://:s3cret@b/0",
+                    "redis+sentinel://:s3cret@a:26379,b:26379",
+                    "redis+sentinel://:s3cret@a:port,b:26379/dms",
+                    "redis+sentinel://:s3cret@a:26379,b:26379/dms/zero",
+                ],
+            ),
+            (
+                "LOCK_REDIS_URLS",
+                [
+                    "redis://h/0, s3cret",
+                    "redis://:s3cret@a/0, redis://:s3cret@b/0",
+                    "redis://:s3cret@a/0,redis://b/0,redis://:s3cret@A:6379/1",
+                    "redis+sentinel://:s3cret@a:26379,b:26379,c:26379/dms",
+                ],
+            ),
         ],
     )
     def test_that_cannot_be_used_is_named(
-        self, command: Command, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+        self, command: Command, monkeypatch: pytest.MonkeyPatch, name: str, values: list[str]
     ) -> None:
-        monkeypatch.setenv(f"SARABAN_{name}", value)
-
-        for language in ("th", "en"):
+        for value, language in product(values, ("th", "en")):
+            monkeypatch.setenv(f"SARABAN_{name}", value)
             code, _, err = command("user list", language)
 
             assert (code, err.count("\n"), bool(THAI.search(err))) == (3, 1, language == "th"), err
-            assert f"SARABAN_{name}" in err
-            assert "s3cret" not in err
+            assert f"SARABAN_{name}" in err, value
+            assert "s3cret" not in err, value
 
     @pytest.mark.parametrize("words", COMMANDS)
     def test_is_named_by_every_command(self, command: Command, monkeypatch: pytest.MonkeyPatch, words: str) -> None:

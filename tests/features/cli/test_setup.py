@@ -11,7 +11,7 @@ import pytest
 
 from saraban import config
 from saraban.cli import setup
-from saraban.cli.output import run_app
+from tests.command_tree import run_program
 from tests.factories.projects import FULL
 
 Command = Callable[..., tuple[int, str, str]]
@@ -23,7 +23,6 @@ STRONG = "Harbour-Wall-61"
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
     """`command("setup", …, typed="…")` in production, on a data folder that is not there yet."""
-    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("SARABAN_ENV", "production")
@@ -36,7 +35,7 @@ def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     def run(*words: str, typed: str = f"{STRONG}\n") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["saraban", *words])
         monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
-        code = run_app(app)
+        code = run_program()
         printed = capsys.readouterr()
         return code, printed.out, printed.err
 

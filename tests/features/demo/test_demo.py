@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from saraban import bootstrap, config
 from saraban.attachments.models import Attachment
-from saraban.cli.output import EXIT_CODES, run_app
+from saraban.cli.output import EXIT_CODES
 from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
@@ -28,6 +28,7 @@ from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import ErrorKind
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
 from saraban.workflow.runtime.models import WorkflowInstance
+from tests.command_tree import run_program
 from tests.factories.contexts import context
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class TestCommand:
     ) -> None:
         monkeypatch.setattr(sys, "argv", ["saraban", "demo", "--lang", "th"])
 
-        assert run_app(_app()) == 0
+        assert run_program() == 0
 
         printed = capsys.readouterr().out
         assert "LCBP3-C2-RFA-TER-RPT-0001-A" in printed
@@ -213,7 +214,7 @@ class TestCommand:
     ) -> None:
         monkeypatch.setattr(sys, "argv", ["saraban", "demo", "--json"])
 
-        assert run_app(_app()) == 0
+        assert run_program() == 0
 
         story = orjson.loads(capsys.readouterr().out)
         assert story["continued"] is False
@@ -232,14 +233,8 @@ class TestCommand:
         monkeypatch.setenv("SARABAN_PUBLIC_URL", "https://saraban.example.org")
         monkeypatch.setattr(sys, "argv", ["saraban", "demo"])
 
-        assert run_app(_app()) == EXIT_CODES[ErrorKind.CONFLICT]
+        assert run_program() == EXIT_CODES[ErrorKind.CONFLICT]
         assert "production" in capsys.readouterr().err
-
-
-def _app():  # type: ignore[no-untyped-def]
-    from saraban.cli import app
-
-    return app
 
 
 class TestFiles:

@@ -335,32 +335,29 @@ class TestAnswers:
 
         assert [one["action"] for one in steps][-1] == "approve"
 
-    @pytest.mark.parametrize(
-        ("said", "pointer"),
-        [
+    async def test_are_refused_by_the_item(self, desk: Desk) -> None:
+        (made,) = await drawings(desk, "S-1")
+        rfa = await rfa_of(desk, made)
+        await desk.act("dc.contractor", rfa, "submit")
+        ids = {"{project}": desk.project, "{item}": made["revision"]["publicId"]}
+        for said, pointer in [
             ([{"publicId": "{project}", "responseCode": "1A"}], "/payload/itemResults/0/publicId"),
             ([{"publicId": "{item}", "responseCode": "9Z"}], "/payload/itemResults/0/responseCode"),
             ([{"publicId": "{item}", "responseCode": "1A"}] * 2, "/payload/itemResults/1/publicId"),
             ([{"publicId": "{item}"}], "/payload/itemResults/0/responseCode"),
             ("ทั้งหมด", "/payload/itemResults"),
-        ],
-    )
-    async def test_are_refused_by_the_item(self, desk: Desk, said: Any, pointer: str) -> None:
-        (made,) = await drawings(desk, "S-1")
-        rfa = await rfa_of(desk, made)
-        await desk.act("dc.contractor", rfa, "submit")
-        ids = {"{project}": desk.project, "{item}": made["revision"]["publicId"]}
-        asked = said if isinstance(said, str) else [one | {"publicId": ids[one["publicId"]]} for one in said]
-        client = await desk.as_("reviewer.consultant")
-        path = f"/api/v1/workflow/instances/{rfa['workflow']['instancePublicId']}/transitions"
+        ]:
+            asked = said if isinstance(said, str) else [one | {"publicId": ids[one["publicId"]]} for one in said]
+            client = await desk.as_("reviewer.consultant")
+            path = f"/api/v1/workflow/instances/{rfa['workflow']['instancePublicId']}/transitions"
 
-        answer = await client.post(path, json={"action": "approve", "payload": {"itemResults": asked}})
+            answer = await client.post(path, json={"action": "approve", "payload": {"itemResults": asked}})
 
-        assert (answer.status_code, pointers(answer)) == (422, [pointer])
-        assert (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()["workflow"]["currentState"] == (
-            "pending_review"
-        )
-        assert [one["responseCode"] for one in await carried(desk, rfa)] == [None]
+            assert (answer.status_code, pointers(answer)) == (422, [pointer]), (said, pointer)
+            assert (await desk.read("dc.contractor", "rfas", rfa["publicId"])).json()["workflow"]["currentState"] == (
+                "pending_review"
+            ), (said, pointer)
+            assert [one["responseCode"] for one in await carried(desk, rfa)] == [None], (said, pointer)
 
     @pytest.mark.parametrize("language", ["th", "en"])
     @pytest.mark.sampled("[th")

@@ -156,9 +156,8 @@ class TestMake:
         assert "system.manage_all" not in made.json()["permissions"]
         assert "user.create" in made.json()["permissions"]
 
-    @pytest.mark.parametrize(
-        ("wanted", "pointer", "code"),
-        [
+    async def test_names_the_field_at_fault(self, ground: Ground) -> None:
+        for wanted, pointer, code in [
             ({"name": ""}, "/name", None),
             ({"name": "Superadmin"}, "/name", "shipped"),
             ({"name": "ผู้ดูแลระบบ"}, "/name", "shipped"),
@@ -170,18 +169,14 @@ class TestMake:
             ({"projectPublicId": NOBODY}, "/projectPublicId", "unknown"),
             ({"level": "Organization", "projectPublicId": "{project}"}, "/level", "above_the_project"),
             ({"projectPublicId": "{project}"}, "/level", "above_the_project"),
-        ],
-    )
-    async def test_names_the_field_at_fault(
-        self, ground: Ground, wanted: dict[str, Any], pointer: str, code: str | None
-    ) -> None:
-        wanted = {key: ground.project if value == "{project}" else value for key, value in wanted.items()}
-        answer = await ground.make(**wanted)
+        ]:
+            wanted = {key: ground.project if value == "{project}" else value for key, value in wanted.items()}
+            answer = await ground.make(**wanted)
 
-        assert answer.status_code == 422
-        (fault,) = answer.json()["errors"]
-        assert fault["pointer"] == pointer
-        assert code in {None, fault["code"]}
+            assert answer.status_code == 422, (wanted, pointer, code)
+            (fault,) = answer.json()["errors"]
+            assert fault["pointer"] == pointer, (wanted, pointer, code)
+            assert code in {None, fault["code"]}, (wanted, pointer, code)
 
     async def test_gives_a_name_once(self, ground: Ground) -> None:
         first = (await ground.make(level="Project")).json()

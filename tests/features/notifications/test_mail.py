@@ -285,7 +285,7 @@ class TestFailure:
     ) -> None:
         server.answers["DATA"] = ["451 busy"] * 30
         await happens(system)
-        for _ in range(60):
+        for _ in range(30):
             later(system, minutes=60)
             await deliver(system)
 
@@ -307,8 +307,8 @@ class TestFailure:
             "530 log in first"
         ] * 1000  # the operator mends that; a 5xx answer for a recipient is final
         await happens(system)
-        for _ in range(24 * 4):
-            later(system, minutes=15)
+        for _ in range(24):
+            later(system, minutes=60)
             await deliver(system)
         server.answers.clear()
         later(system, minutes=60)

@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import DocumentRevision
 from saraban.notifications.models import ReminderSent
@@ -129,11 +130,13 @@ class TestReminders:
         assert await reminded(app, worker, morning(date(2025, 11, 26), 14)) == 1
         assert await reminded(app, worker, morning(date(2025, 12, 30), 14)) == 0
 
-    async def test_of_a_sheet_reach_whoever_has_not_answered(self, app: FastAPI, desk: Desk, worker: Worker) -> None:
-        from saraban import bootstrap
 
-        async with bootstrap.closing(bootstrap.wire(app.state.settings)) as system:
-            await bootstrap.load_documents(system)
+class TestOfASheet:
+    @pytest.fixture
+    def settings(self, settings_with_documents: Settings) -> Settings:
+        return settings_with_documents
+
+    async def test_reach_whoever_has_not_answered(self, app: FastAPI, worker: Worker) -> None:
         async with app.state.db.reading() as session:
             routing = sa.select(Circulation).where(
                 Circulation.submitted_at.is_not(None),

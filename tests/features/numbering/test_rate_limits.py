@@ -14,12 +14,12 @@ from fastapi import FastAPI
 
 from saraban import config
 from saraban.app import create_app
-from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.identity.models import User
 from saraban.identity.service.first_run import seed_demo_accounts
 from saraban.kit.rate_limits import RateLimiter, RateLimitRule
 from saraban.numbering.series.models import NumberError
+from tests.command_tree import run_program
 from tests.conftest import PASSWORD, client_of
 from tests.numbering_requests import GENERATE, PREVIEW, Project, read_project
 
@@ -211,13 +211,12 @@ class TestServiceAccount:
 
 
 def command(monkeypatch: pytest.MonkeyPatch, settings: Settings, *words: str) -> int:
-    from saraban.cli import app
 
     monkeypatch.setenv("SARABAN_DATA_DIR", str(settings.data_dir))
     monkeypatch.setattr(sys, "argv", ["saraban", "user", *words])
     config.load.cache_clear()
     try:
-        return run_app(app)
+        return run_program()
     finally:
         config.load.cache_clear()
 

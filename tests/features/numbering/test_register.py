@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from saraban.bootstrap import System, carriers, load_documents
+from saraban.bootstrap import carriers, closing, wire
 from saraban.config import Settings
 from saraban.numbering import service as numbering
 from tests.conftest import SignIn
@@ -332,16 +332,16 @@ class TestTerminal:
 
 
 class TestVerify:
-    async def test_finds_the_demo_in_order(self, system: System) -> None:
-        await load_documents(system)
+    async def test_finds_the_demo_in_order(self, settings_with_documents: Settings) -> None:
         done: list[int] = []
 
-        found = [
-            one
-            async for one in numbering.check_consistency(
-                system.db, carriers=carriers(), progress=lambda n, _: done.append(n)
-            )
-        ]
+        async with closing(wire(settings_with_documents)) as system:
+            found = [
+                one
+                async for one in numbering.check_consistency(
+                    system.db, carriers=carriers(), progress=lambda n, _: done.append(n)
+                )
+            ]
 
         assert found == []
         assert done[-1] > 50

@@ -20,7 +20,6 @@ from xlsxwriter.exceptions import FileCreateError
 
 from saraban.attachments import adapters
 from saraban.attachments.models import Attachment
-from saraban.cli.output import run_app
 from saraban.config import Settings
 from saraban.imports.service import worker as import_worker
 from saraban.kit import workbooks
@@ -28,6 +27,7 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.series.models import LedgerEntry
 from saraban.ops import health
+from tests.command_tree import run_program
 from tests.conftest import SignIn
 from tests.number_imports import Desk, letter, work_of
 from tests.numbering_requests import GENERATE, read_project
@@ -177,13 +177,12 @@ class TestCommand:
     def test_says_it_in_one_line(
         self, settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        from saraban.cli import app
 
         monkeypatch.setenv("SARABAN_LANG", "en")
         monkeypatch.setattr(sys, "argv", ["saraban", "number", "template", "/dev/full.csv"])
         monkeypatch.setattr(workbooks, "write_template", lambda *_: Path("/dev/full").write_text("x" * 100_000))
 
-        assert run_app(app) == 8
+        assert run_program() == 8
         said = capsys.readouterr().err
         assert (len(said.splitlines()), "no space left on the disk" in said) == (1, True)
 

@@ -34,14 +34,13 @@ async def listed(desk: Desk, path: str, q: str, account: str = "dc.consultant") 
 
 @pytest.mark.usefixtures("few")
 class TestBox:
-    @pytest.mark.parametrize("q", ["คานคอดิน", "งานฐาน เสาเข็ม", '"งานฐานราก"', "เสาเข็ม -หลังคา", "๐๐๐๑ ฐาน"])
-    async def test_finds_words_in_any_order_wherever_they_stand(self, app: FastAPI, desk: Desk, q: str) -> None:
+    async def test_finds_words_in_any_order_wherever_they_stand(self, app: FastAPI, desk: Desk) -> None:
         one = desk.letter("สคฉ.3", subject="เสาเข็มงานฐานราก", body="ดูคานคอดิน")
         wanted = await desk.write("dc.consultant", "correspondences", one)
         await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3", subject="เสาเขม หลังคา"))
         await indexed(app)
-
-        assert await listed(desk, LETTERS, q) == ([wanted["documentNumber"]], 1)
+        for q in ["คานคอดิน", "งานฐาน เสาเข็ม", '"งานฐานราก"', "เสาเข็ม -หลังคา", "๐๐๐๑ ฐาน"]:
+            assert await listed(desk, LETTERS, q) == ([wanted["documentNumber"]], 1), q
 
     async def test_finds_what_the_index_has_not_read_yet(self, app: FastAPI, desk: Desk) -> None:
         await desk.write("dc.consultant", "correspondences", desk.letter("สคฉ.3", subject="เสาเข็มต้นแรก"))

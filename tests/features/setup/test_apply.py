@@ -209,63 +209,119 @@ C = "contracts: [{code: C, name: ซี, disciplines: [{code: STR, nameTh: ก, 
 
 
 class TestFaults:
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
+    async def test_is_named_with_line_and_key_and_nothing_is_written(self, empty_db: Database) -> None:
+        for text, expected in [
             (P + M, [("/members/0/organization", "unknown", 2)]),
             (A + P + M + M.replace("members", "x"), [("/x", "unknown_field", 4)]),
-            (A + P + "contracts: [{code: C, name: c, parties: [{organization: A, role: OWNER}]}]",
-             [("/contracts/0/parties/0/organization", "unknown", 3)]),
-            (P + "contracts:\n- code: C\n  name: c\n  subTypes: [{type: NOTE, code: A, number: 1, nameTh: ก}]",
-             [("/contracts/0/subTypes/0/type", "unknown", 5)]),
+            (
+                A + P + "contracts: [{code: C, name: c, parties: [{organization: A, role: OWNER}]}]",
+                [("/contracts/0/parties/0/organization", "unknown", 3)],
+            ),
+            (
+                P + "contracts:\n- code: C\n  name: c\n  subTypes: [{type: NOTE, code: A, number: 1, nameTh: ก}]",
+                [("/contracts/0/subTypes/0/type", "unknown", 5)],
+            ),
             (P + "numberFormats:\n- type: NOTE\n  template: '{SEQ:4}'", [("/numberFormats/0/type", "unknown", 3)]),
-            (P + C + "numberFormats:\n- {type: RFA, discipline: XXX, template: '{SEQ:4}'}",
-             [("/numberFormats/0/discipline", "unknown", 4)]),
-            (P + "numberFormats:\n- type: RFA\n  template: '{NOPE}-{SEQ:4}'", [("/numberFormats/0/template", "token_unknown", 4)]),
-            (P + "numberFormats:\n- template: '{SEQ:4}'\n  resetYearly: true",
-             [("/numberFormats/0/resetYearly", "no_period", 4)]),
+            (
+                P + C + "numberFormats:\n- {type: RFA, discipline: XXX, template: '{SEQ:4}'}",
+                [("/numberFormats/0/discipline", "unknown", 4)],
+            ),
+            (
+                P + "numberFormats:\n- type: RFA\n  template: '{NOPE}-{SEQ:4}'",
+                [("/numberFormats/0/template", "token_unknown", 4)],
+            ),
+            (
+                P + "numberFormats:\n- template: '{SEQ:4}'\n  resetYearly: true",
+                [("/numberFormats/0/resetYearly", "no_period", 4)],
+            ),
             (P + "assignments:\n- workflow: NOPE\n  kind: RFA", [("/assignments/0/workflow", "unknown", 3)]),
-            (P + "assignments:\n- workflow: RFA_APPROVAL\n  kind: RFA\n  type: XXX", [("/assignments/0/type", "unknown", 5)]),
-            (P + "assignments:\n- workflow: RFA_APPROVAL\n  kind: CIRCULATION",
-             [("/assignments/0/workflow", "does_not_fit", 3)]),
-            (P + "reviewTeams:\n- code: T\n  name: ที\n  members:\n  - person: nobody",
-             [("/reviewTeams/0/members/0/person", "unknown", 6)]),
-            (P + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A}",
-             [("/people/0/organization", "unknown", 3)]),
-            (A + P + "people:\n- username: me\n  email: m\n  firstName: a\n  lastName: b\n  organization: A",
-             [("/people/0/email", "malformed", 5)]),
-            (A + P + "people:\n- username: me\n  email: 'a@x,b@y'\n  firstName: a\n  lastName: b\n  organization: A",
-             [("/people/0/email", "malformed", 5)]),
-            (P.replace("project: {", "project: {nameEn: 'a" + "\u0301\u0316" * 16 + "', "), [("/project/nameEn", "combining_marks", 1)]),
-            (A + P + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A, roles: [{role: Boss, level: Global}]}",
-             [("/people/0/roles/0/role", "unknown", 4)]),
-            (A + P + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A, roles: [{role: Viewer, level: Project, place: P}]}",
-             [("/people/0/roles/0/level", "does_not_fit", 4)]),
-            (A + P + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A, roles: [{role: Viewer, level: Organization, place: Z}]}",
-             [("/people/0/roles/0/place", "unknown", 4)]),
-            (A + P + "people:\n- {username: me, email: system@saraban.invalid, firstName: a, lastName: b, organization: A}",
-             [("/people/0/email", "taken", 4)]),
+            (
+                P + "assignments:\n- workflow: RFA_APPROVAL\n  kind: RFA\n  type: XXX",
+                [("/assignments/0/type", "unknown", 5)],
+            ),
+            (
+                P + "assignments:\n- workflow: RFA_APPROVAL\n  kind: CIRCULATION",
+                [("/assignments/0/workflow", "does_not_fit", 3)],
+            ),
+            (
+                P + "reviewTeams:\n- code: T\n  name: ที\n  members:\n  - person: nobody",
+                [("/reviewTeams/0/members/0/person", "unknown", 6)],
+            ),
+            (
+                P + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A}",
+                [("/people/0/organization", "unknown", 3)],
+            ),
+            (
+                A + P + "people:\n- username: me\n  email: m\n  firstName: a\n  lastName: b\n  organization: A",
+                [("/people/0/email", "malformed", 5)],
+            ),
+            (
+                A + P + "people:\n- username: me\n  email: 'a@x,b@y'\n  firstName: a\n  lastName: b\n  organization: A",
+                [("/people/0/email", "malformed", 5)],
+            ),
+            (
+                P.replace("project: {", "project: {nameEn: 'a" + "\u0301\u0316" * 16 + "', "),
+                [("/project/nameEn", "combining_marks", 1)],
+            ),
+            (
+                A
+                + P
+                + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A, roles: [{role: Boss, level: Global}]}",
+                [("/people/0/roles/0/role", "unknown", 4)],
+            ),
+            (
+                A
+                + P
+                + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A, roles: [{role: Viewer, level: Project, place: P}]}",
+                [("/people/0/roles/0/level", "does_not_fit", 4)],
+            ),
+            (
+                A
+                + P
+                + "people:\n- {username: me, email: m@x, firstName: a, lastName: b, organization: A, roles: [{role: Viewer, level: Organization, place: Z}]}",
+                [("/people/0/roles/0/place", "unknown", 4)],
+            ),
+            (
+                A
+                + P
+                + "people:\n- {username: me, email: system@saraban.invalid, firstName: a, lastName: b, organization: A}",
+                [("/people/0/email", "taken", 4)],
+            ),
             (A.replace("]", ", {code: A, name: บี}]") + P, [("/organizations/1", "duplicate", 1)]),
             (P + "contracts: [{code: C, name: c}, {code: C, name: d}]", [("/contracts/1", "duplicate", 2)]),
             (A.replace("]", ", {code: a, name: บี}]") + P, [("/organizations/1/code", "collides", 1)]),
-            (P + C.replace("]}]", ", {code: Str, nameTh: ก, nameEn: a}]}]"), [("/contracts/0/disciplines/1/code", "collides", 2)]),
+            (
+                P + C.replace("]}]", ", {code: Str, nameTh: ก, nameEn: a}]}]"),
+                [("/contracts/0/disciplines/1/code", "collides", 2)],
+            ),
             (P + "contracts: [{code: C, name: c}, {code: c, name: d}]", [("/contracts/1/code", "collides", 2)]),
             (P + "correspondenceTypes: [{code: Letter, name: a}]", [("/correspondenceTypes/0/code", "collides", 2)]),
-            (P + "contracts:\n- code: C\n  name: c\n  rfaTypes:\n  - {code: ADW, nameTh: ก, nameEn: a}\n  - {code: adw, nameTh: ก, nameEn: a}\n"
-             "  subTypes:\n  - {type: RFA, code: A, number: 1, nameTh: ก}\n  - {type: RFA, code: a, number: 2, nameTh: ก}",
-             [("/contracts/0/rfaTypes/1/code", "collides", 7), ("/contracts/0/subTypes/1/code", "collides", 10)]),
-            (P + "drawingRegisters:\n- kind: shop\n  revisionScheme: P1, P2", [("/drawingRegisters/0/revisionScheme", "ambiguous", 4)]),
-            (P + "drawingRegisters:\n- kind: shop\n  numberPattern: '*'", [("/drawingRegisters/0/numberPattern", "malformed", 4)]),
-            (P + "drawingRegisters:\n- kind: shop\n  takesAddenda: true", [("/drawingRegisters/0/takesAddenda", "not_for_this", 4)]),
-            (P + "drawingRegisters:\n- kind: contract\n  approval: workflow", [("/drawingRegisters/0/approval", "not_for_this", 4)]),
+            (
+                P
+                + "contracts:\n- code: C\n  name: c\n  rfaTypes:\n  - {code: ADW, nameTh: ก, nameEn: a}\n  - {code: adw, nameTh: ก, nameEn: a}\n"
+                "  subTypes:\n  - {type: RFA, code: A, number: 1, nameTh: ก}\n  - {type: RFA, code: a, number: 2, nameTh: ก}",
+                [("/contracts/0/rfaTypes/1/code", "collides", 7), ("/contracts/0/subTypes/1/code", "collides", 10)],
+            ),
+            (
+                P + "drawingRegisters:\n- kind: shop\n  revisionScheme: P1, P2",
+                [("/drawingRegisters/0/revisionScheme", "ambiguous", 4)],
+            ),
+            (
+                P + "drawingRegisters:\n- kind: shop\n  numberPattern: '*'",
+                [("/drawingRegisters/0/numberPattern", "malformed", 4)],
+            ),
+            (
+                P + "drawingRegisters:\n- kind: shop\n  takesAddenda: true",
+                [("/drawingRegisters/0/takesAddenda", "not_for_this", 4)],
+            ),
+            (
+                P + "drawingRegisters:\n- kind: contract\n  approval: workflow",
+                [("/drawingRegisters/0/approval", "not_for_this", 4)],
+            ),
             (P + "drawingRegisters: [{kind: shop}, {kind: shop}]", [("/drawingRegisters/1", "duplicate", 2)]),
             (P + "calendar: {weekend: [MON, TUE, WED, THU, FRI, SAT, SUN]}", [("/calendar/weekend", "too_long", 2)]),
-        ],
-    )  # fmt: skip
-    async def test_is_named_with_line_and_key_and_nothing_is_written(
-        self, empty_db: Database, text: str, expected: list[tuple[str, str, int]]
-    ) -> None:
-        assert await refused(empty_db, text) == expected
+        ]:
+            assert await refused(empty_db, text) == expected, (text, expected)
 
     @pytest.mark.parametrize(
         ("text", "place"),

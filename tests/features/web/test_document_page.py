@@ -177,15 +177,15 @@ class TestPage:
 
 
 class TestActions:
-    @pytest.mark.parametrize("version", ["²", "9" * 5000, "-1", "x"])
-    async def test_with_a_version_that_is_none_say_that_the_page_is_old(self, sit: Sit, version: str) -> None:
+    async def test_with_a_version_that_is_none_say_that_the_page_is_old(self, sit: Sit) -> None:
         browser = await sit("dc.contractor")
         address = await new_rfa(browser)
-        form = hidden(html_of(await browser.get(address)), "act-submit") | {"version": version}
+        for version in ["²", "9" * 5000, "-1", "x"]:
+            form = hidden(html_of(await browser.get(address)), "act-submit") | {"version": version}
 
-        answer = await browser.post(f"{address}/actions", data=form)
+            answer = await browser.post(f"{address}/actions", data=form)
 
-        assert answer.status_code in (409, 412, 422)
+            assert answer.status_code in (409, 412, 422), version
 
     async def test_move_the_document_and_come_back_to_it(self, sit: Sit) -> None:
         browser = await sit("dc.contractor", "en")

@@ -169,12 +169,11 @@ class TestRegister:
         assert said in whole.split(f'id="e-{name}" role="alert"')[1].split("</span>")[0]
         assert said in part.split(f'id="e-{name}" role="alert" hx-swap-oob="true"')[1].split("</span>")[0]
 
-    @pytest.mark.parametrize("path", ["/correspondences", "/rfas", "/transmittals", "/circulations"])
-    @pytest.mark.parametrize("username", ["admin", "padmin", "viewer", "dc.consultant"])
-    async def test_opens_for_every_kind_of_person(self, sit: Sit, path: str, username: str) -> None:
-        browser = await sit(username)
-
-        assert (await browser.get(path)).status_code == 200
+    async def test_opens_for_every_kind_of_person(self, sit: Sit) -> None:
+        for username in ["admin", "padmin", "viewer", "dc.consultant"]:
+            browser = await sit(username)
+            for path in ["/correspondences", "/rfas", "/transmittals", "/circulations"]:
+                assert (await browser.get(path)).status_code == 200, (username, path)
 
     async def test_goes_on_page_by_page(self, sit: Sit, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("saraban.web.documents.register_filters.ROWS", 2)

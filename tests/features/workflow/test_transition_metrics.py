@@ -22,7 +22,7 @@ FIELDS = {"instanceId", "action", "fromState", "toState", "userUuid", "durationM
 
 def counts() -> dict[tuple[str, str], float]:
     """(action, outcome) -> attempts of the RFA's workflow so far."""
-    (family,) = [each for each in REGISTRY.collect() if each.name == "workflow_transitions"]
+    (family,) = REGISTRY.restricted_registry(["workflow_transitions_total"]).collect()
     return {
         (sample.labels["action"], sample.labels["outcome"]): sample.value
         for sample in family.samples
