@@ -100,13 +100,13 @@ async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
     order = {module: place for place, module in enumerate(catalogue.MODULES)}
     found = [
         PermissionOut(
-            name=name,
-            module=module,
-            module_says=catalogue.MODULES.get(module, Text(module, module)),
-            says=catalogue.permission_words(name),
+            name=permission,
+            module=area,
+            module_says=catalogue.MODULES.get(area, Text(area, area)),
+            says=catalogue.permission_words(permission),
         )
-        for name in await role_rows.permission_names(session)
-        for module in (name.partition(".")[0],)
+        for permission in await role_rows.permission_names(session)
+        for area in (permission.partition(".")[0],)
     ]
     return tuple(sorted(found, key=lambda one: order.get(one.module, len(order))))
 
