@@ -15,7 +15,6 @@ from typing import Final, Self
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
 
 MOST_STAGES: Final = 5
-LONGEST_LABEL: Final = 10  # characters, which the column holds
 _STAGE: Final = re.compile(r"([A-Z]{0,3})(\d{1,3})(?:\.(\d{1,2}))?|((?:[A-Z](?:-[A-Z])?)+)", re.ASCII)
 _RANGE: Final = re.compile(r"([A-Z])(?:-([A-Z]))?")
 _DRAWN_LETTERS: Final = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # I and O look like figures on a drawing
