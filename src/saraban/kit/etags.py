@@ -3,9 +3,16 @@
 import re
 from collections.abc import Collection
 
-from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
 
 ANY = "*"
+
+
+class Stale(DomainError):
+    """`If-Match` names another version than the present one; each resource has its own code and words for it."""
+
+    kind = ErrorKind.STALE
+    recovery = (REFRESH,)
 
 
 class WeakETag(DomainError):
@@ -34,14 +41,13 @@ def require_strong(tags: Collection[str]) -> None:
         raise WeakETag
 
 
-def matches(if_match: str, present: str) -> bool:
+def require_match(if_match: str | None, present: str, stale: type[Stale]) -> None:
     """
-    Return whether the header names the present version, or any.
-
-    :raises WeakETag: when it does not, and has a weak tag
+    :param if_match: the header, where there is one
+    :raises Stale: when the header names neither the present version nor any
+    :raises WeakETag: when it also has a weak tag
     """
-    tags = tags_in(if_match)
-    if not tags.isdisjoint({present, ANY}):
-        return True
-    require_strong(tags)
-    return False
+    tags = tags_in(ANY if if_match is None else if_match)
+    if tags.isdisjoint({present, ANY}):
+        require_strong(tags)
+        raise stale

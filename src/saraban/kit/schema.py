@@ -37,15 +37,18 @@ class Schema(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
 
 
-class Items(Schema, Generic[T]):
-    """A list that comes whole."""
-
-    items: list[T]
+class GenericSchema(Schema, Generic[T]):
+    """A schema around another one, whose name the API description puts before its own: `UserPage`."""
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        item = getattr(params[0], "__name__", str(params[0]))
-        return f"{item.removesuffix('Out').removesuffix('Answer').removesuffix('Summary')}{cls.__name__}"
+        return str(params[0].__name__).removesuffix("Out") + cls.__name__.removeprefix("Workflow").removesuffix("Out")
+
+
+class Items(GenericSchema[T]):
+    """A list that comes whole."""
+
+    items: list[T]
 
 
 class ShortList(Items[T]):

@@ -1,27 +1,37 @@
 """`If-Match` names versions by strong tags alone."""
 
+from contextlib import nullcontext
+
 import pytest
 
-from saraban.kit import etags
+from saraban.kit.errors import Text
+from saraban.kit.etags import Stale, WeakETag, require_match
+
+
+class OldVersion(Stale):
+    code, says = "OLD_VERSION", Text("เปลี่ยนไปแล้ว", "It has changed.")
 
 
 @pytest.mark.parametrize(
-    ("header", "expected"),
+    ("header", "is_stale"),
     [
-        ('"3"', True),
-        ("*", True),
-        ('"2", "3"', True),
-        ('W/"3", "3"', True),
-        ('"3-gzip"', True),
-        ('"4"', False),
-        ("3", False),
+        (None, False),
+        ('"3"', False),
+        ("*", False),
+        ('"2", "3"', False),
+        ('W/"3", "3"', False),
+        ('"3-gzip"', False),
+        ('"4"', True),
+        ("3", True),
+        ("", True),
     ],
 )
-def test_compares_strongly(header: str, *, expected: bool) -> None:
-    assert etags.matches(header, '"3"') is expected
+def test_compares_strongly(header: str | None, *, is_stale: bool) -> None:
+    with pytest.raises(OldVersion) if is_stale else nullcontext():
+        require_match(header, '"3"', OldVersion)
 
 
 @pytest.mark.parametrize("header", ['W/"3"', 'W/"2"', '"2", W/"3"'])
 def test_names_a_weak_tag(header: str) -> None:
-    with pytest.raises(etags.WeakETag):
-        etags.matches(header, '"3"')
+    with pytest.raises(WeakETag):
+        require_match(header, '"3"', OldVersion)

@@ -31,7 +31,7 @@ def shown(ctx: RequestContext, answer: Answer) -> AccessOut:
     found, subject = answer.explanation, answer.subject
     return AccessOut(
         allowed=found.allowed,
-        user=PersonRef(public_id=subject.public_id, display_name=subject.display_name),
+        user=PersonRef.model_validate(subject),
         document=answer.document,
         reason=found.reason,
         says=SAYS[found.reason],
@@ -47,8 +47,8 @@ def shown(ctx: RequestContext, answer: Answer) -> AccessOut:
             )
             for one in found.carriers
         ],
-        givers=[PersonRef.model_validate(one) for one in found.givers],
-        on_behalf_of=[PersonRef.model_validate(one) for one in found.on_behalf_of],
+        givers=list(found.givers),
+        on_behalf_of=list(found.on_behalf_of),
         asked=list(found.asked),
     )
 

@@ -28,9 +28,9 @@ from saraban.documents.rfa.service import RFA
 from saraban.documents.transmittal.service import TRANSMITTAL
 from saraban.identity.domain.access import Guard, Reason, enough
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service.access import (
     Explanation,
-    PersonRef,
     Subject,
     explain_guard,
     explain_permission,
@@ -349,7 +349,7 @@ async def _explain_action(
     offered = delegation.choices(one.definition, state, own, one.seats)
     lent = next((choice for choice in offered if choice.code == action and choice.on_behalf_of), None)
     if lent is not None:
-        people = tuple(PersonRef(who.public_id, who.display_name) for who in lent.on_behalf_of)
+        people = tuple(PersonRef.model_validate(who) for who in lent.on_behalf_of)
         return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
     obstacle = decisions.obstacle_to(one.definition, state, action, own)
     found = await _with_obstacle(session, there, found, obstacle)
@@ -375,7 +375,7 @@ async def _explain_review(session: AsyncSession, there: _Standing, one: Instance
     if any(branch.in_own_right for branch in mine):
         return Explanation(allowed=True, reason=Reason.NO_ROLE_NEEDED)
     if mine:
-        people = tuple(PersonRef(who.public_id, who.display_name) for each in mine for who in each.in_place_of)
+        people = tuple(PersonRef.model_validate(who) for each in mine for who in each.in_place_of)
         return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
     names = tuple(dict.fromkeys(branch.assignee.display_name for branch in seen))
     return Explanation(allowed=False, reason=Reason.SEAT, asked=names)

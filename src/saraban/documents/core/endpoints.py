@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents, IfMatch, document, page_of, present
-from saraban.documents.core.schemas import Cancellation, HistoryEntry, NewRevision
+from saraban.documents.core.schemas import Cancellation, HistoryEntry, NewRevision, RevisionDetail
 from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
@@ -117,7 +117,7 @@ def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:
     @router.get("/{publicId}/revisions", response_model=kind.revisions, summary="The revisions, newest first")
     async def revisions(
         public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(READ)
-    ) -> ShortList[WorkflowItem[Any]]:
+    ) -> ShortList[WorkflowItem[RevisionDetail]]:
         return await core.list_revisions(ctx, session, kind, public_id)
 
     @router.post(

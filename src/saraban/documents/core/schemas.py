@@ -235,7 +235,7 @@ class DocumentSummary(Schema):
     cancelled_at: datetime | None
 
 
-class RegisterPage(PageOut[T]):
+class RegisterPageOut(PageOut[T]):
     approximate_count: int = Field(
         description="Documents on all pages: exact up to 10,000, and 10,001 says that there may be more.", examples=[1]
     )

@@ -18,6 +18,7 @@ from saraban.identity.domain.account import canonical_username
 from saraban.identity.domain.context import Caller, Grant, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.repository import held_roles, role_rows
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service.assignments import visible_assignments
 from saraban.identity.service.callers import NotSignedIn, display_name, load_caller, load_callers
 from saraban.identity.service.roles import role_text
@@ -30,12 +31,6 @@ _ASLEEP: Mapping[Standing, Reason] = {
     Standing.ENDED: Reason.ENDED,
     Standing.CLOSED: Reason.ROLE_CLOSED,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class PersonRef:
-    public_id: UUID
-    display_name: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,4 +200,4 @@ async def _givers(session: AsyncSession, roles: Sequence[CarryingRole], scope: S
     people = await load_callers(session, keys)
     able: Sequence[Caller] = [people[key] for key in keys if key in people]
     found = [one for one in able if not one.is_service and access.can_give(one, roles, scope)]
-    return tuple(PersonRef(one.public_id, one.display_name) for one in found[:MOST_GIVERS])
+    return tuple(PersonRef.model_validate(one) for one in found[:MOST_GIVERS])

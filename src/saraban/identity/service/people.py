@@ -40,21 +40,20 @@ from saraban.identity.service.assignments import (
     visible_assignments,
 )
 from saraban.identity.service.callers import lock_rights
-from saraban.kit import etags
 from saraban.kit.db import Database
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, NotFound, Text, invalid, required
+from saraban.kit.errors import DomainError, Forbidden, NotFound, Text, invalid, required
+from saraban.kit.etags import Stale, require_match
 from saraban.kit.pagination import page_of
 from saraban.kit.schema import Items, PageOut
 
 VIEW, GIVE = account_rows.VIEW, account_rows.GIVE
 
 
-class AccountChanged(DomainError):
+class AccountChanged(Stale):
     """`If-Match` names another version of the account than the present one."""
 
-    kind, code = ErrorKind.STALE, "ACCOUNT_CHANGED"
+    code = "ACCOUNT_CHANGED"
     says = Text("มีผู้แก้ไขบัญชีนี้ไปแล้ว", "This account has changed in the meantime.")
-    recovery = (REFRESH,)
 
 
 def new_account(order: UserIn) -> NewAccount:
@@ -196,8 +195,7 @@ async def change_person(
         await lock_rights(session)
     user = await load_manageable(ctx, session, person, "user.edit", lock=True)
     present = await read_person(ctx, session, person)
-    if if_match is not None and not etags.matches(if_match, etag(present)):
-        raise AccountChanged
+    require_match(if_match, etag(present), AccountChanged)
     if "email" in sent and change.email is None:
         raise required("/email")
     if change.draws_per_minute is not None and not user.is_service:

@@ -22,8 +22,8 @@ from saraban.identity.repository.role_rows import RoleRow
 from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges
 from saraban.identity.service.assignments import ACCOUNT_CHANGED
 from saraban.identity.service.callers import lock_rights
-from saraban.kit import etags
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
+from saraban.kit.etags import Stale, require_match
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 
@@ -54,12 +54,11 @@ class RoleNamedByWorkflow(DomainError):
     recovery = (Text("ทำสำเนาเป็นบทบาทใหม่", "Copy it to a new role."),)
 
 
-class RoleChanged(DomainError):
+class RoleChanged(Stale):
     """`If-Match` names another version of the role than the present one."""
 
-    kind, code = ErrorKind.STALE, "ROLE_CHANGED"
+    code = "ROLE_CHANGED"
     says = Text("มีผู้แก้ไขบทบาทนี้ไปแล้ว", "This role has changed in the meantime.")
-    recovery = (REFRESH,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +99,13 @@ async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
     order = {module: place for place, module in enumerate(catalogue.MODULES)}
     found = [
         PermissionOut(
-            name=name,
-            module=module,
-            module_says=catalogue.MODULES.get(module, Text(module, module)),
-            says=catalogue.permission_words(name),
+            name=permission,
+            module=area,
+            module_says=catalogue.MODULES.get(area, Text(area, area)),
+            says=catalogue.permission_words(permission),
         )
-        for name in await role_rows.permission_names(session)
-        for module in (name.partition(".")[0],)
+        for permission in await role_rows.permission_names(session)
+        for area in (permission.partition(".")[0],)
     ]
     return tuple(sorted(found, key=lambda one: order.get(one.module, len(order))))
 
@@ -299,8 +298,7 @@ async def _held(
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
     role = await role_rows.lock_role(session, public_id)
-    if if_match is not None and not etags.matches(if_match, view.etag):
-        raise RoleChanged
+    require_match(if_match, view.etag, RoleChanged)
     if role.is_system:
         raise RoleShipped
     return role, frozenset(view.permissions)

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple, Self, TypedDict
 from uuid import UUID
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
+from saraban.kit.etags import Stale
 from saraban.kit.text import fold
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.states import OverflowRule
@@ -62,10 +63,10 @@ SHIPPED: dict[str | None, tuple[str, str]] = {
 }
 
 
-class FormatStale(DomainError):
+class FormatStale(Stale):
     """The format was changed by somebody else since it was read."""
 
-    kind, code = ErrorKind.STALE, "NUMBER_FORMAT_STALE"
+    code = "NUMBER_FORMAT_STALE"
     says = Text("รูปแบบเลขที่ถูกแก้ไขโดยผู้อื่นแล้ว", "Somebody else has changed this number format.")
     recovery = (Text("รีเฟรชหน้าแล้วแก้ไขใหม่", "Refresh the page and make the change again."),)
 

@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
+from saraban.kit.etags import Stale
 from saraban.kit.json import Json
 from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
@@ -73,10 +74,10 @@ class MasterAddress:
     public_id: UUID | None = None
 
 
-class MasterRowChanged(DomainError):
+class MasterRowChanged(Stale):
     """`If-Match` names a version of a master data row that somebody has changed since."""
 
-    kind, code = ErrorKind.STALE, "MASTER_ROW_CHANGED"
+    code = "MASTER_ROW_CHANGED"
     says = Text("มีผู้แก้ไขข้อมูลนี้ไปแล้ว", "Somebody has changed this in the meantime.")
     recovery = (Text("โหลดข้อมูลใหม่แล้วแก้ไขอีกครั้ง", "Load it again, then change it."),)
 

@@ -16,8 +16,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit import etags
 from saraban.kit.errors import NotFound, invalid, unknown
+from saraban.kit.etags import require_match
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
 from saraban.kit.pagination import Page
@@ -353,8 +353,7 @@ async def _to_change(
     row, place = await _addressed(ctx, session, kind, address, lock=True)
     ctx.caller.require(permission, place.scope)
     place.require_open()
-    if if_match is not None and not etags.matches(if_match, row.etag):
-        raise MasterRowChanged
+    require_match(if_match, row.etag, MasterRowChanged)
     return row, place
 
 

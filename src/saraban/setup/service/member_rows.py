@@ -14,8 +14,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.catalogue import PartyRole, party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.service import access, lock_rights
-from saraban.kit import etags
 from saraban.kit.errors import Invalid, NotFound, Text, invalid
+from saraban.kit.etags import require_match
 from saraban.kit.pagination import Page
 from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.text import fold
@@ -216,8 +216,7 @@ async def _to_change(
 ) -> MasterRow:
     await _managed(ctx, session, kind, address.owner)
     row = await read(ctx, session, kind, address)
-    if if_match is not None and not etags.matches(if_match, row.etag):
-        raise MasterRowChanged
+    require_match(if_match, row.etag, MasterRowChanged)
     return row
 
 

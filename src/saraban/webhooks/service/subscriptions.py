@@ -10,8 +10,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.audit.domain.changes import set_fields
 from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.kit import encryption, etags
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit import encryption
+from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.etags import Stale, require_match
 from saraban.kit.ids import new_id, new_secret
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, page_of
@@ -75,12 +76,11 @@ class TooManyOwnWebhooks(DomainError):
     recovery = (Text("ลบ webhook ที่ไม่ใช้แล้ว", "Delete one that is no longer used."),)
 
 
-class WebhookChanged(DomainError):
+class WebhookChanged(Stale):
     """`If-Match` names a version that somebody has changed since."""
 
-    kind, code = ErrorKind.STALE, "WEBHOOK_CHANGED"
+    code = "WEBHOOK_CHANGED"
     says = Text("มีผู้แก้ไข webhook นี้ไปแล้ว", "Somebody has changed this webhook in the meantime.")
-    recovery = (REFRESH,)
 
 
 class TooManySecrets(DomainError):
@@ -178,7 +178,7 @@ async def change(
     :raises WebhookChanged: when it is another by now
     """
     row = await _managed(session, ctx.caller, public_id, locked=True)
-    _check_version(row, if_match)
+    require_match(if_match, etag(row), WebhookChanged)
     if row.project_id is None and (change.events is not None or change.topics is not None):
         raise invalid("/events" if change.events is not None else "/topics", "not_of_a_project", *_OWN)
     if change.url is not None:
@@ -211,7 +211,7 @@ async def rotate(
     :raises TooManySecrets: when it was changed so often within a day that one more would cut an earlier secret short
     """
     row = await _managed(session, ctx.caller, public_id, locked=True)
-    _check_version(row, if_match)
+    require_match(if_match, etag(row), WebhookChanged)
     earlier = valid_secrets(row.earlier_secrets, now=ctx.now)
     if len(earlier) >= MOST_EARLIER:
         free = earlier[-1].until
@@ -271,11 +271,6 @@ def manages(caller: Caller, row: Webhook) -> bool:
     if row.project_id is None:
         return row.user_id == caller.user_id
     return caller.may(MANAGES, Scope(project=row.project_id))
-
-
-def _check_version(row: Webhook, if_match: str | None) -> None:
-    if if_match is not None and not etags.matches(if_match, etag(row)):
-        raise WebhookChanged
 
 
 def _check_topics(row: Webhook) -> None:

@@ -3,7 +3,7 @@ What the workflow endpoints take and give; documents put theirs into the same en
 """
 
 from datetime import date, datetime
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, model_validator
@@ -12,7 +12,7 @@ from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import Text
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
-from saraban.kit.schema import Day, MultiLine, Schema, SingleLine, WarningOut, small, storable
+from saraban.kit.schema import Day, GenericSchema, MultiLine, Schema, SingleLine, WarningOut, small, storable
 from saraban.projects.schemas import ProjectCode
 from saraban.workflow.language.outcome import Outcome
 from saraban.workflow.language.review import BranchStatus
@@ -207,11 +207,7 @@ class StepAttachmentOut(Schema):
     download_url: str
 
 
-def _name_of(shape: Any) -> str:
-    return str(getattr(shape, "__name__", shape))
-
-
-class WorkflowEnvelope(Schema, Generic[T]):
+class WorkflowEnvelope(GenericSchema[T]):
     """Something, where it stands in its workflow, if it has one, and the files of its present or previous step (REQ-WFL-14)."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
@@ -220,10 +216,6 @@ class WorkflowEnvelope(Schema, Generic[T]):
     workflow: WorkflowOut | None
     step_attachments: list[StepAttachmentOut]
     warnings: list[WarningOut] = Field(default_factory=list, description="Of what a write states; empty in reads.")
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        return f"{_name_of(params[0])}Envelope"
 
     @classmethod
     def around(cls, data: T, envelope: Envelope | None) -> Self:
@@ -235,15 +227,11 @@ class WorkflowEnvelope(Schema, Generic[T]):
         )
 
 
-class WorkflowItem(Schema, Generic[T]):
+class WorkflowItem(GenericSchema[T]):
     """One of a list, and where it stands in its workflow, which is null only where there is no instance."""
 
     data: T
     workflow: WorkflowOut | None
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
-        return f"{_name_of(params[0])}Item"
 
     @classmethod
     def around(cls, data: T, envelope: Envelope | None) -> Self:

@@ -15,8 +15,8 @@ from saraban.documents.core.repository import search, writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
-from saraban.kit import etags
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.etags import Stale
 from saraban.kit.operation import Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
@@ -25,12 +25,11 @@ from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowOut
 
 
-class DocumentChanged(DomainError):
+class DocumentChanged(Stale):
     """Somebody changed the document since the client read it."""
 
-    kind, code = ErrorKind.STALE, "DOCUMENT_CHANGED"
+    code = "DOCUMENT_CHANGED"
     says = Text("มีผู้แก้ไขเอกสารนี้หลังจากที่คุณเปิดดู", "Somebody has changed this document since you opened it.")
-    recovery = (REFRESH,)
 
 
 class DocumentIsCancelled(DomainError):
@@ -81,14 +80,6 @@ def version_tag(version: int, instance: Envelope | WorkflowOut | None) -> str:
     """Return a document's version as an ETag: another text after every write to it, and every step of its workflow."""
     step = f"{instance.instance_public_id}|{instance.version_no}" if instance else ""
     return f'"{hashlib.sha256(f"{step}|{version}".encode()).hexdigest()[:32]}"'
-
-
-def check_version(if_match: str, present: str) -> None:
-    """
-    :raises DocumentChanged: when `If-Match` names neither the present version nor any
-    """
-    if not etags.matches(if_match, present):
-        raise DocumentChanged
 
 
 def receipt_of(kind: AnyKind, row: DocumentHeader | WrittenDocument) -> Receipt:

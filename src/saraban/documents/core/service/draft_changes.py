@@ -21,7 +21,7 @@ from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.document_change import (
     DocumentAct,
-    check_version,
+    DocumentChanged,
     claim_files,
     hold_current,
     record,
@@ -38,6 +38,7 @@ from saraban.documents.core.service.kind import AnyKind, DocumentServices
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, required
+from saraban.kit.etags import require_match
 from saraban.kit.schema import Schema
 from saraban.kit.statements import fetch
 from saraban.projects import service as projects
@@ -113,8 +114,7 @@ async def _edit(
 ) -> None:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     kind.require_edit(ctx, row)
-    if if_match is not None:
-        check_version(if_match, version_tag(row.version, envelope))
+    require_match(if_match, version_tag(row.version, envelope), DocumentChanged)
     noted = await kind.change(ctx, session, row, envelope, changes=changes)
     row = await kind.find(ctx, session, public_id)
     details: dict[str, object] = {"fields": sorted(changes.model_dump(by_alias=True, exclude_unset=True))}

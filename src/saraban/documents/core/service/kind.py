@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain import KindRules
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
-from saraban.documents.core.schemas import RegisterPage, RegisterQuery
+from saraban.documents.core.schemas import RegisterPageOut, RegisterQuery
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import due_date_warnings
 from saraban.identity.domain.context import RequestContext
@@ -182,9 +182,9 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         return cast("type[WorkflowEnvelope[Any]]", WorkflowEnvelope.__class_getitem__(self.full))
 
     @property
-    def register_page(self) -> type[RegisterPage[WorkflowItem[Any]]]:
+    def register_page(self) -> type[Schema]:
         item: Any = WorkflowItem.__class_getitem__(self.summary)
-        return cast("type[RegisterPage[WorkflowItem[Any]]]", RegisterPage.__class_getitem__(item))
+        return cast("type[Schema]", RegisterPageOut.__class_getitem__(item))
 
     @abstractmethod
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> Draft:

@@ -16,7 +16,7 @@ from saraban.audit import service as audit
 from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.schemas import CodeAnswer, HistoryEntry, RegisterQuery
+from saraban.documents.core.schemas import CodeAnswer, HistoryEntry, RegisterQuery, RevisionDetail
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
@@ -154,7 +154,7 @@ def _allowed(require: Callable[[], None]) -> bool:
 
 async def list_revisions(
     ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID
-) -> ShortList[WorkflowItem[Any]]:
+) -> ShortList[WorkflowItem[RevisionDetail]]:
     """
     Return the revisions that the caller may see, newest first, each with its own workflow and files.
 
@@ -178,7 +178,7 @@ def _revisions(
     envelopes: Mapping[str, Envelope],
     files: Mapping[int, Sequence[repository.LinkedFile]],
     extras: Mapping[int, Mapping[str, Any]],
-) -> ShortList[WorkflowItem[Any]]:
+) -> ShortList[WorkflowItem[RevisionDetail]]:
     shown = kind.revision.model_fields
     items = []
     for row in rows:
@@ -269,7 +269,7 @@ class DocumentReading:
     shown: WorkflowEnvelope[Any]
     history: ShortList[HistoryEntry]
     steps: tuple[workflow.HistoryStep, ...]
-    revisions: ShortList[WorkflowItem[Any]] | None
+    revisions: ShortList[WorkflowItem[RevisionDetail]] | None
     recipients: Sequence[tuple[int, UUID]]
 
 

@@ -80,9 +80,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     revision: ClassVar[type[RevisionDetail]] = RevisionDetail
 
     @property
-    def revisions(self) -> type[ShortList[WorkflowItem[Any]]]:
+    def revisions(self) -> type[ShortList[WorkflowItem[RevisionDetail]]]:
         item: Any = WorkflowItem.__class_getitem__(self.revision)
-        return cast("type[ShortList[WorkflowItem[Any]]]", ShortList.__class_getitem__(item))
+        return cast("type[ShortList[WorkflowItem[RevisionDetail]]]", ShortList.__class_getitem__(item))
 
     @cached_property
     def index(self) -> ReachIndex:

@@ -36,7 +36,7 @@ from saraban.documents.drawing.service.revision_rows import TEXTS, RevisionPlace
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, required, unknown
-from saraban.kit.etags import matches
+from saraban.kit.etags import Stale, require_match
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
@@ -70,10 +70,10 @@ class DrawingTakesNoAddenda(DomainError):
     recovery = (Text("ให้ผู้ดูแลโครงการเปิดรับฉบับแก้ไข", "Ask the project administrator to take addenda."),)
 
 
-class DrawingChanged(DomainError):
+class DrawingChanged(Stale):
     """`If-Match` names a version of a drawing that somebody has changed since."""
 
-    kind, code = ErrorKind.STALE, "DRAWING_CHANGED"
+    code = "DRAWING_CHANGED"
     says = Text("มีผู้แก้ไขแบบนี้ไปแล้ว", "Somebody has changed this drawing in the meantime.")
     recovery = (Text("โหลดข้อมูลใหม่แล้วแก้ไขอีกครั้ง", "Load it again, then change it."),)
 
@@ -342,8 +342,7 @@ async def change(
     :raises DrawingChanged: when `if_match` names another version
     """
     (before, *_), head, _ = await _held(ctx, session, kind, public_id, CREATE)
-    if if_match is not None and not matches(if_match, registers.version_tag(before)):
-        raise DrawingChanged
+    require_match(if_match, registers.version_tag(before), DrawingChanged)
     project = before.project
     place = ProjectRef(project.id, project.public_id, project.project_code, project.project_name)
     contract = before.contract
@@ -391,8 +390,7 @@ async def correct(
     if kind in approval.KINDS:
         await approval.hold(session, kind, public_id)
     rows, head, _ = await _held(ctx, session, kind, found[0].head.public_id, REVISE)
-    if if_match is not None and not matches(if_match, registers.version_tag(rows[0])):
-        raise DrawingChanged
+    require_match(if_match, registers.version_tag(rows[0]), DrawingChanged)
     row = next(one for one in rows if one.revision.public_id == public_id)
     revision = row.revision
     await session.refresh(revision)

@@ -144,21 +144,18 @@ async def assigned_kinds(ctx: RequestContext, session: AsyncSession) -> dict[str
     for register in REGISTERS.values():
         if (register.name, EVERY_TYPE) in taken:
             continue
-        for type_code, code in ((None, register.code), *register.codes):
-            if (register.name, type_code) not in taken:
-                found.setdefault(code, []).append(_starter(register.name, type_code, by_default=True))
+        for named_type, code in ((None, register.code), *register.codes):
+            if (register.name, named_type) not in taken:
+                starter = AssignedKindOut(kind=register.name, type_code=named_type, project_code=None, by_default=True)
+                found.setdefault(code, []).append(starter)
     for row in rows:
         one = row[0]
         if one.reach in {EVERYWHERE, *seen}:
-            starter = _starter(one.kind, one.type_code or None, project_code=row.project_code)
+            starter = AssignedKindOut(
+                kind=one.kind, type_code=one.type_code or None, project_code=row.project_code, by_default=False
+            )
             found.setdefault(one.workflow_code, []).append(starter)
     return {code: AssignedKinds(tuple(found.get(code, ())), code in hidden) for code in {*found, *hidden}}
-
-
-def _starter(
-    kind: str, type_code: str | None, *, project_code: str | None = None, by_default: bool = False
-) -> AssignedKindOut:
-    return AssignedKindOut(kind=kind, type_code=type_code, project_code=project_code, by_default=by_default)
 
 
 async def assignable_workflows(session: AsyncSession) -> tuple[AssignableWorkflow, ...]:

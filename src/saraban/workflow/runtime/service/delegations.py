@@ -18,9 +18,9 @@ from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.schemas import PersonRef
 from saraban.identity.service import OrganizationMember
 from saraban.identity.service.callers import display_name
-from saraban.kit import etags
 from saraban.kit.dates import local_date
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid
+from saraban.kit.errors import NotFound, Text, invalid
+from saraban.kit.etags import Stale, require_match
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
@@ -129,12 +129,11 @@ _NONE_CHOSEN = (
 )
 
 
-class DelegationChanged(DomainError):
+class DelegationChanged(Stale):
     """`If-Match` names a version that is not the present one."""
 
-    kind, code = ErrorKind.STALE, "DELEGATION_CHANGED"
+    code = "DELEGATION_CHANGED"
     says = Text("การมอบหมายนี้เปลี่ยนไปแล้ว", "This delegation has changed in the meantime.")
-    recovery = (REFRESH,)
 
 
 async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: DelegationIn) -> Receipt:
@@ -169,8 +168,7 @@ async def revoke(ctx: RequestContext, session: AsyncSession, *, public_id: UUID,
     if found is None or not await _may_revoke(session, ctx.caller, found):
         raise NotFound(f"There is no delegation {public_id}.")
     row = found.row
-    if if_match is not None and not etags.matches(if_match, f'"{row.version}"'):
-        raise DelegationChanged
+    require_match(if_match, f'"{row.version}"', DelegationChanged)
     if row.revoked_at is not None or row.ends_before <= ctx.now:
         return
     row.revoked_at, row.revoked_by_user_id = ctx.now, ctx.caller.user_id

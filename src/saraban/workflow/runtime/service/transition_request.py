@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
-from saraban.kit.etags import require_strong
+from saraban.kit.etags import Stale, require_strong
 from saraban.kit.idempotency import Claim
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.json import Json
@@ -49,15 +49,14 @@ class VersionLost(VersionConflict):
     recovery = (Text("รีเฟรชหน้า", "Refresh the page."), Text("ลองดำเนินการอีกครั้ง", "Try the action again."))
 
 
-class StaleInstance(DomainError):
+class StaleInstance(Stale):
     """`If-Match` names another version than the present one."""
 
-    kind, code = ErrorKind.STALE, "WORKFLOW_PRECONDITION_FAILED"
+    code = "WORKFLOW_PRECONDITION_FAILED"
     says = Text(
         "สถานะเอกสารเปลี่ยนไปแล้ว กรุณารีเฟรช",
         "The status of the document has changed since you opened it. Refresh the page.",
     )
-    recovery = (REFRESH,)
 
 
 @dataclass(frozen=True, slots=True)
