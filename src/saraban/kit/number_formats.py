@@ -2,6 +2,7 @@
 
 import re
 import struct
+from collections import defaultdict
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
@@ -116,28 +117,23 @@ def _digits(number: Decimal, places: str, decimals: str) -> str | None:
     return f"{whole}{'.' if decimals else ''}{fraction[:least]}{fraction[least:].rstrip('0')}"
 
 
-# Records of an XLS (MS-XLS 2.4): begin and end of a part, a sheet, a format, a style; cells with a formula, a number, several.
-_BEGIN, _END, _SHEET, _FORMAT, _STYLE = 0x809, 0x0A, 0x85, 0x41E, 0xE0
+# Records of an XLS (MS-XLS 2.4): the end of a part, a sheet, a format, a style; cells with a formula, a number, several.
+_END, _SHEET, _FORMAT, _STYLE = 0x0A, 0x85, 0x41E, 0xE0
 _CELLS: Final = (0x06, 0x203, 0x27E, _SEVERAL := 0xBD)
 
 
 def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:
     """Return the formats of the cells of each sheet, by row and place; the library that reads the values gives none."""
     with OleFileIO(path) as compound:
-        content = compound.openstream("Workbook" if compound.exists("Workbook") else "Book").read()
-    own: dict[int, str] = {}
-    keys, starts, is_wide = list[int](), list[int](), False
+        name = "Workbook" if compound.exists("Workbook") else "Book"  # Excel 95 writes formats in another way
+        content = compound.openstream(name).read()
+    parts = defaultdict[int, list[bytes]](list)
     for kind, body in _records(content, 0):
-        if kind == _BEGIN:
-            is_wide = body[1] >= 6  # newer than Excel 95
-        elif kind == _FORMAT:
-            text = body[5:] if is_wide else body[3:]
-            own[body[0] | body[1] << 8] = text.decode("utf-16-le" if is_wide and body[4] & 1 else "latin-1")
-        elif kind == _STYLE:
-            keys.append(body[2] | body[3] << 8)
-        elif kind == _SHEET:
-            starts.append(int.from_bytes(body[:4], "little"))
-    codes = [own.get(key) or BUILT_IN.get(key, "") for key in keys]
+        parts[kind].append(body)
+    texts = ((body, "utf-16-le" if body[4] & 1 else "latin-1") for body in parts[_FORMAT] if name == "Workbook")
+    own = {body[0] | body[1] << 8: body[5:].decode(encoding) for body, encoding in texts}
+    codes = [own.get(key) or BUILT_IN.get(key, "") for key in (body[2] | body[3] << 8 for body in parts[_STYLE])]
+    starts = [int.from_bytes(body[:4], "little") for body in parts[_SHEET]]
     return [dict(_formats_of_sheet(content, start, codes)) for start in starts]
 
 

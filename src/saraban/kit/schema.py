@@ -169,9 +169,7 @@ class WarningOut(Schema):
     """A doubt about a field of a request that was carried out all the same."""
 
     code: str = Field(examples=["DUE_DATE_FAR"])
-    field: str = Field(
-        description="JSON pointer into the body of the request; empty for all of it.", examples=["/dueDate"]
-    )
+    field: str = Field(description="JSON pointer into the body; empty for all of it.", examples=["/dueDate"])
     message: str = Field(
         description="In the language of the request.",
         examples=["The due date is more than 5 years away. Check the year."],

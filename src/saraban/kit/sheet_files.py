@@ -299,8 +299,7 @@ def _xls_cell(cell: object, code: str) -> RawCell:
     if isinstance(cell, date):
         return ["day", None, cell.isoformat()[:10]]
     if isinstance(cell, time):
-        seconds = timedelta(hours=cell.hour, minutes=cell.minute, seconds=cell.second)
-        return ["time", shown_number(str(seconds / timedelta(days=1)), code), ""]
+        return ["time", shown_number(str((cell.hour * 60 + cell.minute + cell.second / 60) / 1440), code), ""]
     return cell if isinstance(cell, str) else ["time", None, str(cell)]
 
 

@@ -175,7 +175,10 @@ async def _switched(
         await _say_what_starts(ctx, session, shown)
         if shown.is_active:
             faults = await versions.refused_today(session, code=code, version=version)
-            shown.warnings += [_refused_today(fault, ctx.language) for fault in faults]
+            shown.warnings += [
+                WarningOut.of(replace(fault, code="REFUSED_TODAY", text=_of_today(fault.text)), ctx.language)
+                for fault in faults
+            ]
     return shown
 
 
@@ -189,13 +192,10 @@ async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: Ac
         shown.warnings = [WarningOut.of(warning, ctx.language)]
 
 
-def _refused_today(fault: FieldProblem, language: str) -> WarningOut:
+def _of_today(text: Text) -> Text:
     """It can be put in force all the same: an older version may be the one that is needed."""
-    says = Text(
-        f"หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ: {fault.text.th}",
-        f"This version would not pass today's publishing checks: {fault.text.en}",
-    )
-    return WarningOut.of(replace(fault, code="REFUSED_TODAY", text=says), language)
+    th, en = "หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ", "This version would not pass today's publishing checks"
+    return Text(f"{th}: {text.th}", f"{en}: {text.en}")
 
 
 @router.get("/workflow/definitions/{code}/difference", dependencies=[guarded(MAY_VIEW)])

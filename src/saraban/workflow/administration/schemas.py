@@ -148,10 +148,7 @@ class AssignedKindsOut(Schema):
     """What starts on a workflow, as far as the caller sees the projects, and warnings when a version goes into force."""
 
     started_by: list[AssignedKindOut] = Field(default_factory=list)
-    warnings: list[WarningOut] = Field(
-        default_factory=list,
-        description="`NOTHING_STARTS_IT`, or `REFUSED_TODAY` for each fault for which publishing would refuse the version.",
-    )
+    warnings: list[WarningOut] = Field(default_factory=list, description="NOTHING_STARTS_IT, REFUSED_TODAY.")
 
 
 class ActivatedOut(DefinitionOut, AssignedKindsOut):
