@@ -12,29 +12,30 @@ from typing import Final
 
 from olefile import OleFileIO
 
-# ECMA-376 part 1, 18.8.30; dates of all countries are here as a year, because none is ever shown.
+# ECMA-376 part 1, 18.8.30; dates of all countries have one format here, because none is ever shown.
 # fmt: off
 BUILT_IN: Final = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@",
     37: "#,##0;(#,##0)", 38: "#,##0;(#,##0)", 39: "#,##0.00;(#,##0.00)", 40: "#,##0.00;(#,##0.00)",
     18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0",
-    **dict.fromkeys((14, 15, 16, 17, 22, *range(27, 37), *range(50, 59), *range(71, 82)), "yyyy"),
+    **dict.fromkeys((14, 15, 16, 17, 22, *range(27, 37), *range(50, 59), *range(71, 82)), "yyyy-mm-dd"),
 }
 # fmt: on
 _LONGEST_CODE: Final = 255
-_LONGEST_GENERAL: Final = 11  # characters; beyond, the width of the column decides
+_LONGEST_GENERAL: Final = 11  # characters of a fraction; beyond, the width of the column decides
 _LEAST_GENERAL: Final = Decimal("0.0001")
 _MOST: Final = Decimal(10**15)
 _SECONDS: Final = 86_400
 _TIME: Final = re.compile(r"(?:\[\$-[0-9a-f]{1,4}\])?(?P<hours>hh?):mm(?P<seconds>:ss)?(?:;@)?")
-# A locale of more than four figures has digits or an era of its own.
-_LITERALS: Final = (
-    r'((?:"[^"]*"|\\.|_.|\* |\[\$[^\]-]*(?:-[0-9A-Fa-f]{1,4})?\]'
-    r"|\[(?:black|blue|cyan|green|magenta|red|white|yellow)\]|[-+$%(): ]|[^\x00-\x7f])*)"
+_PART: Final = re.compile(
+    r'"([^"]*)"|\\(.)|(?P<gap>_.)|\*.|\[\$([^\]-]*)(?:-(?P<locale>[0-9A-F]{1,8}))?\]|(?P<general>general|@)|(?P<figure>[0#?.,])'
+    r"|\[(?:black|blue|cyan|green|magenta|red|white|yellow)\]|([-+$%(): 1-9]|[^\x00-\x7f])",
+    re.DOTALL | re.IGNORECASE,
 )
-_SECTION: Final = re.compile(rf"{_LITERALS}(?:([#0,]*[#0])(?:\.([0#]{{1,9}}))?)?{_LITERALS}", re.DOTALL | re.IGNORECASE)
+_FIGURES: Final = re.compile(r"([0#?,]*[0#?])(,*)(\.?)([0#?]{0,9})")
+_THAI_DIGITS: Final = 0x0D  # what a locale of seven figures begins with; others have digits that are not known
+_TO_THAI: Final = str.maketrans("0123456789", "๐๑๒๓๔๕๖๗๘๙")
 _SECTIONS: Final = re.compile(r'((?:"[^"]*"|\\.|[^;"\\])*);', re.DOTALL)
-_LITERAL: Final = re.compile(r'"([^"]*)"|\\(.)|_(?:.)|\* |\[\$([^\]-]*)[^\]]*\]|\[[^\]]*\]|(.)', re.DOTALL)
 _NO_LETTERS: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|general', re.DOTALL)
 
 
@@ -64,11 +65,33 @@ def shown_number(stored: str, code: str) -> str | None:
         return None
     if kind_of(code) == NumberKind.TIME:
         return _time(float(stored), code)
-    if code.lower() in {"general", "@"}:
-        text = f"{number:f}"
-        fits = len(text.removeprefix("-")) <= _LONGEST_GENERAL and (not number or abs(number) >= _LEAST_GENERAL)
-        return text if fits else None
-    return _formatted(number, code)
+    sections = _sections(code)[0]
+    at = 2 if not number and len(sections) > 2 else 1 if number < 0 and len(sections) > 1 else 0
+    text = _formatted(abs(number), sections[at]) if sections and abs(number) < _MOST else None
+    return text if text is None else f"{'-' if number < 0 and at == 0 else ''}{text}".strip()
+
+
+@lru_cache(maxsize=65536)
+def shown_text(stored: str, code: str) -> str | None:
+    """Return what a format shows for a stored text, or None where that is not certain."""
+    parts = _parts(_sections(code[:_LONGEST_CODE])[1])
+    if parts is None or any(part["figure"] for part in parts):
+        return None
+    return "".join(stored if part["general"] else _literal(part) for part in parts)
+
+
+@lru_cache(maxsize=1024)
+def _sections(code: str) -> tuple[list[str], str]:
+    """Return the sections for numbers, and that for texts."""
+    sections: list[str] = _SECTIONS.findall(f"{code};")
+    has_text = len(sections) > 3 or any(part[0] == "@" for part in _PART.finditer("".join(sections[-1:])))
+    return (sections[:-1] or sections, sections[-1]) if has_text else (sections, "@")
+
+
+@lru_cache(maxsize=1024)
+def _parts(section: str) -> list[re.Match[str]] | None:
+    parts = [*_PART.finditer(section)]
+    return parts if sum(len(part[0]) for part in parts) == len(section) else None
 
 
 def plain_number(stored: str) -> str:
@@ -85,41 +108,65 @@ def _time(value: float, code: str) -> str | None:
     return f"{hours:0{len(form['hours'])}}:{rest // 60:02}" + (f":{rest % 60:02}" if form["seconds"] else "")
 
 
-def _formatted(number: Decimal, code: str) -> str | None:
-    if abs(number) >= _MOST:
+def _formatted(number: Decimal, section: str) -> str | None:
+    parts = _parts(section) or []
+    figures = "".join(part["figure"] or "" for part in parts)
+    digits = {int(part["locale"], 16) >> 24 for part in parts if part["locale"]} - {0, 1}
+    shares = _shares(number * 100 ** sum(part[0] == "%" for part in parts), figures) if figures else []
+    is_certain = bool(parts or not section) and digits <= {_THAI_DIGITS} and ("," not in figures or figures in section)
+    general = _general(number)
+    if not is_certain or shares is None or (general is None and any(part["general"] for part in parts)):
         return None
-    sections = _SECTIONS.findall(f"{code};")
-    at = 2 if not number and len(sections) > 2 else 1 if number < 0 and len(sections) > 1 else 0
-    match = _SECTION.fullmatch(sections[at]) if sections else None
-    if match is None:
-        return None
-    before, places, decimals, after = match.groups(default="")
-    before, after = ("".join(map(_literal, _LITERAL.finditer(text))) for text in (before, after))
-    sign = "-" if number < 0 and at == 0 else ""
-    digits = _digits(abs(number) * 100 ** match[0].count("%"), places, decimals) if places else ""
-    return None if digits is None else f"{sign}{before}{digits}{after}".strip() or None
-
-
-def _literal(match: re.Match[str]) -> str:
-    return " " if match[0][0] == "_" else "".join(text or "" for text in match.groups())
-
-
-def _digits(number: Decimal, places: str, decimals: str) -> str | None:
-    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
-    whole, _, fraction = f"{rounded:f}".partition(".")
-    zeros = places.replace(",", "").lstrip("#")
-    if (number and not rounded) or ("," in places and len(zeros) > 1):
-        return None
-    whole = (
-        "" if whole == "0" and not zeros else f"{rounded.__trunc__():,}" if "," in places else whole.zfill(len(zeros))
+    to_local, share = _TO_THAI if digits else {}, iter(shares)
+    return "".join(
+        (next(share) if part["figure"] else str(general)).translate(to_local)
+        if part["figure"] or part["general"]
+        else _literal(part)
+        for part in parts
     )
-    least = len(decimals.rstrip("#"))
-    return f"{whole}{'.' if decimals else ''}{fraction[:least]}{fraction[least:].rstrip('0')}"
 
 
-# Records of an XLS (MS-XLS 2.4): the end of a part, a sheet, a format, a style; cells with a formula, a number, several.
+def _general(number: Decimal) -> str | None:
+    text = f"{number:f}"
+    is_fraction = "." in text
+    return None if is_fraction and (len(text) > _LONGEST_GENERAL or number < _LEAST_GENERAL) else text
+
+
+def _literal(part: re.Match[str]) -> str:
+    return " " if part["gap"] else part[1] or part[2] or part[4] or part[8] or ""
+
+
+def _shares(number: Decimal, figures: str) -> list[str] | None:
+    """Return what each figure of a format shows."""
+    match = _FIGURES.fullmatch(figures)
+    if match is None or number >= _MOST:
+        return None
+    whole, thousands, point, decimals = match.groups()
+    number /= 1000 ** len(thousands)
+    rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    least = whole.replace(",", "").lstrip("#?")
+    if (number and not rounded) or ("," in whole and (len(least) > 1 or "?" in whole)):
+        return None
+    text, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+    text = ("" if text == "0" else text).zfill(len(least))
+    beyond = max(len(text) - len(whole) + 1, 1)
+    shown = [text[:beyond], *text[beyond:]] if text else []
+    blanks = [" " if place == "?" else "" for place in whole + decimals]
+    kept = max(len(decimals.rstrip("#?")), len(fraction.rstrip("0")))
+    return [
+        *blanks[: len(whole) - len(shown)],
+        *shown,
+        *("" for _ in thousands),
+        *point,
+        *fraction[:kept],
+        *blanks[len(whole) + kept :],
+    ]
+
+
+# Records of an XLS (MS-XLS 2.4): the end of a part, a sheet, a format, a style; cells with a formula, a number, a text, several
+# numbers.
 _END, _SHEET, _FORMAT, _STYLE = 0x0A, 0x85, 0x41E, 0xE0
-_CELLS: Final = (0x06, 0x203, 0x27E, _SEVERAL := 0xBD)
+_CELLS: Final = (0x06, 0x203, 0x27E, 0xFD, _SEVERAL := 0xBD)
 
 
 def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:

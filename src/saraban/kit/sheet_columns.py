@@ -18,7 +18,7 @@ from saraban.kit.text import (
     has_mark_run,
 )
 
-# A text, or what else a cell contains: its kind, the text shown if that is certain, and a plain value.
+# A text, or what else a cell contains: its kind, the text shown if that is certain, a plain value, its format, the number stored.
 RawCell = str | Sequence[str | None]
 _NO_TEXT: Final = Text("", "")
 Fault = tuple[str, Text, str]  # code, text, value
@@ -81,11 +81,13 @@ class SheetRow:
     :param number: of the row in the file, as a spreadsheet program counts
     :param cells: by key, for each column that the sheet has; an empty cell is an empty text
     :param faults: at `/key`; each text names the cell
+    :param originals: by key, a number or day that is refused as a text, with its format
     """
 
     number: int
     cells: Mapping[str, str]
     faults: tuple[FieldProblem, ...] = ()
+    originals: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def at_column(fault: FieldProblem, columns: Mapping[str, str], otherwise: str | None = None) -> FieldProblem:
@@ -122,6 +124,8 @@ class RowFaults:
 _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใช่", "No")}
 _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_KEPT: Final = ("number", "day", "time")  # what a result contains as the file does, to be refused again
+_LOST: Final = "\ufffd"  # stands for what cannot be shown, and is refused itself: a result is read again
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
 # fmt: off
 _ERRORS: Final = {
@@ -200,15 +204,17 @@ def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
     if text.isascii() and text.isprintable():
         return text.strip(), None
     if has_mark_run(text):
-        return text[:MOST_MARKS], ("combining_marks", TOO_MANY_MARKS, "")
+        return text[:MOST_MARKS] + _LOST, ("combining_marks", TOO_MANY_MARKS, "")
     lines = _BREAKS.split(_INVISIBLE.sub("", text).replace("\u00a0", " "))
     text = fold_bounded(separator.join(line.strip() for line in lines)).strip()
     position = control_character(text, multiline=separator == "\n")
+    if position is None and _LOST in text:
+        position = text.index(_LOST)
     if position is None:
         return text, None
     bad = text[position]
     name = _CONTROLS[ord(bad)] if ord(bad) < len(_CONTROLS) else unicodedata.name(bad, "")
-    shown = "".join("\ufffd" if unicodedata.category(one) in {"Cc", "Cs", "Cn"} else one for one in text)
+    shown = "".join(_LOST if unicodedata.category(one) in {"Cc", "Cs", "Cn"} else one for one in text)
     return shown, ("character", _CHARACTER, f"U+{ord(bad):04X} {name}".strip())
 
 
@@ -219,7 +225,7 @@ class CellReader:
         self._columns = [(column, column_letters(place), {}) for column, place in zip(columns, places, strict=True)]  # type: list[tuple[SheetColumn, str, dict[str, tuple[str, Fault | None]]]]
 
     def read(self, number: int, raw_cells: Iterable[RawCell]) -> SheetRow:
-        cells, faults = {}, []
+        cells, faults, originals = {}, [], {}
         for (column, letters, known), raw in zip(self._columns, raw_cells, strict=True):
             found = known.get(raw) if isinstance(raw, str) else None
             if found is None:
@@ -229,9 +235,11 @@ class CellReader:
             cells[column.key], fault = found
             if fault is not None:
                 code, text, value = fault
+                if not isinstance(raw, str) and len(raw) > len(fault) and code in _KEPT:
+                    originals[column.key] = str(raw[2] or raw[-1]), str(raw[3])
                 values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS}
                 faults.append(FieldProblem(f"/{column.key}", code, text, values))
-        return SheetRow(number, cells, tuple(faults))
+        return SheetRow(number, cells, tuple(faults), originals)
 
 
 def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
@@ -241,10 +249,10 @@ def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
         if text in _ERRORS:
             fault = ("error", _NOT_SHOWN["error"], text)
     else:
-        kind, shown, value = raw
+        kind, shown, value = raw[:3]
         is_value = kind in {column.kind, "flag"} and bool(value)
-        text = str((value if is_value and kind != "flag" else shown) or value or "")
-        fault = None if is_value or (shown and kind != "error") else (str(kind), _NOT_SHOWN[str(kind)], text)
+        text = str((value if shown is None or (is_value and kind != "flag") else shown) or "")
+        fault = None if is_value or shown is not None else (str(kind), _NOT_SHOWN[str(kind)], text)
     if fault is None and text and column.kind not in {CellKind.TEXT, CellKind.LINES}:
         text, fault = _converted(column, text)
     if fault is None and not text and column.is_required:

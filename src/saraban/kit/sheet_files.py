@@ -23,7 +23,15 @@ from xml.etree import ElementTree as ET
 
 import orjson
 
-from saraban.kit.number_formats import BUILT_IN, NumberKind, kind_of, plain_number, shown_number, xls_formats
+from saraban.kit.number_formats import (
+    BUILT_IN,
+    NumberKind,
+    kind_of,
+    plain_number,
+    shown_number,
+    shown_text,
+    xls_formats,
+)
 from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings
 from saraban.kit.text import DANGEROUS
 
@@ -295,12 +303,21 @@ def _xls_cell(cell: object, code: str) -> RawCell:
     if isinstance(cell, bool):
         return ["flag", str(cell).upper(), str(cell).lower()]
     if isinstance(cell, int | float):
-        return ["number", shown_number(str(cell), code), plain_number(str(cell))]
+        return ["number", shown_number(str(cell), code), plain_number(str(cell)), code]
     if isinstance(cell, date):
-        return ["day", None, cell.isoformat()[:10]]
+        return ["day", None, cell.isoformat()[:10], code]
+    if isinstance(cell, str):
+        return _text_cell(cell, code)
     if isinstance(cell, time):
-        return ["time", shown_number(str((cell.hour * 60 + cell.minute + cell.second / 60) / 1440), code), ""]
-    return cell if isinstance(cell, str) else ["time", None, str(cell)]
+        cell = timedelta(hours=cell.hour, minutes=cell.minute, seconds=cell.second)
+    assert isinstance(cell, timedelta)
+    days = str(cell / timedelta(days=1))
+    return ["time", shown_number(days, code), days, code]
+
+
+def _text_cell(text: str, code: str) -> RawCell:
+    shown = shown_text(text, code) if code else text
+    return ["number", None, "#N/A"] if shown is None else shown
 
 
 # ODS
@@ -367,10 +384,10 @@ def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
     if kind in {"float", "currency", "percentage"}:
         return ["number", shown, plain_number(values["value"])]
     if kind == "date":
-        return ["day", None, values["date-value"][:10]]
+        return ["day", None, values["date-value"][:10], "yyyy-mm-dd"]
     if kind in {"time", "boolean"}:
         return ["time", shown, ""] if kind == "time" else ["flag", shown, values["boolean-value"]]
-    return [kind, None, shown] if kind in {"error", "formula"} else shown
+    return [kind, None, shown or "#N/A"] if kind in {"error", "formula"} else shown
 
 
 def _ods_text(element: ET.Element) -> str:
@@ -395,6 +412,7 @@ class _Workbook:
         if "sharedStrings" in parts:
             self._strings = [_text_of(element) for element in _elements(packed, parts["sharedStrings"], "si")]
         self._formats = self._number_formats(parts["styles"]) if "styles" in parts else []
+        self._text_formats = {at: code for at, code in enumerate(self._formats) if shown_text("x", code) != "x"}
         is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
 
@@ -450,17 +468,18 @@ class _Workbook:
             yield number, cells
 
     def _cell(self, element: ET.Element) -> RawCell:
-        kind, content = element.get("t", "n"), element[-1]
+        kind, content, style = element.get("t", "n"), element[-1], int(element.get("s", 0))
         text, name = content.text or "", content.tag.rpartition("}")[2]
-        if name == "f" or (kind == "n" and not text and element[0].tag.endswith("}f")):
-            return ["formula", None, ""]
-        if kind == "s" or (kind == "n" and text):
-            return self._strings[int(text)] if kind == "s" else self._number(text, int(element.get("s", 0)))
+        if element[0].tag.endswith("}f") and (name == "f" or (kind == "n" and not text)):
+            return ["formula", None, "#N/A"]
+        if kind == "n" and text:
+            return self._number(text, style)
         if kind == "b":
             return ["flag", *(("TRUE", "true") if text in {"1", "true"} else ("FALSE", "false"))]
         if kind in {"e", "d"}:
             return ["error", None, text] if kind == "e" else ["day", None, text[:10]]
-        return _text_of(content) if name == "is" else _unescaped(text)
+        text = self._strings[int(text)] if kind == "s" else _text_of(content) if name == "is" else _unescaped(text)
+        return _text_cell(text, self._text_formats[style]) if text and style in self._text_formats else text
 
     def _number(self, text: str, style: int) -> RawCell:
         code = self._formats[style] if style < len(self._formats) else "General"
@@ -469,7 +488,7 @@ class _Workbook:
             serial = float(text)  # programs do not agree on the first two months of 1900
             is_day = _FIRST_SERIAL <= serial < _AFTER_LAST_SERIAL
             value = (self._first_day + timedelta(days=int(serial))).isoformat() if is_day else ""
-        return [kind, shown_number(text, code), value]
+        return [kind, shown_number(text, code), value, code, plain_number(text)]
 
 
 def _text_of(element: ET.Element) -> str:

@@ -3,19 +3,26 @@
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from functools import cache, partial
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow, column_letters
 from saraban.kit.text import DANGEROUS
 
+if TYPE_CHECKING:
+    from xlsxwriter import Workbook
+    from xlsxwriter.format import Format
+
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")  # in the name of a sheet, which has at most 31 characters
 _LAST_ROW = 200_000
+_LONGEST_TEXT = 32_767
+_REFUSED = "0.00E+00"  # no text is certain in this format
 
 
 class SheetWriter:
@@ -33,6 +40,7 @@ class SheetWriter:
             self._book = xlsxwriter.Workbook(str(path), dict(_OPTIONS))
             self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
             self._bold = self._book.add_format({"bold": True})
+            self._format = cache(partial(_number_format, self._book))
             self._sheet = self._book.add_worksheet(_FORBIDDEN.sub(" ", name)[:31].strip("' "))
             self._sheet.freeze_panes(1, 0)
             self._sheet.set_column(0, len(headings) - 1, 22)
@@ -84,17 +92,28 @@ class SheetWriter:
             self._csv.writerow([harmless(cell) for cell in cells])
             return
         for column, cell in enumerate(cells):
-            if isinstance(cell, datetime):
+            if isinstance(cell, tuple):
+                text, code = cell
+                value = date.fromisoformat(text) if text[4:5] == "-" else float(text)
+                self._sheet.write(self._row, column, value, self._format(code or _REFUSED))
+            elif isinstance(cell, datetime):
                 self._sheet.write_datetime(self._row, column, cell, self._dates)
             elif isinstance(cell, int | float):
                 self._sheet.write_number(self._row, column, cell)
             elif cell is not None:
-                self._sheet.write_string(self._row, column, str(cell), self._bold if bold else None)
+                text = str(cell)[:_LONGEST_TEXT]
+                self._sheet.write_string(self._row, column, text, self._bold if bold else None)
         self._row += 1
+
+
+def _number_format(book: "Workbook", code: str) -> "Format":
+    return book.add_format({"num_format": code})
 
 
 def harmless(cell: object) -> object:
     """Keep a spreadsheet from taking a text of a CSV for a formula."""
+    if isinstance(cell, tuple):
+        return "#N/A"  # a number of which the format is lost would become a text
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ", timespec="seconds")
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
@@ -151,5 +170,5 @@ class ResultWorkbook(SheetWriter):
             f"{fault.pointer.lstrip('/')}: {fault.text.say('th', fault.values)} / {fault.text.say('en', fault.values)}"
             for fault in faults
         )
-        cells = [row.cells.get(key) or None for key in self._keys]
+        cells = [row.originals.get(key) or row.cells.get(key) or None for key in self._keys]
         self.add([*cells, f"{outcome.th} / {outcome.en}", reasons, row.number])

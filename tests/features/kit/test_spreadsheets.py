@@ -17,7 +17,7 @@ from saraban.kit import sheet_files, spreadsheets
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn
 from saraban.kit.spreadsheets import read_pasted, read_table
-from saraban.kit.workbooks import write_template
+from saraban.kit.workbooks import ResultWorkbook, write_template
 from tests.inline_sheets import in_child
 
 DATA = Path(__file__).parents[2] / "data" / "sheets"
@@ -164,8 +164,49 @@ class TestReadTable:
             (4, ["0.1111", "a b", ""], ["time"]),
             (5, ["2025-12-09", "TRUE", ""], ["day"]),
             (6, ["7.5", "saved", "#N/A"], ["error"]),
-            (7, ["A-7", "b", ""], ["formula"]),
+            (7, ["A-7", "b", "#N/A"], ["formula"]),
         ]
+
+    def test_applies_number_formats_to_texts_and_asks_formulas_for_their_results(self, tmp_path: Path) -> None:
+        with Workbook(str(tmp_path / "a.xlsx")) as book:
+            sheet = book.add_worksheet()
+            sheet.write_row(0, 0, ["number", "title", "day"])
+            sheet.write_string("A2", "ST-019", book.add_format({"num_format": '"LP3-SD-"@'}))
+            sheet.write_string("B2", "hidden", book.add_format({"num_format": "0;-0;0;"}))
+            sheet.write_formula("A3", "=A1", value="")
+            sheet.write_formula("B3", "=A2", value="saved")
+        changed(tmp_path / "a.xlsx", lambda _, part: part.replace(b' t="str"><f>A1</f><v></v>', b"><f>A1</f><v/>"))
+
+        assert rows_of(tmp_path / "a.xlsx") == [
+            (2, ["LP3-SD-ST-019", "", ""], ["required"]),
+            (3, ["#N/A", "saved", ""], ["formula"]),
+        ]
+
+    def test_refuses_what_it_refused_in_a_result_again(self, tmp_path: Path) -> None:
+        columns = [SheetColumn(letter, Text(letter, letter)) for letter in "abcdefgh"]
+        with Workbook(str(tmp_path / "a.xlsx")) as book:
+            sheet = book.add_worksheet()
+            sheet.write_row(0, 0, "abcdefgh")
+            numbers = [
+                (0.0763888888888889, "General"),
+                (25 / 24, "[h]:mm:ss"),
+                (45323, "d-mmm"),
+                (1, "yyyy"),
+                (1e10, "0E+0"),
+            ]
+            for place, (number, code) in enumerate(numbers):
+                sheet.write_number(1, place, number, book.add_format({"num_format": code}))
+            sheet.write_string("F2", "a\x07b")
+            sheet.write_string("G2", "a" + "\u0e48" * 40)
+            sheet.write_formula("H2", "=A1", value="#N/A")
+        (row,) = read_table(tmp_path / "a.xlsx", columns).rows
+
+        for name in ("result.xlsx", "result.csv"):
+            with ResultWorkbook(tmp_path / name, columns, {"": Text("", "")}) as result:
+                result.add_row(row, "", row.faults)
+            (again,) = read_table(tmp_path / name, columns).rows
+            assert [fault.pointer for fault in again.faults] == [f"/{letter}" for letter in "abcdefgh"]
+            assert again.originals == (row.originals if name == "result.xlsx" else {})
 
     def test_looks_for_the_headings_in_visible_sheets(self, tmp_path: Path) -> None:
         rows: list[list[object]] = [["ทะเบียน"], [], ["No", "Number", "Title"], [1, "A-1", "a"], [], [2, "A-2", "b"]]
@@ -246,8 +287,8 @@ class TestReadTable:
 
         assert rows_of(tmp_path / "a.ods") == [
             (4, ["00831", "a  bc d", "2026-03-05"], []),
-            (5, ["1:50", "a  bc d", ""], ["formula"]),
-            (6, ["1:50", "a  bc d", ""], ["formula"]),
+            (5, ["1:50", "a  bc d", "#N/A"], ["formula"]),
+            (6, ["1:50", "a  bc d", "#N/A"], ["formula"]),
         ]
 
     def test_finds_a_main_part_of_any_name(self, tmp_path: Path) -> None:
