@@ -482,9 +482,7 @@ async def _announce(session: AsyncSession, now: datetime) -> int:
     return len(due)
 
 
-async def tell_changed(
-    session: AsyncSession, users: Iterable[User], now: datetime, *, has_left: bool = False
-) -> None:
+async def tell_changed(session: AsyncSession, users: Iterable[User], now: datetime, *, has_left: bool = False) -> None:
     """
     Record the change without the rights themselves: each handler reads them, so two events may come in any order.
 

@@ -232,7 +232,9 @@ def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[tuple[Person, ...],
     review = one.state.review
     if not rows or (review is not None and review.hidden):
         return (), 0
-    return tuple(Person(row.public_id, display_name(row)) for row in rows), max(len(rows), rows[0].count if len(rows) == MOST else 0)
+    return tuple(Person(row.public_id, display_name(row)) for row in rows), max(
+        len(rows), rows[0].count if len(rows) == MOST else 0
+    )
 
 
 async def _able(
