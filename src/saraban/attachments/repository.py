@@ -19,9 +19,10 @@ async def by_public_id(session: AsyncSession, public_id: UUID) -> Attachment | N
     return await session.scalar(sa.select(Attachment).where(Attachment.public_id == public_id))
 
 
-async def project_kinds(session: AsyncSession, project_id: int | None) -> str:
-    """Return the extensions of the files that a project takes; empty: every kind."""
-    return await session.scalar(sa.select(Project.file_kinds).where(Project.id == project_id)) or ""
+async def project_kinds(session: AsyncSession, project: int | UUID | None) -> str:
+    """Return the extensions of the files that a project takes, by its key or public id; empty: every kind."""
+    column = Project.public_id if isinstance(project, UUID) else Project.id
+    return await session.scalar(sa.select(Project.file_kinds).where(column == project)) or ""
 
 
 async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:

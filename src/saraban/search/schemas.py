@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from saraban.kit.schema import Schema
+from saraban.kit.schema import Day, Schema
 from saraban.projects.schemas import ProjectCode
 
 KindPath = Literal[
@@ -28,8 +28,8 @@ class SearchAsked(Schema):
     project_public_id: UUID | None = None
     status: Annotated[str, Field(max_length=100, description="A part of a status's code or name.")] | None = None
     party: Annotated[str, Field(max_length=100, description="A part of an organization's code or name.")] | None = None
-    since: date | None = Field(None, alias="from")
-    until: date | None = None
+    since: Day | None = Field(None, alias="from")
+    until: Day | None = None
     sort: Literal["newest", "best"] = "newest"
     facets: bool = Field(
         default=True,

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from saraban.events.models import OutboxEvent
@@ -150,14 +151,22 @@ class TestSheet:
         assert cancelled.json()["data"]["status"]["code"] == "CANCELLED"
         assert {item["action"] for item in history} >= {"circulation.create", "circulation.edit", "circulation.cancel"}
 
-    async def test_awaits_nobody_after_a_closing_until_its_author_gives_it_to_another(
-        self, desk: Desk, app: Any
+    @pytest.mark.parametrize("leaves", ["closing", "move"])
+    async def test_awaits_nobody_after_an_assignee_left_until_its_author_gives_it_to_another(
+        self, desk: Desk, app: Any, leaves: str
     ) -> None:
         gone = {"userPublicId": await person(desk, "reviewer.consultant"), "kind": "ACTION"}
         sheet = await desk.write("dc.consultant", "circulations", await order(desk, assignees=[gone]))
         await desk.act("dc.consultant", sheet, "start")
         author, admin = await desk.as_("dc.consultant"), await desk.as_("admin")
-        await admin.post(f"/api/v1/users/{gone['userPublicId']}/close")
+        account = f"/api/v1/users/{gone['userPublicId']}"
+        role = {"level": "Organization", "placePublicId": desk.organizations["คคง."]}
+        # One more event about the account, which is read after the person has left.
+        given_role = await admin.post(f"{account}/roles", json={"role": "Document Control", **role})
+        if leaves == "move":
+            left = await admin.patch(account, json={"organizationPublicId": desk.organizations["ผรม.2"]})
+        else:
+            left = await admin.post(f"{account}/close")
         await Worker(db=app.state.db, clock=app.state.clock, handlers=app.state.handlers).drain()
 
         path, instance = f"/api/v1/circulations/{sheet['publicId']}", sheet["workflow"]["instancePublicId"]
@@ -168,6 +177,7 @@ class TestSheet:
         answered = await author.post(f"{path}/responses", json={"status": "COMPLETED"})
         done = await desk.act("dc.consultant", sheet, "complete")
 
+        assert (given_role.status_code, left.is_success) == (201, True), left.text
         assert (waiting["people"], waiting["nobody"]) == ([], True)
         assert told.count(f"{sheet['documentNumber']} awaits nobody") == 1
         assert (given.status_code, answered.status_code) == (200, 201), answered.text

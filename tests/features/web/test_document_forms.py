@@ -8,8 +8,9 @@ import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
+from saraban.projects.models import Project
 from tests.features.web.conftest import Sit
-from tests.features.web.forms import rfa_form, selected
+from tests.features.web.forms import new_rfa, rfa_form, selected
 from tests.features.web.page_html import html_of
 
 NUMBER = "LCBP3-C2-RFA-TER-RPT-0001-A"
@@ -54,6 +55,20 @@ class TestForm:
         assert 'value="NAV"' in html_of(answer)
         assert 'value="TER"' not in html_of(answer)
         assert "<html" not in html_of(answer)
+
+    async def test_offers_the_kinds_of_files_that_the_project_accepts(self, sit: Sit, app: FastAPI) -> None:
+        browser = await sit("dc.contractor")
+        made = await browser.get(await new_rfa(browser))
+        await app.state.db.transact(lambda session: session.execute(sa.update(Project).values(file_kinds="jpg, pdf")))
+        form = await rfa_form(browser)
+        choices = await browser.post("/rfas/new/choices", data=form, headers=FRAGMENT)
+        pages = [await browser.get(path) for path in ("/rfas/new", "/drawings/shop/new", made.url.path)]
+
+        offered = [re.findall(r'accept="([^"]*)"', html_of(page)) for page in (choices, *pages)]
+        assert {kinds for page in offered for kinds in page} == {".pdf,.jpg,.jpeg"}
+        assert all(offered)
+        assert 'id="zone-f-attachmentPublicIds" hx-swap-oob="true"' in html_of(choices)
+        assert "hx-swap-oob" not in html_of(pages[0])
 
     async def test_lets_codes_be_found_by_their_name_in_the_other_language(self, sit: Sit) -> None:
         browser = await sit("dc.contractor", "en")

@@ -22,6 +22,7 @@ from saraban.attachments import domain, repository
 from saraban.attachments.domain import FILE_FIELD, AttachmentRow, Storage, acceptable_file_name, storage_key
 from saraban.attachments.domain.kinds import MACROS, FileKind, by_name, kinds_listed, list_extensions
 from saraban.attachments.models import Attachment
+from saraban.attachments.repository import project_kinds as project_kinds
 from saraban.attachments.repository import release as release
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
@@ -50,6 +51,11 @@ class UploadRules:
     @property
     def kinds(self) -> tuple[FileKind, ...]:
         return kinds_listed(self.extensions)
+
+    def extensions_in(self, project_kinds: str) -> list[str]:
+        """Return the extensions of the kinds that both the installation and a project accept."""
+        accepted = kinds_listed(project_kinds)
+        return [extension for kind in self.kinds if kind in accepted for extension in kind.extensions]
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +355,7 @@ async def _usable(
     ctx: RequestContext, session: AsyncSession, public_ids: Sequence[UUID], pointer: str, project_id: int | None
 ) -> tuple[list[Attachment], list[FieldProblem]]:
     found = await repository.lock(session, public_ids=set(public_ids)) if public_ids else {}
-    kinds = kinds_listed(await repository.project_kinds(session, project_id) if public_ids else "")
+    kinds = kinds_listed(await project_kinds(session, project_id) if public_ids else "")
     taken, problems = {kind.mime_type for kind in kinds}, []
     for index, public_id in enumerate(public_ids):
         row = found.get(public_id)

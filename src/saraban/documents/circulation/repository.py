@@ -15,7 +15,7 @@ from saraban.documents.circulation.domain import STATUS_PLACES, WAITING, Circula
 from saraban.documents.circulation.models import Circulation, CirculationAttachment, CirculationRouting
 from saraban.documents.core.domain.registers import NarrowRow
 from saraban.documents.core.models import Document, DocumentReach
-from saraban.identity.models import Organization, User, UserName, named
+from saraban.identity.models import Organization, User, UserAssignment, UserName, in_force, named
 from saraban.kit.db import AnyRow, table_of
 from saraban.kit.driver import NewKey
 from saraban.kit.ids import new_id
@@ -29,6 +29,7 @@ _canceller = aliased(User, name="canceller")
 class AssigneeRow:
     """
     :param user: their names, None once there is nobody
+    :param is_active: whether their account is open and belongs to the organization of the circulation
     """
 
     routing: CirculationRouting
@@ -157,16 +158,21 @@ async def lock(session: AsyncSession, *, circulation_id: int) -> None:
 
 
 async def assignees(session: AsyncSession, *, circulation_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
+    place = CirculationRouting.organization_id
+    role_here = sa.exists().where(
+        UserAssignment.user_id == User.user_id, UserAssignment.organization_id == place, in_force()
+    )
+    is_active = sa.and_(User.is_active, sa.or_(User.primary_organization_id == place, role_here)).label("is_active")
     statement = (
-        sa.select(CirculationRouting, named("person", User), User.is_active)
+        sa.select(CirculationRouting, named("person", User), is_active)
         .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
         .where(CirculationRouting.circulation_id.in_(circulation_ids))
         .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
         .execution_options(populate_existing=True)
     )
     found: dict[int, list[AssigneeRow]] = {circulation_id: [] for circulation_id in circulation_ids}
-    for routing, person, is_active in await session.execute(statement):
-        found[routing.circulation_id].append(AssigneeRow(routing, _name(person), bool(is_active)))
+    for routing, person, active in await session.execute(statement):
+        found[routing.circulation_id].append(AssigneeRow(routing, _name(person), bool(active)))
     return found
 
 

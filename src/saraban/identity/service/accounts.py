@@ -237,7 +237,7 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Pe
     user.is_active, user.updated_at = active, ctx.now
     details = {"before": {"isActive": not active}, "after": {"isActive": active}}
     await record(ctx, session, "user.enable" if active else "user.disable", user, details)
-    await tell_changed(session, [user], ctx.now)
+    await tell_changed(session, [user], ctx.now, has_left=not active)
 
 
 async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: Person, per_minute: int | None) -> None:
@@ -345,7 +345,7 @@ async def change_user(
         await search_index.queue_renamed(session, people=[user.public_id])
     if "organization" not in changed:
         return RolesAfterMove()
-    await tell_changed(session, [user], ctx.now)
+    await tell_changed(session, [user], ctx.now, has_left=True)
     return await end_roles_elsewhere(ctx, session, user) if before["organization"] else RolesAfterMove()
 
 

@@ -482,10 +482,16 @@ async def _announce(session: AsyncSession, now: datetime) -> int:
     return len(due)
 
 
-async def tell_changed(session: AsyncSession, users: Iterable[User], now: datetime) -> None:
-    """Record the change without the rights themselves: each handler reads them, so two events may come in any order."""
+async def tell_changed(session: AsyncSession, users: Iterable[User], now: datetime, *, has_left: bool = False) -> None:
+    """
+    Record the change without the rights themselves: each handler reads them, so two events may come in any order.
+
+    :param has_left: the account was closed or moved to another organization
+    """
     people = dict.fromkeys(str(user.public_id) for user in users)
-    news = [events.NewEvent(ACCOUNT_CHANGED, "user", key, {"userPublicId": key}, now) for key in people]
+    news = [
+        events.NewEvent(ACCOUNT_CHANGED, "user", key, {"userPublicId": key, "hasLeft": has_left}, now) for key in people
+    ]
     await events.record_all(session, news)
 
 

@@ -186,7 +186,10 @@ TEMPLATES: Mapping[str, NoticeText] = {
     ),
     "unattended": NoticeText(
         Text("{number} ไม่มีผู้ดำเนินการ", "{number} awaits nobody"),
-        Text("บัญชีของผู้ที่ “{subject}” รออยู่ถูกปิดแล้ว กรุณามอบหมายให้ผู้อื่น", "“{subject}” awaits a closed account. Reassign it."),
+        Text(
+            "ผู้ที่ “{subject}” รออยู่ปิดบัญชีหรือย้ายองค์กรแล้ว กรุณามอบหมายให้ผู้อื่น",
+            "The assignee of “{subject}” closed the account or left the organization. Reassign it.",
+        ),
     ),
     "settled": NoticeText(
         Text("{number} ไม่รอคุณดำเนินการแล้ว", "{number} no longer awaits your action"),

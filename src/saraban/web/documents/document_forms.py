@@ -74,6 +74,7 @@ class FormChoices:
     sub_types: list[SubTypeSummary]
     types: list[Any]
     people: tuple[OrganizationMember, ...] = ()
+    file_kinds: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +142,7 @@ async def form_choices(
         else [],
         types=types,
         people=people,
+        file_kinds=detail.file_kinds or "",
     )
 
 

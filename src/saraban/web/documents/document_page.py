@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
+from saraban.attachments import service as attachments
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import CodeAnswer
@@ -240,6 +241,7 @@ class DocumentPage(PageModel):
     number: UUID | None
     form: FormValues
     files: Sequence[tuple[str, str]]
+    file_kinds: str
     dialog: str
     created: bool
     may_reply: bool
@@ -289,6 +291,7 @@ async def show_document(
             faults=form_errors(error, page.language),
             form=form,
             files=uploaded(form),
+            file_kinds=await attachments.project_kinds(session, seen.document.project.public_id),
             dialog=dialog if error and _is_for_the_form(error, form) else "",
             created=created,
             may_reply=seen.replies,

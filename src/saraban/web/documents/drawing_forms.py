@@ -118,6 +118,7 @@ class NewDrawingsPage(PageModel):
     lists: Mapping[str, Sequence[CodeAnswer]]
     form: FormValues
     files: Sequence[tuple[str, str]]
+    file_kinds: str
 
 
 def register_named(name: str) -> DrawingKind:
@@ -150,6 +151,7 @@ async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, sta
         lists=await drawings.classifications(page.context, session, kind, project_public_id=place.public_id),
         form=form,
         files=uploaded(form),
+        file_kinds=detail.file_kinds or "",
         faults=form_errors(state.error, page.language),
     )
     return page.show(model)

@@ -118,6 +118,7 @@ class DrawingDetailPage(PageModel):
     correctable: Mapping[UUID, bool]
     correction: FormValues
     files: Sequence[tuple[str, str]]
+    file_kinds: str
     dialog: str
     etag: str
     steps: Sequence[HistoryStep]
@@ -213,6 +214,7 @@ async def _show(
         else {},
         correction=correction,
         files=uploaded(state.form),
+        file_kinds=await attachments.project_kinds(session, drawing.project.public_id),
         dialog=_refused_dialog(state, flow.available_actions if flow is not None else ()),
         etag=version_to_send(state, version),
         steps=await drawings.steps_taken(page.context, session, kind, public_id),

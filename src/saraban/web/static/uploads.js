@@ -63,6 +63,8 @@ const uploadOne = async (box, file, instead) => {
   const text = box.dataset;
   const shown = rowFor(box, file);
   if (instead) instead.replaceWith(shown.row); else $(".uploads", box).append(shown.row);
+  const extension = file.name.slice(file.name.lastIndexOf(".")).toLowerCase();
+  if (!$("input[type=file]", box).accept.split(",").includes(extension)) return failed(box, file, shown, text.tKind, false);
   if (file.size > Number(text.limit)) return failed(box, file, shown, text.tLarge, false);
   const answer = await sent(file, shown.progress, shown.row);
   if (!shown.row.isConnected) return;

@@ -48,7 +48,7 @@ class NotAssigned(Forbidden):
 
 
 def own_row(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[Person] = ()) -> AssigneeRow | None:
-    """Return the part of a person, or the open one of a closed account where the step was `given` to the person."""
+    """Return the part of a person, or the open one of an assignee who has left, where the step was `given` to the person."""
     own = next((one for one in assignees if one.routing.assigned_to == person.user_id), None)
     if own is None and any(one.public_id == person.public_id for one in given):
         return next((one for one in assignees if not one.is_active and domain.is_open(one.routing.status)), None)

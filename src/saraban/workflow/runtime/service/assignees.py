@@ -185,7 +185,7 @@ async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> Wai
 async def _looked_up(
     session: AsyncSession, found: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
 ) -> dict[UUID, WaitingFor]:
-    people = await _people(session, [key for key, (one, ahead) in found.items() if _by_person(one, ahead)])
+    people = await _people(session, found)
     known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
     unknown = {key for _, ahead in found.values() for key in ahead.organizations} - known.keys()
     if unknown:
@@ -211,18 +211,30 @@ def _by_person(one: InstanceState, ahead: PendingAssignees) -> bool:
     return one.state.review is not None or bool(ahead.users or ahead.named or ahead.holders)
 
 
-async def _people(session: AsyncSession, asking: Sequence[UUID]) -> dict[UUID, list[Any]]:
-    found: dict[UUID, list[Any]] = {}
-    for row in await assignee_rows.asked_people(session, asking, most=MOST) if asking else ():
-        found.setdefault(row.instance_id, []).append(row)
-    return found
+async def _people(
+    session: AsyncSession, pending: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
+) -> dict[UUID, list[Any]]:
+    """Return the people whom instances wait for, without assignees who cannot see the subject after a move."""
+    asking = [key for key, (one, ahead) in pending.items() if _by_person(one, ahead)]
+    rows = await assignee_rows.asked_people(session, asking, most=MOST) if asking else ()
+    assigned = {row.public_id for row in rows if pending[row.instance_id][1].users}
+    callers = await identity.load_callers(session, assigned)
+    people: dict[UUID, list[Any]] = {}
+    for row in rows:
+        one, ahead = pending[row.instance_id]
+        person = callers.get(row.public_id)
+        if not ahead.users or (person is not None and one.facts.seen_by(person, one.row.current_state)):
+            people.setdefault(row.instance_id, []).append(row)
+    return people
 
 
 def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[tuple[Person, ...], int]:
     review = one.state.review
     if not rows or (review is not None and review.hidden):
         return (), 0
-    return tuple(Person(row.public_id, display_name(row)) for row in rows), rows[0].count
+    return tuple(Person(row.public_id, display_name(row)) for row in rows), max(
+        len(rows), rows[0].count if len(rows) == MOST else 0
+    )
 
 
 async def _able(

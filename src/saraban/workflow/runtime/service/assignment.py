@@ -54,8 +54,8 @@ async def _team_changed(subjects: Subjects, session: AsyncSession, event: Event)
 
 
 async def _account_changed(subjects: Subjects, session: AsyncSession, event: Event) -> None:
-    person = event.uuid_in("userPublicId")
-    await renew_for_person(session, subjects=subjects, public_id=person, now=event.created_at)
+    person, has_left = event.uuid_in("userPublicId"), bool(event.payload.get("hasLeft"))
+    await renew_for_person(session, subjects=subjects, public_id=person, now=event.created_at, has_left=has_left)
 
 
 async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
@@ -66,10 +66,14 @@ async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_
     await _ask_anew(session, {key: facts for key, facts in known.items() if facts.scope.project == project.id}, now=now)
 
 
-async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime) -> None:
+async def renew_for_person(
+    session: AsyncSession, *, subjects: Subjects, public_id: UUID, now: datetime, has_left: bool = False
+) -> None:
     """
     Rewrite whom instances wait for, where they ask somebody since their roles or their account have changed, or did
     until then: by name, for what they hold, or for an answer.
+
+    :param has_left: the account was closed or moved to another organization
     """
     person = (await identity.load_callers(session, [public_id])).get(public_id)
     there = await assignee_rows.waiting_for(session, public_id=public_id)
@@ -81,8 +85,8 @@ async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_
         branched = await assignee_rows.asking(session, person=person)
     rows = {row.id: row for row in (*there, *more, *(row for row, _ in branched))}
     known = await _known(session, subjects, [row for row in rows.values() if await _asks_people(session, row)])
-    if person is None:
-        await _tell_authors(session, subjects, there, now=now)
+    if has_left:
+        await _tell_authors(session, subjects, there, person, now=now)
     asked = frozenset[UUID]()
     if person is not None:
         asked |= await _asked_to_act(session, person, more, known)
@@ -92,10 +96,14 @@ async def renew_for_person(session: AsyncSession, *, subjects: Subjects, public_
     await _ask_anew(session, {key: known[key] for key in changed & known.keys()}, now=now)
 
 
-async def _tell_authors(session: AsyncSession, subjects: Subjects, rows: Sequence[Instance], *, now: datetime) -> None:
-    """Tell the authors of what awaits a closed account by name: nobody else is asked instead."""
+async def _tell_authors(
+    session: AsyncSession, subjects: Subjects, rows: Sequence[Instance], person: Caller | None, *, now: datetime
+) -> None:
+    """Notify the authors of documents that await, by name, a person who cannot open them any more."""
     for key, facts in (await _known(session, subjects, rows)).items():
         row = next(one for one in rows if one.id == key)
+        if person is not None and facts.seen_by(person, row.current_state):
+            continue
         if assignees.pending_by_definition(
             InstanceState(row, await definitions.load(session, row.definition_id), facts)
         ).users:
