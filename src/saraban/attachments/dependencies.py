@@ -50,7 +50,8 @@ def file_store(request: Request) -> FileStore:
 
 class SentFile:
     """
-    The one part `file` of a multipart request, not held anywhere: neither in memory nor in a spool file.
+    The one part `file` of a multipart request, not held anywhere: neither in memory nor in a spool file. The form of an import sends
+    a part `sheet` before it.
 
     FastAPI's own form parsing would write the whole body to disk before the first line of the endpoint runs.
     """
@@ -58,7 +59,8 @@ class SentFile:
     def __init__(self, boundary: bytes, stream: AsyncIterator[bytes]) -> None:
         self.name = ""
         self._stream = stream
-        self._seen = self._ended = False
+        self._seen = self._ended = self._is_sheet = False
+        self._sheet = b""
         self._headers: dict[bytes, bytes] = {}
         self._field = self._value = b""
         self._ready: list[bytes] = []
@@ -74,6 +76,10 @@ class SentFile:
                 "on_end": self._on_end,
             },
         )
+
+    @property
+    def sheet(self) -> str | None:
+        return self._sheet.decode(errors="replace").strip() or None
 
     async def open(self) -> None:
         """Read up to the file's first bytes, so that its name is known."""
@@ -125,6 +131,9 @@ class SentFile:
 
     def _on_headers_finished(self) -> None:
         part, name = sent_names(self._headers.get(b"content-disposition", b""))
+        self._is_sheet = part == "sheet" and not self._seen
+        if self._is_sheet:
+            return
         if part != "file":
             raise invalid(f"/{part[:50]}", "unknown_field", "ไม่รู้จักช่องนี้", "Unknown field.")
         if self._seen:
@@ -134,7 +143,10 @@ class SentFile:
         self.name, self._seen = name, True
 
     def _on_part_data(self, data: bytes, start: int, end: int) -> None:
-        self._ready.append(data[start:end])
+        if self._is_sheet:
+            self._sheet = (self._sheet + data[start:end])[:MAX_PART_HEADERS]
+        else:
+            self._ready.append(data[start:end])
 
     def _on_end(self) -> None:
         self._ended = True

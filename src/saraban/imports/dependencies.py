@@ -90,12 +90,16 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
     )
     async def import_template(
         importer: Annotated[AnyImporter, Depends(routes.find)],
-        _ctx: Annotated[RequestContext, routes.reader],
+        ctx: Annotated[RequestContext, routes.reader],
+        session: ReadSession,
         form: WorkbookFormat = "xlsx",
+        project: Annotated[UUID | None, Query(alias="projectPublicId", description="Whose codes are offered.")] = None,
     ) -> Response:
         """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
         name = f"{importer.name.lower().replace(' ', '-')}.{form}"
-        write = partial(write_template, columns=importer.columns, name=importer.name)
+        write = partial(
+            write_template, columns=await importer.template_columns(ctx, session, project), name=importer.name
+        )
         return await written_file(name, partial(asyncio.to_thread, write))
 
     @router.get("", dependencies=reads, response_model=routes.page, summary=f"List the imports of {routes.of}")

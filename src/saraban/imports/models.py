@@ -40,6 +40,11 @@ class FileImport(HasPublicId, Base):
     updated_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]
 
+    @property
+    def sheet(self) -> str | None:
+        """The one to read, where several have the headings."""
+        return (self.report or {}).get("sheet")
+
 
 OneImport = TypeVar("OneImport", bound=FileImport)
 

@@ -15,6 +15,7 @@ class ImportQuery(Schema):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     project: UUID = Field(alias="projectPublicId", examples=["01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"])
+    sheet: str | None = Field(None, max_length=100, description="The sheet to read, where several have the headings.")
 
 
 class _ImportSchema(Schema):

@@ -231,6 +231,9 @@ IfMatch = Annotated[
     str | None, Header(alias="If-Match", max_length=100, description="The `ETag`, as you have seen it.")
 ]
 PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one page.")]
+NamedSheet = Annotated[
+    str | None, Query(max_length=100, description="The sheet to read, if several have the headings.")
+]
 PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]
 WorkbookFormat = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
 _CHUNK = 1 << 16

@@ -48,8 +48,8 @@ _PROBLEMS: Final = {
         "The column {column} is missing. The headings were looked for in the first {rows} rows of {sheets}.",
     ),
     "two_sheets": Text(
-        "มีตารางอยู่หลายแผ่นงาน: {sheets} ให้เหลือไว้แผ่นเดียว หรือซ่อนแผ่นอื่น",
-        "Several sheets have these headings: {sheets}. Keep only the right sheet, or hide the others.",
+        "มีตารางอยู่หลายแผ่นงาน: {sheets} ให้ระบุชื่อแผ่นงานที่ต้องการ หรือซ่อนแผ่นอื่น",
+        "Several sheets have these headings: {sheets}. Name the right sheet, or hide the others.",
     ),
 }
 _THE_FILE: Final = Text("ไฟล์", "the file")

@@ -80,7 +80,9 @@ class SheetWriter:
                 letters = column_letters(len(lists))
                 lists[place] = [" / ".join(dict.fromkeys((name.th, name.en))) for name in column.options.values()]
                 source = f"=Lists!${letters}$1:${letters}${len(column.options)}"
-                self._sheet.data_validation(1, place, _LAST_ROW, place, {"validate": "list", "source": source})
+                refusal = "information" if column.kind == CellKind.TEXT else "stop"  # a new code may be typed
+                rule = {"validate": "list", "source": source, "error_type": refusal}
+                self._sheet.data_validation(1, place, _LAST_ROW, place, rule)
         if lists:
             hidden = self._book.add_worksheet("Lists")
             hidden.hide()

@@ -1,10 +1,11 @@
 """The names in the header of one part of a form."""
 
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
 
-from saraban.attachments.dependencies import sent_names
+from saraban.attachments.dependencies import SentFile, sent_names
 from saraban.kit.errors import Invalid
 
 THAI = "แบบขยายเสาเข็ม.pdf"
@@ -48,3 +49,18 @@ class TestSentNames:
     def test_refuses_a_name_in_no_known_encoding(self, sent: bytes) -> None:
         with pytest.raises(Invalid):
             sent_names(b"form-data; name=file; " + sent)
+
+
+async def test_a_part_before_the_file_names_the_sheet() -> None:
+    parts = ('form-data; name="sheet"\r\n\r\nใหม่ ', 'form-data; name="file"; filename="a.xlsx"\r\n\r\nPK')
+    body = "".join(f"--B\r\nContent-Disposition: {part}\r\n" for part in parts) + "--B--\r\n"
+
+    async def stream() -> AsyncIterator[bytes]:
+        for byte in body.encode():
+            yield bytes([byte])
+
+    sent = SentFile(b"B", stream())
+    await sent.open()
+
+    assert (sent.sheet, sent.name) == ("ใหม่", "a.xlsx")
+    assert b"".join([chunk async for chunk in sent.chunks()]) == b"PK"

@@ -1,11 +1,14 @@
 """Registers of drawings out of a file: checked line by line, imported once that is said, and the same again when run again."""
 
+import zipfile
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
+from xlsxwriter import Workbook
 
 from tests.conftest import unwrapped, unwrapped_items
 from tests.drawing_imports import SHOP_HEAD, DrawingImports, drawing_worker
@@ -48,6 +51,28 @@ class TestCheck:
         assert (found["state"], found["rowsTotal"], found["rowsDone"]) == ("CHECKED", 2, 2)
         assert counts(found) == {"ready": 2, "there": 0, "waiting": 0, "refused": 0, "imported": None}
         assert await register(imports) == {}
+
+    async def test_reads_the_sheet_that_is_named(self, imports: DrawingImports, tmp_path: Path) -> None:
+        with Workbook(str(tmp_path / "two.xlsx")) as book:
+            for name, number in (("เดิม", FIRST), ("ใหม่", SECOND)):
+                sheet = book.add_worksheet(name)
+                sheet.write_row(0, 0, ["drawing_number", "title"])
+                sheet.write_row(1, 0, [number, "แปลน"])
+        sent = await imports.send_bytes((tmp_path / "two.xlsx").read_bytes(), "shop", "two.xlsx", sheet="ใหม่")
+        assert await drawing_worker(imports.app).round()
+        await imports.commit("shop", sent.json()["publicId"])
+        assert await drawing_worker(imports.app).round()
+
+        assert list(await register(imports)) == [SECOND]
+
+    async def test_offers_the_codes_of_a_project_in_the_template(self, imports: DrawingImports) -> None:
+        query = {"projectPublicId": imports.project}
+        answer = await imports.client.get("/api/v1/drawings/shop/imports/template", params=query)
+
+        with zipfile.ZipFile(BytesIO(answer.content)) as packed:
+            rows, lists = (packed.read(f"xl/worksheets/sheet{number}.xml") for number in (1, 3))
+        assert b"LCBP3-C2" in lists
+        assert b'errorStyle="information"' in rows
 
     async def test_names_the_row_and_the_column(self, imports: DrawingImports, tmp_path: Path) -> None:
         await imports.imported([SECOND, "", "", "3", "", "แปลนฐานราก"])

@@ -32,6 +32,7 @@ from saraban.kit.http import (
     Idempotent,
     IfMatch,
     Language,
+    NamedSheet,
     PageCursor,
     PageLimit,
     PathId,
@@ -104,13 +105,14 @@ async def import_users(
     db: Db,
     base: InvitationBase,
     dry_run: Annotated[bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")] = False,
+    sheet: NamedSheet = None,
 ) -> PeopleImportOut:
     """
     Invites everybody who has no account and gives them their roles: all of them, or nobody and each fault is named by its row and
     column: `/3/email`. Who has an account stays as they are, so that a second time changes nothing.
     """
     ctx.caller.require_somewhere(accounts.CREATE)  # who may not learns nothing of the file's faults
-    rows = await read_sent_sheet(request, people_import.read_people_sheet)
+    rows = await read_sent_sheet(request, partial(people_import.read_people_sheet, sheet=sheet))
     work = partial(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
     return _imported(await db.transact(work), None if dry_run else base, dry_run=dry_run)
 

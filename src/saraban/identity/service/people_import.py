@@ -169,10 +169,10 @@ def _differences(user: User, cells: Mapping[str, str], organization: int | None)
     return found if organization == user.primary_organization_id else [*found, "organization"]
 
 
-def read_people_sheet(path: Path) -> list[SheetRow]:
+def read_people_sheet(path: Path, sheet: str | None = None) -> list[SheetRow]:
     """
     Read a sheet of people; it takes its time, so call it in a thread.
 
     :raises Invalid: at `/file`, for a file that `read_table` refuses
     """
-    return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS).rows)
+    return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS, sheet=sheet).rows)

@@ -171,13 +171,19 @@ class Importer(Generic[OneImport]):
     def of(self, row: OneImport) -> "Importer[OneImport]":  # noqa: ARG002  several may share a table
         return self
 
-    def rows(self, path: Path) -> Iterator[SheetRow]:
+    def rows(self, path: Path, sheet: str | None = None) -> Iterator[SheetRow]:
         """
         Read the lines of a file; the first step takes long.
 
         :raises Invalid: at `/file`, for what cannot be read, or lacks a column
         """
-        yield from read_table(path, self.columns, most_rows=self.most_rows).rows
+        yield from read_table(path, self.columns, most_rows=self.most_rows, sheet=sheet).rows
+
+    async def template_columns(
+        self, _ctx: RequestContext, _session: AsyncSession, _project: UUID | None, /
+    ) -> Sequence[SheetColumn]:
+        """Return the columns with the codes that a project has for them, as far as the caller sees it."""
+        return self.columns
 
     async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
         """

@@ -77,6 +77,7 @@ async def upload_import(
             raise unreadable()
         async with db.reading() as session:
             row = await importer.new_import(ctx, session, query)
+            row.report = {"sheet": query.sheet}
         return await _store(ctx, db, storage, claim, sheet, row)
 
 

@@ -117,17 +117,17 @@ class ImportWorker(Generic[OneImport]):
         async with self._unpacked(turn) as path:
             result = path.with_name("result.xlsx")
             if turn.is_check:
-                count = await CHILDREN.run_in_background(lambda: sum(1 for _ in importer.rows(path)))
+                count = await CHILDREN.run_in_background(lambda: sum(1 for _ in importer.rows(path, turn.row.sheet)))
                 await self._tell(turn, rows_total=count)
             run = await importer.begin(await self._context(turn), self._db, turn)
             outcomes = OUTCOMES if turn.is_check else DONE_OUTCOMES
             with ResultWorkbook(result, importer.columns, outcomes) as turn.sheet:
                 if turn.is_check:
-                    report = await check_rows(self._db, run, turn, importer.rows(path))
+                    report = await check_rows(self._db, run, turn, importer.rows(path, turn.row.sheet))
                     counts = {"rows_done": turn.done, "rows_refused": turn.refused(turn.counts)}
-                    values |= {"state": ImportState.CHECKED, "report": report, **counts}
+                    values |= {"state": ImportState.CHECKED, "report": {"sheet": turn.row.sheet, **report}, **counts}
                 else:
-                    await import_rows(self._db, run, turn, importer.rows(path))
+                    await import_rows(self._db, run, turn, importer.rows(path, turn.row.sheet))
             await self._storage.write(result_key(turn.row.public_id), _chunks(result))
         await self._tell(turn, **values)
 

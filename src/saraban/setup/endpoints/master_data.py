@@ -19,6 +19,7 @@ from saraban.kit.http import (
     Db,
     Idempotent,
     IfMatch,
+    NamedSheet,
     PageLimit,
     PathId,
     ReadSession,
@@ -298,9 +299,7 @@ class _Routes:
             confirm_series: Annotated[
                 bool, Query(alias="confirmSeries", description="Change what numbers print, too.")
             ] = False,
-            sheet: Annotated[
-                str | None, Query(max_length=100, description="The sheet to read, where several have the headings.")
-            ] = None,
+            sheet: NamedSheet = None,
         ) -> schemas.MasterImportOut:
             """Adds what is new and changes what differs, all or nothing. A fault is named by its row and field: `/3/nameEn`."""
             async with db.reading() as session:  # who may not learns nothing of the file's faults

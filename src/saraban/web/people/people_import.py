@@ -70,7 +70,7 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
     """Do what the file asks for and take it back, and show what would come of it."""
     page.caller.require_somewhere(CREATE)
     try:
-        rows = await read_sent_file(page, sent, read_people_sheet)
+        rows = await read_sent_file(page, sent, partial(read_people_sheet, sheet=sent.sheet))
         work = partial(import_people, page.context, rows=rows, dry_run=True)
         found = await db.transact(work)
     except DomainError as error:

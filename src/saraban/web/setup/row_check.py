@@ -88,7 +88,7 @@ async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -
     head = await _head(place, page, db)
     rows: list[SheetRow] = []
     try:
-        rows = await read_sent_file(page, sent, partial(_read_file, _columns(head)))
+        rows = await read_sent_file(page, sent, partial(_read_file, _columns(head), sent.sheet))
         return await _show(page, head, rows, await _dry_run(place, page, db, rows))
     except DomainError as error:
         return await _refused(page, head, rows, error)
@@ -121,8 +121,8 @@ def _columns(head: GridHead) -> list[SheetColumn]:
     return [dataclasses.replace(sheet, choices=shown.choices) for shown, sheet in columns]
 
 
-def _read_file(columns: Sequence[SheetColumn], path: Path) -> list[SheetRow]:
-    return list(read_table(path, columns, most_rows=MOST).rows)
+def _read_file(columns: Sequence[SheetColumn], sheet: str | None, path: Path) -> list[SheetRow]:
+    return list(read_table(path, columns, most_rows=MOST, sheet=sheet).rows)
 
 
 def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:

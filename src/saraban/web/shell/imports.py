@@ -176,7 +176,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
     ) -> Response:
         try:
             sheet = ImportFile.of(sent.name, sent.chunks())
-            query = validated(page.request, pages.query, asked.given)
+            query = validated(page.request, pages.query, {**asked.given, "sheet": sent.sheet})
             receipt = await imports.upload_import(
                 page.context, db, storage, once, pages.importer, query=query, sheet=sheet
             )

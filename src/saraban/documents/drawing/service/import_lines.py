@@ -139,7 +139,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._first_label: str
         self._has_workflows: bool
         self._reader: DrawingReader
-        self._ids: dict[str, dict[str, UUID]]
+        self.ids: dict[str, dict[str, UUID]]
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
         self._columns: Lookups[dict[str, Any]] = Lookups()
@@ -155,7 +155,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         )
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)
-        self._ids = {
+        self.ids = {
             "contract": {one.contract_code: one.public_id for one in read.contracts},
             "originator": {one.organization_code: one.public_id for one in read.organizations},
         }
@@ -309,9 +309,9 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     def _id(self, name: str, code: str | None) -> UUID | None:
         if code is None:
             return None
-        if code not in self._ids[name]:
+        if code not in self.ids[name]:
             raise unknown(f"/{name}", code)
-        return self._ids[name][code]
+        return self.ids[name][code]
 
     async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
         """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""

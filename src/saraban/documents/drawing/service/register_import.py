@@ -1,6 +1,7 @@
 """Imports of drawings: the three registers share a table; what is there already is left alone."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -17,9 +18,9 @@ from saraban.documents.drawing.service.import_lines import RegisterImport
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports.service import Importer, ImportTurn
 from saraban.kit.db import Database
-from saraban.kit.errors import NotFound, unknown
+from saraban.kit.errors import NotFound, Text, unknown
 from saraban.kit.json import Json
-from saraban.kit.sheet_columns import SheetRow
+from saraban.kit.sheet_columns import SheetColumn, SheetRow
 from saraban.projects import service as projects
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, MasterKind
 from saraban.setup.service import master_data, master_import
@@ -46,6 +47,22 @@ class DrawingImporter(Importer[DrawingImport]):
             return (await projects.visible_project(ctx, session, public_id)).id
         except NotFound:
             raise unknown("query:projectPublicId", str(public_id)) from None
+
+    async def template_columns(
+        self, ctx: RequestContext, session: AsyncSession, project: UUID | None, /
+    ) -> Sequence[SheetColumn]:
+        if project is None:
+            return self.columns
+        place = await projects.find_project(session, public_id=project, pointer="query:projectPublicId")
+        run = RegisterImport(ctx, self.kind, place, {})
+        await run.load(session)
+        disciplines = await projects.disciplines(ctx, session, project_public_id=project)
+        codes = {**run.codes, **run.ids, "main_category": run.codes["category"]}
+        codes["discipline"] = {one.code for one in disciplines}
+        return [
+            replace(column, choices={code: Text(code, code) for code in sorted(codes.get(column.key, ()))})
+            for column in self.columns
+        ]
 
     def listed(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:
         of_kind, own = DrawingImport.kind == self.kind.path, DrawingImport.user_id == ctx.caller.user_id
