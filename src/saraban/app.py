@@ -30,7 +30,6 @@ from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.identity import endpoints as identity
 from saraban.imports.service import ImportWorker
 from saraban.kit.admission import Admission
-from saraban.kit.problem import field_problems
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders
 from saraban.numbering import endpoints as numbering
@@ -97,7 +96,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(health.router)
     for feature in FEATURES:
         app.include_router(feature.router, prefix=API, dependencies=[Depends(check_request)])
-    problems.install(app, pages.install(app, field_problems))
+    problems.install(app, pages.install(app))
     openapi.complete(app)
     app.state.admission = Admission(chosen.max_requests_in_progress)
     app.add_middleware(

@@ -144,7 +144,7 @@ def show(rows_of: List, code: Row, account: As = None) -> None:
 
 def add(rows_of: List, values: Values, account: As = None) -> None:
     """Add one {row}; it stands at the end of its list."""
-    from saraban.setup.domain.master_workbook import checked_values
+    from saraban.kit.problem import checked_values
     from saraban.setup.schemas.master_data import new_row
     from saraban.setup.service import master_data
 
@@ -161,7 +161,7 @@ def add(rows_of: List, values: Values, account: As = None) -> None:
 
 def change(rows_of: List, code: Row, values: Values, confirm_series: Confirmed = False, account: As = None) -> None:
     """Change one {row}. A code that numbers print is changed once --confirm-series says so."""
-    from saraban.setup.domain.master_workbook import checked_values
+    from saraban.kit.problem import checked_values
     from saraban.setup.schemas.master_data import row_change
     from saraban.setup.service import master_data
 

@@ -7,12 +7,16 @@ Pure: an error, a language and a trace id in; a mapping out. The caller sends it
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.json import Json
 from saraban.kit.schema import TOO_DEEP
+
+Checked = TypeVar("Checked", bound=BaseModel)
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_ROOT = "/docs/errors#"
@@ -153,6 +157,15 @@ _MORE = Text("และอีก {count} ข้อที่ไม่ได้แ
 MOST_PROBLEMS = 20
 _LIMITS = {"le": "limit", "lt": "limit", "ge": "limit", "gt": "limit"}
 _BLANKABLE = {"string_too_short", "too_short", "bytes_too_short"}
+
+
+def checked_values(schema: type[Checked], values: Mapping[str, object]) -> Checked:
+    """:raises Invalid: naming each field, in both languages"""
+    try:
+        return schema.model_validate(dict(values))
+    except ValidationError as error:
+        problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
+        raise Invalid("Some fields are not valid.", fields=problems) from error
 
 
 def field_problems(errors: Sequence[ErrorDetails]) -> list[FieldProblem]:

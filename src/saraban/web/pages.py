@@ -1,18 +1,17 @@
 """Puts the pages into the application: their routers, and what people see when something goes wrong."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final
 from urllib.parse import quote
 
 import structlog
 from fastapi import Depends, FastAPI, Request
-from pydantic_core import ErrorDetails
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import PASSWORD_PAGE, PasswordChangeRequired, request_context
 from saraban.identity.service import NotSetUp
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem
+from saraban.kit.errors import DomainError, ErrorKind
 from saraban.kit.http import check_texts
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
@@ -57,7 +56,6 @@ from saraban.web.shell.session import delete_session_cookies, set_session_cookie
 from saraban.web.workflows import definitions, editor, migration, simulation, workflow_assignment
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
-Explain = Callable[[Sequence[ErrorDetails]], list[FieldProblem]]
 
 # The routers that take a register's name from the address come last.
 ROUTERS: Final = (
@@ -106,13 +104,8 @@ ROUTERS: Final = (
 log = structlog.get_logger(__name__)
 
 
-def install(app: FastAPI, explain: Explain) -> PageAnswer:
-    """
-    Add the pages to the application, and return what answers an exception that a page met.
-
-    :param explain: gives what a schema found wrong in both languages; the doors share one
-    """
-    app.state.explain = explain
+def install(app: FastAPI) -> PageAnswer:
+    """Add the pages to the application, and return what answers an exception that a page met."""
     app.mount(assets.MOUNT, assets.StaticAssets(), name="static")
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(check_texts)])

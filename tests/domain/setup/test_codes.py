@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from saraban.kit.errors import Invalid
+from saraban.kit.problem import checked_values
 from saraban.setup.domain.master_kinds import DISCIPLINE, KINDS, RFA_TYPE, SUB_TYPE, MasterKind
-from saraban.setup.domain.master_workbook import checked_values
 from saraban.setup.domain.project_yaml import read_file, yaml_text
 from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.schemas.new_project import NewProjectIn

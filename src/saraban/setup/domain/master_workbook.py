@@ -1,18 +1,15 @@
 """A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeVar
-
-from pydantic import ValidationError
+from collections.abc import Sequence
+from typing import Final
 
 from saraban.kit.errors import SAID_TWICE, FieldProblem, Invalid, Text
 from saraban.kit.json import Json
-from saraban.kit.problem import field_problems
+from saraban.kit.problem import checked_values
 from saraban.kit.schema import Schema
 from saraban.kit.sheet_columns import CellKind, RowFaults, SheetColumn, SheetRow
 from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 
-Checked = TypeVar("Checked", bound=Schema)
 MOST_FAULTS: Final = 100
 _CELL_KINDS: Final = {FieldForm.DAY: CellKind.DAY, FieldForm.CHOICE: CellKind.CHOICE, FieldForm.TEXT: CellKind.LINES}
 
@@ -60,17 +57,3 @@ def checked(row: SheetRow, schema: type[Schema]) -> dict[str, Json]:
         raise Invalid(fields=faults)
     values = stated.model_dump(mode="json", by_alias=True)
     return {name: values[name] for name in row.cells}
-
-
-def checked_values(schema: type[Checked], values: Mapping[str, Json]) -> Checked:
-    """
-    :raises Invalid: naming each field at fault
-    """
-    try:
-        return schema.model_validate(values)
-    except ValidationError as error:
-        raise Invalid(fields=field_problems(_of_body(error))) from None
-
-
-def _of_body(error: ValidationError) -> list[Any]:
-    return [{**one, "loc": ("body", *one["loc"])} for one in error.errors()]

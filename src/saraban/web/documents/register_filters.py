@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -19,11 +18,12 @@ from saraban.identity import service as identity
 from saraban.kit.clock import local_date
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import Invalid, Text
+from saraban.kit.problem import checked_values
 from saraban.projects import service as projects
 from saraban.projects.service import FilterChoice
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
-from saraban.web.shell.forms import form_errors, validated
+from saraban.web.shell.forms import form_errors
 from saraban.web.shell.page import NO_ERRORS, FormErrors, PageRequest, day_text
 
 ROWS = 25
@@ -168,7 +168,7 @@ def register_query(
 ) -> tuple[core.RegisterQuery, FormErrors]:
     """Return what can be asked of the register, and what is wrong with the rest, by its field."""
     payload = _payload(page, web, asked) | {"cursor": cursor}
-    query, faults = _usable(page.request, payload, page.language)
+    query, faults = _usable(payload, page.language)
     fields = dict(faults.fields)
     for name, offered in _offered(web, choices).items():
         value = asked.given.get(name)
@@ -197,13 +197,13 @@ def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[st
     }
 
 
-def _usable(request: Request, payload: Mapping[str, object], language: str) -> tuple[core.RegisterQuery, FormErrors]:
+def _usable(payload: Mapping[str, object], language: str) -> tuple[core.RegisterQuery, FormErrors]:
     try:
-        return validated(request, core.RegisterQuery, payload), NO_ERRORS
+        return checked_values(core.RegisterQuery, payload), NO_ERRORS
     except Invalid as error:
         faults = form_errors(error, language)
         rest = {name: value for name, value in payload.items() if name not in faults.fields}
-        return validated(request, core.RegisterQuery, rest), faults
+        return checked_values(core.RegisterQuery, rest), faults
 
 
 def _in_order(query: core.RegisterQuery) -> core.RegisterQuery:

@@ -16,6 +16,7 @@ from saraban.kit.errors import DomainError, Forbidden, NotFound
 from saraban.kit.http import Idempotent, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.problem import checked_values
 from saraban.kit.schema import SingleLine
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import limit_issuing, limit_reading
@@ -36,7 +37,6 @@ from saraban.web.shell.forms import (
     show_again,
     submit,
     text,
-    validated,
 )
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
@@ -136,7 +136,7 @@ async def _plan(ctx: RequestContext, session: AsyncSession, order: ManualNumberI
 
 
 async def _effect(page: PageRequest, session: AsyncSession, form: FormValues) -> numbering.ManualNumberEffect:
-    order = validated(page.request, ManualNumberDraft, _payload(form))
+    order = checked_values(ManualNumberDraft, _payload(form))
     plan = await _plan(page.context, session, order)
     statement = numbering.ManualNumber(order.document_number, order.sequence)
     return await numbering.manual_number_effect(page.context, session, plan=plan, statement=statement)

@@ -91,7 +91,7 @@ async def set_up(
         await identity.count_attempt(attempts, "setup", address, OF_ADDRESS, minutes=MINUTES)
         async with db.reading() as session:
             await identity.require_setup_token(session, token=token, now=clock.now())
-        first, order = _read(request, form)
+        first, order = _read(form)
         demo = request.app.state.load_demo if text(form, "start") == DEMO else None
 
         async def work(session: AsyncSession) -> None:
@@ -121,7 +121,7 @@ async def set_up(
     return response
 
 
-def _read(request: Request, form: FormValues) -> tuple[FirstAdministrator, NewProjectIn | None]:
+def _read(form: FormValues) -> tuple[FirstAdministrator, NewProjectIn | None]:
     """:raises Invalid: with every fault of the form at once"""
 
     def typed(name: str) -> str:
@@ -143,7 +143,7 @@ def _read(request: Request, form: FormValues) -> tuple[FirstAdministrator, NewPr
     others = [fault for fault in _faults(first.check) if fault.pointer.removeprefix("/") not in missing]
     order: list[NewProjectIn] = []
     if text(form, "start") not in {None, NO_PROJECT, DEMO}:
-        others += _faults(lambda: order.append(order_of(request, form)))
+        others += _faults(lambda: order.append(order_of(form)))
     if faults or others:
         raise Invalid(fields=[*faults, *others])
     return first, next(iter(order), None)

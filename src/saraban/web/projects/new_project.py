@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
@@ -14,6 +14,7 @@ from saraban.kit.errors import DomainError
 from saraban.kit.http import Idempotent, ReadSession
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
+from saraban.kit.problem import checked_values
 from saraban.projects.service import ProjectRef
 from saraban.setup import service as setup
 from saraban.setup.schemas.new_project import NewProjectIn
@@ -24,7 +25,6 @@ from saraban.web.shell.forms import (
     form_errors,
     show_again,
     text,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, remember_project
 from saraban.web.shell.session import PageRoute
@@ -83,7 +83,7 @@ async def new(page: CurrentPage, session: ReadSession) -> Response:
 async def create(form: CurrentForm, once: Idempotent) -> Response:
     """Make the project, and go to what it lacks."""
     try:
-        order = order_of(form.page.request, form.values)
+        order = order_of(form.values)
 
         async def work(ctx: RequestContext) -> Receipt:
             operation = Operation.of(ctx, "PAGE /projects/new", order)
@@ -115,7 +115,7 @@ async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> R
     )
 
 
-def order_of(request: Request, form: FormValues) -> NewProjectIn:
+def order_of(form: FormValues) -> NewProjectIn:
     """
     Read what a form says of a new project.
 
@@ -128,4 +128,4 @@ def order_of(request: Request, form: FormValues) -> NewProjectIn:
         order |= {"copyOf": text(form, "copyOf") or "", "withPeople": text(form, "withPeople") == "1"}
     elif start != EMPTY:
         order["template"] = start
-    return validated(request, NewProjectIn, order)
+    return checked_values(NewProjectIn, order)

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 from fastapi import Depends, Request
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData, ImmutableMultiDict, UploadFile
 from starlette.responses import RedirectResponse, Response
@@ -24,7 +24,7 @@ from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, No
 from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import trace_id
-from saraban.kit.problem import to_problem
+from saraban.kit.problem import checked_values, to_problem
 from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest, id_of
 from saraban.workflow.administration.domain import definition_text
 
@@ -104,7 +104,7 @@ class SentForm:
 
     def order(self, schema: type[Order], payload: Mapping[str, object]) -> Order:
         """:raises Invalid: naming every field, in both languages"""
-        return validated(self.page.request, schema, payload)
+        return checked_values(schema, payload)
 
 
 async def sent_form(page: CurrentPage, db: Db, request: Request) -> SentForm:
@@ -202,29 +202,13 @@ def uploaded(form: FormValues) -> list[tuple[str, str]]:
     return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
 
 
-def validated(request: Request, schema: type[Order], payload: Mapping[str, object]) -> Order:
-    """
-    Give the order that a payload stands for.
-
-    :raises Invalid: naming every field, in both languages
-    """
-    try:
-        return schema.model_validate(dict(payload))
-    except ValidationError as fault:
-        errors = [{**error, "loc": ("body", *error["loc"])} for error in fault.errors()]
-        problems: list[FieldProblem] = request.app.state.explain(errors)
-        raise Invalid("The form is not complete.", fields=problems) from fault
-
-
 def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, str]) -> tuple[Order, FormErrors]:
     """Return what can be asked, and what is wrong with the rest, by its field."""
     try:
-        return validated(page.request, schema, given), NO_ERRORS
+        return checked_values(schema, given), NO_ERRORS
     except Invalid as error:
         faults = FormErrors(fields=form_errors(error, page.language).fields)
-        return validated(
-            page.request, schema, {key: one for key, one in given.items() if key not in faults.fields}
-        ), faults
+        return checked_values(schema, {key: one for key, one in given.items() if key not in faults.fields}), faults
 
 
 def form_errors(error: DomainError | None, language: str) -> FormErrors:

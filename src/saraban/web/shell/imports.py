@@ -18,6 +18,7 @@ from saraban.imports.schemas import ImportQuery
 from saraban.imports.service import AnyImporter, ImportFile
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
+from saraban.kit.problem import checked_values
 from saraban.kit.sheet_columns import SheetColumn
 from saraban.projects.service import ProjectRef
 from saraban.web.shell.forms import (
@@ -29,7 +30,6 @@ from saraban.web.shell.forms import (
     form_errors,
     has_own_page,
     submit,
-    validated,
 )
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -176,7 +176,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
     ) -> Response:
         try:
             sheet = ImportFile.of(sent.name, sent.chunks())
-            query = validated(page.request, pages.query, {**asked.given, "sheet": sent.sheet})
+            query = checked_values(pages.query, {**asked.given, "sheet": sent.sheet})
             receipt = await imports.upload_import(
                 page.context, db, storage, once, pages.importer, query=query, sheet=sheet
             )

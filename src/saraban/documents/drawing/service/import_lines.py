@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-from pydantic import ValidationError
 from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -40,9 +39,9 @@ from saraban.imports.domain import MISSING, READY, REFUSED, JudgedRow
 from saraban.imports.service import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, table_of
-from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Text, unknown
+from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Invalid, Text, unknown
 from saraban.kit.ids import new_id
-from saraban.kit.problem import field_problems
+from saraban.kit.problem import checked_values
 from saraban.kit.sheet_columns import SheetRow, at_column
 from saraban.kit.text import normal_form, sort_key
 from saraban.numbering import service as numbering
@@ -81,10 +80,9 @@ def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
         return ReadLine(row, None, (*row.faults, *formulas))
     values = {"category" if key == "main_category" else key: text for key, text in row.cells.items() if text}
     try:
-        return ReadLine(row, DrawingSheetLine.model_validate(values, by_name=True))
-    except ValidationError as error:
-        problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
-        return ReadLine(row, None, tuple(at_column(one, _columns_of(kind)) for one in problems))
+        return ReadLine(row, checked_values(DrawingSheetLine, values))
+    except Invalid as error:
+        return ReadLine(row, None, tuple(at_column(one, _columns_of(kind)) for one in error.fields))
 
 
 def _columns_of(kind: DrawingKind) -> dict[str, str]:
