@@ -9,11 +9,11 @@ from pydantic import Field
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.core.schemas import (
     DocumentFileAnswer,
-    DocumentHead,
     Ids,
     Priority,
     Prose,
     ReferenceAnswer,
+    RegisteredDocument,
     RegisterQuery,
     Subject,
 )
@@ -90,7 +90,7 @@ class AssigneeAnswer(Schema):
     completed_at: datetime | None
 
 
-class CirculationSummary(DocumentHead):
+class CirculationSummary(RegisteredDocument):
     """A row of the register; `answered` of `mustAnswer` people have answered."""
 
     document_type: str = Field(examples=["CIRCULATION"])

@@ -210,7 +210,7 @@ class DocumentFileAnswer(Schema):
     )
 
 
-class DocumentHead(Schema):
+class RegisteredDocument(Schema):
     """What a row of every register has."""
 
     public_id: UUID
@@ -229,7 +229,7 @@ class DocumentHead(Schema):
     cancelled_at: datetime | None
 
 
-class DocumentSummary(DocumentHead):
+class DocumentSummary(RegisteredDocument):
     """A row of a register."""
 
     contract: ContractAnswer | None
