@@ -77,14 +77,9 @@ class ContractSummary(Schema):
     organizations: list[PartySummary] = Field(description="Its parties, with the role each has in this contract.")
 
 
-class ProjectDetail(Schema):
+class ProjectDetail(ProjectSummary):
     model_config = _example({**_PROJECT, "isActive": True, "organizations": [_MEMBER], "contracts": [_CONTRACT]})
 
-    public_id: UUID
-    project_code: str
-    project_name: str
-    project_name_en: str | None = None
-    is_active: bool = Field(description="False once it is closed.")
     file_kinds: str | None = Field(None, description="Extensions of the files it takes; null: every kind.")
     organizations: list[PartySummary]
     contracts: list[ContractSummary]

@@ -10,16 +10,13 @@ from saraban.kit.http import ReadSession
 from saraban.projects.schemas import ProjectCode
 from saraban.search.domain import Piece
 from saraban.search.schemas import (
-    FacetAnswer,
     SearchAnswer,
     SearchAsked,
-    SearchFacets,
     SearchItem,
     SuggestedDocument,
     SuggestedPerson,
     SuggestionsAnswer,
 )
-from saraban.search.service.facets import Facets, FacetValue
 from saraban.search.service.search import FoundItem, SearchQuestion, search
 from saraban.search.service.suggestions import suggest
 from saraban.search_index.domain.kinds import SearchKind
@@ -40,7 +37,7 @@ async def find(ctx: Context, session: ReadSession, asked: Annotated[SearchAsked,
     found = await search(ctx, session, question)
     return SearchAnswer(
         items=[_item(one) for one in found.items],
-        facets=_facets(found.facets) if found.facets else None,
+        facets=found.facets,
         approximate_count=found.count,
         is_complete=found.is_whole,
         next_cursor=str(found.following) if found.following else None,
@@ -81,28 +78,6 @@ def question_of(asked: SearchAsked) -> SearchQuestion:
         limit=PAGE,
         with_facets=asked.facets and not asked.cursor,
     )
-
-
-def _facets(found: Facets) -> SearchFacets:
-    return SearchFacets(
-        kind=_values(found.kind),
-        status=_values(found.status),
-        type=_values(found.type),
-        party=_values(found.party),
-        year=_values(found.year),
-    )
-
-
-def _values(found: Sequence[FacetValue]) -> list[FacetAnswer]:
-    return [
-        FacetAnswer(
-            value=one.value,
-            count=one.count,
-            name=(one.names.en or one.names.th) if one.names else None,
-            name_th=one.names.th if one.names else None,
-        )
-        for one in found
-    ]
 
 
 def _item(one: FoundItem) -> SearchItem:

@@ -8,14 +8,12 @@ from pydantic import Field
 
 from saraban.documents.circulation.domain import RoutingKind, RoutingStatus
 from saraban.documents.core.schemas import (
-    CodeAnswer,
     DocumentFileAnswer,
     Ids,
-    OrganizationAnswer,
     Priority,
-    ProjectAnswer,
     Prose,
     ReferenceAnswer,
+    RegisteredDocument,
     RegisterQuery,
     Subject,
 )
@@ -92,25 +90,13 @@ class AssigneeAnswer(Schema):
     completed_at: datetime | None
 
 
-class CirculationSummary(Schema):
+class CirculationSummary(RegisteredDocument):
     """A row of the register; `answered` of `mustAnswer` people have answered."""
 
-    public_id: UUID
-    document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     document_type: str = Field(examples=["CIRCULATION"])
     kind: str = Field(examples=["circulation"])
-    project: ProjectAnswer
-    originator: OrganizationAnswer
-    subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
-    priority: Priority = Field(examples=["MEDIUM"])
-    due_date: date | None
-    is_overdue: bool
-    status: CodeAnswer = Field(examples=[{"code": "DRAFT", "name": "Draft", "nameTh": "ฉบับร่าง"}])
     answered: int
     must_answer: int = Field(examples=[2])
-    created_at: datetime
-    created_by: PersonRef
-    cancelled_at: datetime | None
 
 
 class CirculationAnswer(CirculationSummary):

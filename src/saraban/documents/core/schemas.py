@@ -210,29 +210,34 @@ class DocumentFileAnswer(Schema):
     )
 
 
-class DocumentSummary(Schema):
-    """A row of a register."""
+class RegisteredDocument(Schema):
+    """What a row of every register has."""
 
     public_id: UUID
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
     document_type: str = Field(examples=["LETTER"])
     kind: str = Field(examples=["correspondence"])
     project: ProjectAnswer
-    contract: ContractAnswer | None
     originator: OrganizationAnswer
-    recipients: list[RecipientAnswer]
     subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     priority: Priority = Field(examples=["MEDIUM"])
-    document_date: date | None = Field(examples=["2026-03-02"])
     due_date: date | None
     is_overdue: bool
     status: CodeAnswer = Field(examples=[{"code": "DRAFT", "name": "Draft", "nameTh": "ฉบับร่าง"}])
-    discipline: CodeAnswer | None
-    sub_type: CodeAnswer | None
-    revision: RevisionAnswer
     created_at: datetime
     created_by: PersonRef
     cancelled_at: datetime | None
+
+
+class DocumentSummary(RegisteredDocument):
+    """A row of a register."""
+
+    contract: ContractAnswer | None
+    recipients: list[RecipientAnswer]
+    document_date: date | None = Field(examples=["2026-03-02"])
+    discipline: CodeAnswer | None
+    sub_type: CodeAnswer | None
+    revision: RevisionAnswer
 
 
 class RegisterPageOut(PageOut[T]):

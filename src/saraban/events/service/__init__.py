@@ -1,13 +1,12 @@
 """What other features and the doors use of `events`."""
 
 from saraban.events.domain import Event, EventSearch, EventState
-from saraban.events.repository import NOW, due_in, heartbeat_age, record_heartbeat, what_waits
+from saraban.events.repository import NOW, any_unreported, due_in, heartbeat_age, record_heartbeat, what_waits
 from saraban.events.service.dead_letters import (
     DEAD_QUEUE,
     DeadLetterView,
     EventView,
     add_dead_letter,
-    any_unreported,
     delete_dead_letter,
     list_dead_letters,
     list_events,

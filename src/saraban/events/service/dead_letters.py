@@ -54,10 +54,6 @@ async def list_dead_letters(session: AsyncSession, *, limit: int = 100) -> list[
     return [_dead(row) for row in await repository.newest_dead_letters(session, limit)]
 
 
-async def any_unreported(session: AsyncSession) -> bool:
-    return await repository.any_unreported(session)
-
-
 async def take_unreported(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadLetterView]:
     """Take dead letters that operators were not told of, so many that `per_minute` is not passed."""
     told_lately = await repository.count_reported_since(session, since=now - timedelta(minutes=1))

@@ -25,7 +25,8 @@ from saraban.search.domain import AROUND, Piece, snippet
 from saraban.search.repository import matches, named, texts
 from saraban.search.repository.matches import Match, SearchFilter, SearchReader
 from saraban.search.repository.texts import SearchSource
-from saraban.search.service.facets import Facets, facets_of
+from saraban.search.schemas import SearchFacets
+from saraban.search.service.facets import facets_of
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, joined
 from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
@@ -53,7 +54,7 @@ class Found:
     count: int
     is_whole: bool = True
     following: int | None = None
-    facets: Facets | None = None
+    facets: SearchFacets | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.kit.dates import BUDDHIST_OFFSET
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
-from saraban.search.service.facets import Facets, FacetValue
+from saraban.search.schemas import FacetAnswer, SearchFacets
 from saraban.search.service.search import COUNTED, Found, SearchQuestion, search
 from saraban.search.service.suggestions import Suggestions, suggest
 from saraban.search_index.domain.kinds import SearchKind
@@ -146,17 +146,17 @@ async def facets(page: CurrentPage, session: ReadSession, address: Address) -> R
     return page.show(FacetsPage(groups=groups))
 
 
-def _groups(found: Facets, address: SearchAddress, language: str) -> list[tuple[Text, list[FacetLink]]]:
+def _groups(found: SearchFacets, address: SearchAddress, language: str) -> list[tuple[Text, list[FacetLink]]]:
     """Leave out what does not tell matches apart."""
 
-    def link(name: str, one: FacetValue) -> FacetLink:
+    def link(name: str, one: FacetAnswer) -> FacetLink:
         if name == "kind":
             return FacetLink(address.with_(kind=one.value), NAMES[_KINDS[one.value]].say(language), one.count)
         label = one.value
         if name == "year" and language == "th":
             label = str(int(one.value) + BUDDHIST_OFFSET)
-        elif one.names is not None and name != "party":
-            label = (one.names.th if language == "th" else one.names.en) or one.names.th
+        elif one.name is not None and name != "party":
+            label = (one.name_th if language == "th" else one.name) or one.value
         said = one.value if name == "year" else f'"{one.value}"'
         return FacetLink(address.with_(q=f"{address.q} {name}:{said}"), label, one.count)
 

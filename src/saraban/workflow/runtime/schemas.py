@@ -198,13 +198,16 @@ class WorkflowOut(Schema):
     waiting_for: WaitingForOut
 
 
-class StepAttachmentOut(Schema):
+class HistoryFileOut(Schema):
+    public_id: UUID
+    file_name: str = Field(examples=["รายการคำนวณโครงสร้าง.pdf"])
+    download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
+
+
+class StepAttachmentOut(HistoryFileOut):
     """A file of the present or the previous step."""
 
-    public_id: UUID
-    file_name: str
     step_code: str
-    download_url: str
 
 
 class WorkflowEnvelope(GenericSchema[T]):
@@ -351,12 +354,6 @@ class ActorOut(Schema):
     organization_code: str | None = Field(description="For which the actor acted then.", examples=["คคง."])
 
 
-class HistoryFileOut(Schema):
-    public_id: UUID
-    file_name: str = Field(examples=["รายการคำนวณโครงสร้าง.pdf"])
-    download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
-
-
 class AssignmentOut(Schema):
     """To whom a state was given. `dropped` says why it was not after all; then everybody who may act is asked."""
 
@@ -431,7 +428,7 @@ class DelegationOut(Schema):
     status: DelegationStatus = Field(examples=["upcoming"])
     revoked_at: datetime | None = Field(examples=[None])
     created_at: datetime
-    version: int = Field(exclude=True)
+    version: int = Field(1, exclude=True)
 
     @property
     def etag(self) -> str:

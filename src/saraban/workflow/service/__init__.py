@@ -23,18 +23,17 @@ from saraban.workflow.administration.service.versions import find as find_defini
 from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.language.subject import Envelope, SubjectFacts
+from saraban.workflow.runtime.repository import has_instances, starting_id
 from saraban.workflow.runtime.service.definitions import (
     StartingWorkflow,
     WorkflowNotDefined,
     found_starting,
     starting,
-    starting_query,
 )
 from saraban.workflow.runtime.service.instances import (
     StartingWorkflowChanged,
     cancel,
     envelopes,
-    has_instances,
     lock,
     queue_start,
     renew_pending,

@@ -340,7 +340,7 @@ def _public_ids(rows: Rows) -> list[UUID]:
 
 
 async def pending_with(
-    session: AsyncSession, *, organization_code: str, project_id: int | None, contract_id: int | None
+    session: AsyncSession, *, organization_code: str, project_id: int | None = None, contract_id: int | None = None
 ) -> int:
     """Count the documents whose step waits for an organization, of everything or of one project or contract."""
     item, instance = WorkflowWorkItem, WorkflowInstance

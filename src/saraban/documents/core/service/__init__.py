@@ -1,6 +1,7 @@
 """Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
 
 from saraban.documents.core.models import Document
+from saraban.documents.core.repository.documents import pending_with as pending_documents
 from saraban.documents.core.repository.reach import (
     OpenRow,
     ReachHeads,
@@ -49,7 +50,6 @@ from saraban.documents.core.service.queries import (
     known_to,
     list_revisions,
     listing,
-    pending_documents,
     permitted_actions,
     read,
     read_whole,

@@ -256,7 +256,7 @@ async def check(
         session,
         projects.parties_query(project.id, None),
         projects.parties_query(project.id, contract_id),
-        workflow.starting_query(code=code, matter=matter),
+        workflow.starting_id(matter, otherwise=code),
     )
     check_takes_part(plan, of_project, pointer)
     recipients = recipients_among(of_project, order.recipients)

@@ -374,15 +374,6 @@ async def known_to(
     return found | set(await repository.visible(session, reach=reach(person), public_ids=hidden))
 
 
-async def pending_documents(
-    session: AsyncSession, *, organization_code: str, project_id: int | None = None, contract_id: int | None = None
-) -> int:
-    """Return how many documents wait for an organization, before it is closed or taken out of a project or contract."""
-    return await repository.pending_with(
-        session, organization_code=organization_code, project_id=project_id, contract_id=contract_id
-    )
-
-
 async def visible(
     ctx: RequestContext, session: AsyncSession, *, public_ids: Collection[UUID]
 ) -> dict[UUID, DocumentRow]:

@@ -1,6 +1,8 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
 from saraban.documents.drawing.domain import KINDS
+from saraban.documents.drawing.repository.carried import queue as queue_carried
+from saraban.documents.drawing.repository.registers import revisions_with_file as revisions_of_file
 from saraban.documents.drawing.repository.revisions import SeenRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.approval import (
@@ -16,7 +18,6 @@ from saraban.documents.drawing.service.carried import (
     carriers_of_file,
     check_carried,
     copy_carried,
-    queue_carried,
     replace_carried,
 )
 from saraban.documents.drawing.service.corrections import correctable
@@ -61,7 +62,6 @@ from saraban.documents.drawing.service.revisions import (
     revision_files,
     revisions_by_key,
     revisions_by_number,
-    revisions_of_file,
     visible_revisions,
 )
 from saraban.numbering import service as numbering

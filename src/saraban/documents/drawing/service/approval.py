@@ -230,7 +230,7 @@ async def states(
 
 async def any_approvals(session: AsyncSession, kind: DrawingKind) -> bool:
     """Return whether a revision of this register ever went through a workflow of its own."""
-    return await workflow.has_instances(session, entity_type=entity_type(kind))
+    return await workflow.has_instances(session, entity_type(kind))
 
 
 async def unfinished_approvals(session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]) -> set[UUID]:

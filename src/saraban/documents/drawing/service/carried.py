@@ -20,7 +20,6 @@ from saraban.documents.drawing.service.revisions import (
     visible_revisions,
 )
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.driver import NewKey
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.pipeline import Pipeline
 
@@ -47,10 +46,6 @@ async def check_carried(
             raise unknown(pointer, str(public_id))
         found[public_id] = match[0], match[1].key
     return list(found.values())
-
-
-def queue_carried(pipeline: Pipeline, carrier: CarrierTable, key: NewKey | int, wanted: Carried) -> None:
-    repository.queue(pipeline, carrier, key, wanted)
 
 
 async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int, wanted: Carried) -> None:

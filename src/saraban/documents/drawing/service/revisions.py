@@ -141,10 +141,6 @@ async def revision_files(
     return {key: [file_shown(one) for one in found] for key, found in files.items()}
 
 
-async def revisions_of_file(session: AsyncSession, kind: DrawingKind, attachment_id: int) -> list[int]:
-    return await repository.revisions_with_file(session, kind, attachment_id)
-
-
 @dataclass(frozen=True, slots=True)
 class DrawingOfFile:
     """

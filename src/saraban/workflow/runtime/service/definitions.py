@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.kit.statements import Query, fetch
+from saraban.kit.statements import fetch
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, as_published
 from saraban.workflow.language.registers import Matter
@@ -73,11 +73,6 @@ async def starting(session: AsyncSession, *, code: str, matter: Matter | None = 
     """
     found = await fetch(session, repository.starting_id(matter, otherwise=code))
     return await found_starting(session, found, code=code, matter=matter)
-
-
-def starting_query(*, code: str, matter: Matter | None = None) -> Query[UUID | None]:
-    """Ask for it together with something else; `found_starting` takes the answer."""
-    return repository.starting_id(matter, otherwise=code)
 
 
 async def found_starting(

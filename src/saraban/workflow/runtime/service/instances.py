@@ -132,10 +132,6 @@ async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[
         await repository.instances_of(session, entity_type, entity_ids, lock=True)
 
 
-async def has_instances(session: AsyncSession, *, entity_type: str) -> bool:
-    return await repository.has_instances(session, entity_type)
-
-
 async def running(session: AsyncSession, *, entity_type: str, entity_ids: Collection[str]) -> set[str]:
     """Return which of these subjects have an instance that has not come to its end."""
     found = await repository.instances_of(session, entity_type, entity_ids) if entity_ids else {}
