@@ -133,7 +133,7 @@ def operations_to_try() -> Iterator[Any]:
         yield pytest.param(name, marks=pytest.mark.faults if ALIKE.search(name) else ())
 
 
-@pytest.mark.parametrize("operation", operations_to_try())
+@pytest.mark.parametrize("operation", [*operations_to_try()])
 async def test_a_changed_field_is_recorded(app: FastAPI, desk: Desk, operation: str) -> None:  # noqa: F811
     prepared = await RESOURCES[operation](desk)
     resources = prepared if isinstance(prepared, list) else [prepared]

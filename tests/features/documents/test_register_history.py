@@ -196,7 +196,7 @@ async def site(system: System) -> Site:
     return Site(system.db, caller, project, list(codes))
 
 
-@settings(max_examples=20, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(played=st.lists(steps(), min_size=1, max_size=8))
 async def test_the_register_as_of_a_day_equals_a_replay_of_its_history(site: Site, played: list[Step]) -> None:
     await site.clear()
