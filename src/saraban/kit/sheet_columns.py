@@ -125,6 +125,7 @@ _FLAGS: Final = {
     **dict.fromkeys(("y", "1", "x", "✓", "จริง"), "true"),
     **dict.fromkeys(("n", "0", "-", "ไม่", "เท็จ"), "false"),
 }
+_ZEROS: Final = re.compile(r"\.0+$")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
 _CHARACTER: Final = Text(
     "เซลล์ {cell} มีอักขระที่ใช้ไม่ได้ {value}", "Cell {cell} contains the character {value}, which cannot be used."
@@ -282,7 +283,9 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
     if column.kind == CellKind.NUMBER:
         figures = ascii_digits(text)
         is_number = _NUMBER.fullmatch(figures)
-        return (figures.replace(",", ""), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
+        return (
+            (_ZEROS.sub("", figures.replace(",", "")), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
+        )
     named = {
         word.casefold(): key
         for key, name in column.options.items()

@@ -249,7 +249,9 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]
 
 
 def _without_guard(cell: str) -> str:
-    """Take away the apostrophe by which an export keeps a text from becoming a formula."""
+    """Take away the sign by which an export keeps a text from becoming a formula or a number."""
+    if cell.startswith('="') and cell.endswith('"'):
+        return cell[2:-1].replace('""', '"')
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
 
 

@@ -16,10 +16,10 @@ from saraban.imports.domain import READY, REFUSED, THERE, JudgedRow, row_problem
 from saraban.imports.service import ImportRun
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.sheet_columns import SheetRow
-from saraban.kit.text import normal_form
+from saraban.kit.text import normal_form, plain_signs
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS, insert_numbers
@@ -44,6 +44,11 @@ REASON = "Imported from an earlier register."
 BATCH = 1000
 MOST_SERIES = 1000
 _MOST_GROUPS = 2000
+_NOT_OF_FORMAT = (
+    "“{number}” ไม่ตรงกับรูปแบบ {example} ของปี {year} ให้แก้เลขที่ วันที่ หรือปี หรือกรอกเลขลำดับ",
+    "“{number}” does not match the format {example} of {year}. Correct the number, the date or the year, or fill in the sequence.",
+)
+_OTHER_SEQUENCE = ("เลขลำดับในเลขที่คือ {sequence}", "The sequence of this number is {sequence}.")
 _COLUMN_OF = {
     "/correspondenceTypeCode": "type",
     "/originatorOrganizationPublicId": "originator",
@@ -278,12 +283,15 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         token = derived_id("import", str(self.place.project.public_id), line.number)
         if group.plan is not None:
             try:
-                return _of_the_format(group.plan, group, line, token, issued)
-            except SequenceExhausted:
-                raise
-            except DomainError:
+                number = _of_the_format(group.plan, group, line, token, issued)
+            except Invalid:
                 if line.sequence is None:
-                    raise
+                    values = {"number": line.number, "example": group.plan.number(1), "year": group.plan.year}
+                    raise invalid("/number", "not_of_the_format", *_NOT_OF_FORMAT, **values) from None
+            else:
+                if line.sequence not in {None, number.sequence}:
+                    raise invalid("/sequence", "differs", *_OTHER_SEQUENCE, sequence=number.sequence)
+                return number
         return self._literal(group, line, token, issued)
 
     def _literal(self, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None) -> ImportedNumber:
@@ -420,12 +428,15 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
 def _of_the_format(
     plan: Plan, group: RowGroup, line: LegacyRow, token: UUID, issued: datetime | None
 ) -> ImportedNumber:
-    sequence = sequence_of(plan, line.number)
+    try:
+        sequence = sequence_of(plan, line.number)
+    except Invalid:
+        sequence = sequence_of(plan, plain_signs(line.number))
     if plan.refuses_overflow and plan.template.overflows(sequence):
         raise SequenceExhausted
     return ImportedNumber(
         token,
-        line.number,
+        plan.number(sequence),
         plan.base(sequence),
         plan.series,
         sequence,
