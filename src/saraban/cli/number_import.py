@@ -111,13 +111,15 @@ async def _import(
 
 
 def _name_faults(turn: "ImportTurn[NumberImport]") -> None:
-    """Name the first refused lines on stderr; the result workbook has all."""
+    """Name the first lines on stderr that are refused or left out; the result workbook has all."""
+    from saraban.imports.domain import LEFT_OUT
+
     lines = list(dict.fromkeys(fault["line"] for fault in turn.faults))[:SHOWN]
     for fault in turn.faults:
         if fault["line"] in lines:
             where = say(f"แถว {fault['line']}", f"line {fault['line']}")
             sys.stderr.write(f"saraban: {where}, {fault['column']}: {fault[language()]}\n")
-    more = turn.refused(turn.counts) - len(lines)
+    more = turn.refused(turn.counts) + turn.counts[LEFT_OUT] - len(lines)
     if more:
         sys.stderr.write(say(f"saraban: และอีก {more:,} แถว\n", f"saraban: and {more:,} more lines\n"))
 

@@ -52,12 +52,13 @@ class ImportInterrupted(DomainError):
 
 
 # What a line of a sheet comes to; `MISSING` waits for codes that the project does not have.
-READY, THERE, MISSING, REFUSED = "READY", "THERE", "MISSING", "REFUSED"
+READY, THERE, MISSING, REFUSED, LEFT_OUT = "READY", "THERE", "MISSING", "REFUSED", "LEFT_OUT"
 OUTCOMES = {
     READY: Text("นำเข้าได้", "can be imported"),
     THERE: Text("มีในทะเบียนแล้ว", "already registered"),
     MISSING: Text("ต้องเพิ่มรหัสในรายการของโครงการก่อน", "needs codes in the project's lists"),
     REFUSED: Text("ไม่ผ่าน", "rejected"),
+    LEFT_OUT: Text("ข้าม", "left out"),
 }
 MOST_FAULTS = 200  # of a page or an answer; the result workbook has all
 DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "imported")}
@@ -69,6 +70,11 @@ class JudgedRow(NamedTuple):
     row: SheetRow
     state: str
     faults: Sequence[FieldProblem] = ()
+
+
+def left_out_apart(judged: Sequence[JudgedRow]) -> list[JudgedRow]:
+    """Return the lines with their outcomes; what is no record is not refused."""
+    return [one._replace(state=LEFT_OUT) if one.row.is_left_out else one for one in judged]
 
 
 def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:

@@ -46,8 +46,15 @@ class ImportReport(_ImportSchema):
     ready: int = Field(description="Lines that would be imported.", examples=[412])
     there: int = Field(description="Lines that the register has already.", examples=[0])
     refused: int = Field(examples=[5])
+    left_out: int = Field(
+        0,
+        description="Lines that are no records: titles, totals, repeated headings, headings of other columns.",
+        examples=[2],
+    )
     imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
-    faults: list[ImportFaultOut] = Field(description="The first 200; the result workbook has all.")
+    faults: list[ImportFaultOut] = Field(
+        description="Of lines that are refused or left out: the first 200; the result workbook has all."
+    )
 
 
 class ImportStatusOut(_ImportSchema):

@@ -24,6 +24,7 @@ _NO_TEXT: Final = Text("", "")
 Fault = tuple[str, Text, str]  # code, text, value
 HEADING_ROWS: Final = 20
 _LONGEST_TEXT: Final = 32_767  # of a cell in a spreadsheet program
+_LONGEST_HEADING: Final = 200
 _MEMORY: Final = 4096  # cells of each column that need not be read again
 
 
@@ -89,6 +90,11 @@ class SheetRow:
     faults: tuple[FieldProblem, ...] = ()
     originals: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
+    @property
+    def is_left_out(self) -> bool:
+        """Return whether the row is no record: the title of a section, a total or headings. Its fault says so."""
+        return any(fault.code == _LEFT_OUT for fault in self.faults)
+
 
 def at_column(fault: FieldProblem, columns: Mapping[str, str], otherwise: str | None = None) -> FieldProblem:
     """
@@ -124,6 +130,13 @@ class RowFaults:
 _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใช่", "No")}
 _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+_LEFT_OUT: Final = "left_out"
+_NO_RECORD: Final = Text(
+    "แถวนี้เป็นชื่อหมวด ยอดรวม หรือหัวตารางที่ซ้ำ จึงไม่นำเข้า",
+    "This row is a section title, a total or a repeated heading. It is left out.",
+)
+_IGNORED: Final = Text("ไม่นำเข้าคอลัมน์: {columns}", "Columns that are not imported: {columns}.")
+_TOTAL: Final = re.compile(r"(?:(?:ยอด)?รวม(?:ทั้งสิ้น|ทั้งหมด)?|(?:grand |sub-?)?total)[\s:=]*(?:\d.*)?", re.IGNORECASE)
 _KEPT: Final = ("number", "day", "time")  # what a result contains as the file does, to be refused again
 _LOST: Final = "\ufffd"  # stands for what cannot be shown, and is refused itself: a result is read again
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
@@ -143,6 +156,7 @@ _FLAGS: Final = {
     **dict.fromkeys(("y", "1", "x", "✓", "จริง"), "true"),
     **dict.fromkeys(("n", "0", "-", "ไม่", "เท็จ"), "false"),
 }
+_ZEROS: Final = re.compile(r"\.0+$")
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
 _CHARACTER: Final = Text(
     "เซลล์ {cell} มีอักขระที่ใช้ไม่ได้ {value}", "Cell {cell} contains the character {value}, which cannot be used."
@@ -190,7 +204,7 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     for place, cell in enumerate(cells):
         places.setdefault(normalize_heading(cell[:_LONGEST_TEXT]), place)
     for place, cell in enumerate(cells):
-        for part in re.split(r"[/\n()|]", cell[:200]):
+        for part in re.split(r"[/\n()|]", cell[:_LONGEST_HEADING]):
             places.setdefault(normalize_heading(part), place)
     places.pop("", None)
     matched: list[int | None] = []
@@ -222,10 +236,15 @@ class CellReader:
     """Reads the cells of some columns, and remembers the texts that many rows share."""
 
     def __init__(self, columns: Sequence[SheetColumn], places: Sequence[int]) -> None:
+        self._at = next((at for at, column in enumerate(columns) if column.is_required), 0)
+        self._first = columns[self._at].key
+        self._beginnings = {name[:2] for name in columns[self._at].names}
         self._columns = [(column, column_letters(place), {}) for column, place in zip(columns, places, strict=True)]  # type: list[tuple[SheetColumn, str, dict[str, tuple[str, Fault | None]]]]
 
-    def read(self, number: int, raw_cells: Iterable[RawCell]) -> SheetRow:
+    def read(self, number: int, raw_cells: Iterable[RawCell], is_section: bool = False) -> SheetRow:  # noqa: FBT
+        """:param is_section: a merged range is all that the row has"""
         cells, faults, originals = {}, [], {}
+        raw_cells = list(raw_cells)
         for (column, letters, known), raw in zip(self._columns, raw_cells, strict=True):
             found = known.get(raw) if isinstance(raw, str) else None
             if found is None:
@@ -239,7 +258,27 @@ class CellReader:
                     originals[column.key] = str(raw[2] or raw[-1]), str(raw[3])
                 values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS}
                 faults.append(FieldProblem(f"/{column.key}", code, text, values))
+        filled = [text for text in cells.values() if text]
+        is_total = bool(filled) and _TOTAL.fullmatch(filled[0]) and not any(text[0].isalpha() for text in filled[1:])
+        if is_section or is_total or self._repeats_headings(raw_cells):
+            return self._left_out(number, FieldProblem(f"/{self._first}", _LEFT_OUT, _NO_RECORD), filled[0])
         return SheetRow(number, cells, tuple(faults), originals)
+
+    def ignored_columns(self, number: int, headings: Sequence[str]) -> SheetRow:
+        """Return the row of the headings, which is left out and names those that no column has."""
+        names = ", ".join(f"“{clean_text(heading)[0][:100]}”" for heading in headings)
+        return self._left_out(number, FieldProblem(f"/{self._first}", _LEFT_OUT, _IGNORED, {"columns": names}))
+
+    def _left_out(self, number: int, fault: FieldProblem, text: str = "") -> SheetRow:
+        empty = {column.key: "" for column, *_ in self._columns}
+        return SheetRow(number, {**empty, self._first: text}, (fault,))
+
+    def _repeats_headings(self, raw_cells: Sequence[RawCell]) -> bool:
+        texts = [raw if isinstance(raw, str) else "" for raw in raw_cells]
+        if normalize_heading(texts[self._at][:_LONGEST_HEADING])[:2] not in self._beginnings:
+            return False
+        places = match_headings([column.names for column, *_ in self._columns], texts)
+        return sum(place == at for at, place in enumerate(places)) > 1
 
 
 def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
@@ -275,7 +314,9 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
     if column.kind == CellKind.NUMBER:
         figures = ascii_digits(text)
         is_number = _NUMBER.fullmatch(figures)
-        return (figures.replace(",", ""), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
+        return (
+            (_ZEROS.sub("", figures.replace(",", "")), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
+        )
     named = {
         word.casefold(): key
         for key, name in column.options.items()

@@ -83,6 +83,7 @@ class _Table(NamedTuple):
     sheet: _SourceSheet
     row: int
     places: list[int | None]
+    ignored: list[str]
 
 
 def main(path: Path, columns: int, rows: int, options: dict[str, Any]) -> None:
@@ -108,15 +109,20 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
     """:param options: `names` and `required` of the columns, and the `sheet`"""
     sheets = [sheet for sheet in _sheets(path, options["names"]) if options["sheet"] in {None, sheet.name}]
     table = _find_table(sheets, columns, options)
-    yield {"sheet": table.sheet.name, "row": table.row, "places": table.places}
+    yield {"sheet": table.sheet.name, "row": table.row, "places": table.places, "ignored": table.ignored}
+    sections = {merge.top: merge for merge in table.sheet.merges if merge.left < merge.right}
     for number, cells in _filled(table.sheet, columns):
         beyond = next((place for place in sorted(cells) if place >= columns or number > rows), None)
         if beyond is not None:
             raise Problem("outside", cell=f"{column_letters(beyond)}{number}", columns=columns, rows=rows)
         if number > table.row:
-            row = [cells.get(place, "") for place in table.places if place is not None]
+            places = [place for place in table.places if place is not None]
+            row = [cells.get(place, "") for place in places]
             if any(row):
-                yield number, row
+                merge = sections.get(number)
+                filled = [place for place in places if cells.get(place)]
+                is_section = merge is not None and merge.left <= min(filled) < max(filled) <= merge.right
+                yield number, row, is_section
 
 
 def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
@@ -136,7 +142,8 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
             if missing:
                 nearest = max(nearest, (count, -missing[0]))
             else:
-                found.append((count, -number, _Table(sheet, number, places)))
+                ignored = [text for at, text in enumerate(texts) if text and at not in places]
+                found.append((count, -number, _Table(sheet, number, places, [*dict.fromkeys(ignored)])))
         if found:
             tables.append(max(found)[-1])
     names = ", ".join(f"“{sheet.name}”" for sheet in [table.sheet for table in tables] or sheets if sheet.name)
@@ -244,7 +251,9 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]
 
 
 def _without_guard(cell: str) -> str:
-    """Take away the apostrophe by which an export keeps a text from becoming a formula."""
+    """Take away the sign by which an export keeps a text from becoming a formula or a number."""
+    if cell.startswith('="') and cell.endswith('"'):
+        return cell[2:-1].replace('""', '"')
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
 
 

@@ -7,13 +7,12 @@ Spreadsheets from outside: files of any kind, and pasted rows. A child process w
         row.number, row.cells["code"], row.faults
 """
 
-import csv
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -27,6 +26,8 @@ SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
 MOST_ROWS: Final = 200_000
 MOST_COLUMNS: Final = 64  # a register may have columns of its own beside ours
 _SNIFFED = 4096
+# A quotation mark encloses a cell that ends after the next single one; in `"Best" Co.` it is a part of the text.
+_PASTED: Final = re.compile(r'(?:"((?:[^"\t]++|"")*+)"(?=[\t\r\n]|\Z)|([^\t\r\n]*))(\t|\r?\n|\r|\Z)')
 _LONGEST_ROW = 16 * 1024 * 1024
 _KINDS: Final = Text("อ่านไฟล์ไม่ได้ ต้องเป็น XLSX, XLSM, XLS, ODS หรือ CSV", "The file must be XLSX, XLSM, XLS, ODS or CSV.")
 _PROBLEMS: Final = {
@@ -63,7 +64,7 @@ class SheetTable:
     :param sheet: its name; empty where the file has no sheets
     :param heading_row: its number in the file; 0 for pasted rows without headings
     :param columns: those that the table has
-    :param rows: read while they are asked for; `Invalid` at `/file` is raised on the way, for a cell beyond the bounds
+    :param rows: read while they are asked for, with those that are left out; `Invalid` at `/file` is raised on the way, for a cell beyond the bounds
     """
 
     sheet: str
@@ -85,43 +86,54 @@ def read_table(
     names = {"names": [column.names for column in columns], "required": [column.is_required for column in columns]}
     lines = _child_lines(path, MOST_COLUMNS, most_rows + 1, {**names, "sheet": sheet}, columns)
     head: Any = next(lines)
-    return _table(columns, head["sheet"], head["row"], head["places"], lines)
+    return _table(columns, head["sheet"], head["row"], head["places"], lines, head["ignored"])
 
 
 def read_pasted(text: str, columns: Sequence[SheetColumn]) -> SheetTable:
-    """
-    Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns.
-
-    :raises Invalid: at `/pasted`, where a quotation mark is not closed
-    """
-    try:
-        table = list(csv.reader(StringIO(text, newline=""), delimiter="\t", strict=True))
-    except csv.Error:
-        table = [line.split("\t") for line in text.splitlines()]
+    """Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns."""
+    table: list[list[str]] = [[]]
+    for quoted, plain, end in _PASTED.findall(text):
+        table[-1].append(quoted.replace('""', '"') or plain)
+        if not end:
+            break
+        table += [[]] if end != "\t" else []
     places = match_headings([column.names for column in columns], table[0] if table else [])
     has_headings = not any(column.is_required and at is None for column, at in zip(columns, places, strict=True))
     if not has_headings:
         places = list(range(min(len(columns), max(map(len, table), default=0))))
         places += [None] * (len(columns) - len(places))
     at = [place for place in places if place is not None]
+    ignored = [cell for place, cell in enumerate(table[0]) if has_headings and cell and place not in places]
     lines = (
         (number, [row[place] if place < len(row) else "" for place in at])
         for number, row in enumerate(table, 1)
         if number > has_headings and any(map(str.strip, row))
     )
-    return _table(columns, "", int(has_headings), places, lines)
+    return _table(columns, "", int(has_headings), places, lines, ignored)
 
 
 def _table(
-    columns: Sequence[SheetColumn], sheet: str, row: int, places: Sequence[int | None], lines: Iterator[Any]
+    columns: Sequence[SheetColumn],
+    sheet: str,
+    row: int,
+    places: Sequence[int | None],
+    lines: Iterator[Any],
+    ignored: Sequence[str],
 ) -> SheetTable:
     there = [column for column, place in zip(columns, places, strict=True) if place is not None]
     reader = CellReader(there, [place for place in places if place is not None])
     example = {column.key: read_cell(column, column.example)[0] for column in there}
-    rows = (reader.read(number, cells) for number, cells in lines)
-    # The example row of a template is no row; a sheet may have only some of its columns.
-    kept = (row for row in rows if any(row.cells.values()) and (row.cells != example or not any(example.values())))
-    return SheetTable(sheet, row, there, kept)
+
+    def rows() -> Iterator[SheetRow]:
+        if ignored:
+            yield reader.ignored_columns(row, ignored)
+        for line in lines:
+            read = reader.read(*line)
+            # The example row of a template is no row; a sheet may have only some of its columns.
+            if any(read.cells.values()) and (read.cells != example or not any(example.values())):
+                yield read
+
+    return SheetTable(sheet, row, there, rows())
 
 
 def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:

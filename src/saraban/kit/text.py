@@ -115,6 +115,11 @@ def ascii_digits(text: str) -> str:
     return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
 
 
+def plain_signs(text: str) -> str:
+    """Return the text with its digits as 0 to 9 and its hyphens as one sign."""
+    return DASHES.sub("-", ascii_digits(text))
+
+
 def _nfkc(text: str) -> str:
     return _SARA_AM.join([unicodedata.normalize("NFKC", part) for part in text.split(_SARA_AM)])
 

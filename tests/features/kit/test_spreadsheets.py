@@ -65,7 +65,11 @@ def changed(path: Path, change: Callable[[str, bytes], bytes]) -> Path:
 
 def texts(path: Path) -> list[str]:
     """Return the texts below the heading `a`, of at most five rows."""
-    return [row.cells["a"] for row in read_table(path, [SheetColumn("a", Text("ก", "a"))], most_rows=4).rows]
+    return [
+        row.cells["a"]
+        for row in read_table(path, [SheetColumn("a", Text("ก", "a"))], most_rows=4).rows
+        if not row.is_left_out
+    ]
 
 
 def refusal(path: Path) -> str:
@@ -204,9 +208,40 @@ class TestReadTable:
         for name in ("result.xlsx", "result.csv"):
             with ResultWorkbook(tmp_path / name, columns, {"": Text("", "")}) as result:
                 result.add_row(row, "", row.faults)
-            (again,) = read_table(tmp_path / name, columns).rows
+            *_, again = read_table(tmp_path / name, columns).rows
             assert [fault.pointer for fault in again.faults] == [f"/{letter}" for letter in "abcdefgh"]
             assert again.originals == (row.originals if name == "result.xlsx" else {})
+
+    def test_leaves_out_what_is_no_record_and_names_it(self, tmp_path: Path) -> None:
+        with Workbook(str(tmp_path / "a.xlsx")) as book:
+            sheet = book.add_worksheet()
+            rows = [
+                ("No.", "เลขที่\nNumber", "Title", "Note"),
+                (1, "A-1", "Total height", "x"),
+                (2,),
+                ("", "Number", "Title"),
+                ("", "รวมทั้งสิ้น", "82 แผ่น"),
+                ("", "Total", "Oil Company"),
+            ]
+            for number, row in enumerate(rows):
+                sheet.write_row(number, 0, row)
+            sheet.merge_range("B3:D3", "หมวด A สะพาน")
+            sheet.merge_range("A8:D8", "1. Bridges")
+
+        read = [*read_table(tmp_path / "a.xlsx", COLUMNS).rows]
+
+        assert [(row.number, [*row.cells.values()], row.is_left_out) for row in read] == [
+            (1, ["", ""], True),
+            (2, ["A-1", "Total height"], False),
+            (3, ["หมวด A สะพาน", ""], True),
+            (4, ["Number", ""], True),
+            (5, ["รวมทั้งสิ้น", ""], True),
+            (6, ["Total", "Oil Company"], False),
+            (8, ["1. Bridges", ""], True),
+        ]
+        assert read[0].faults[0].text.say("en", read[0].faults[0].values) == (
+            "Columns that are not imported: “No.”, “Note”."
+        )
 
     def test_looks_for_the_headings_in_visible_sheets(self, tmp_path: Path) -> None:
         rows: list[list[object]] = [["ทะเบียน"], [], ["No", "Number", "Title"], [1, "A-1", "a"], [], [2, "A-2", "b"]]
@@ -221,7 +256,7 @@ class TestReadTable:
             3,
             ["number", "title"],
         )
-        assert [(row.number, row.cells["number"]) for row in table.rows] == [(4, "A-1"), (6, "A-2")]
+        assert [(row.number, row.cells["number"]) for row in table.rows] == [(3, ""), (4, "A-1"), (6, "A-2")]
 
     def test_names_the_sheets_where_two_fit_or_none(self, tmp_path: Path) -> None:
         path = workbook(
@@ -262,7 +297,7 @@ class TestReadTable:
                     ("2026-03-05", "TRUE", ["day"]),
                 ],
             ),
-            ("register.ods", [("A-1", "0", []), ("00831", "1", [])]),
+            ("register.ods", [("", "", ["left_out"]), ("A-1", "0", []), ("00831", "1", [])]),
         ],
     )
     def test_reads_other_kinds(self, name: str, rows: list[tuple[str, str, list[str]]]) -> None:
@@ -326,6 +361,17 @@ class TestReadPasted:
         assert [(row.number, row.cells) for row in table.rows] == [
             (2, {"number": "A-1", "title": "two lines"}),
             (4, {"number": "A-2", "title": '5" pipe'}),
+        ]
+
+    def test_takes_a_cell_that_begins_with_a_quotation_mark_as_a_text(self) -> None:
+        rows = 'A-01\t"New\nPlc."\r\nA-02\t"Best" Co., Ltd.\nA-03\t"a ""b""\r\nc"\nA-04\t"open\rA-05\t""'
+
+        assert [[*row.cells.values()] for row in read_pasted(rows, COLUMNS).rows] == [
+            ["A-01", "New Plc."],
+            ["A-02", '"Best" Co., Ltd.'],
+            ["A-03", 'a "b" c'],
+            ["A-04", '"open'],
+            ["A-05", ""],
         ]
 
     def test_takes_rows_without_headings(self) -> None:

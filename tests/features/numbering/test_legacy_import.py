@@ -15,7 +15,7 @@ from saraban.numbering.imports.service import legacy_import
 from saraban.numbering.service import NUMBER_IMPORTER
 from tests.conftest import SignIn
 from tests.number_commands import command, drawn, rows
-from tests.number_imports import letter, sheet_of, written
+from tests.number_imports import HEAD, letter, sheet_of, written
 from tests.numbering_requests import BASE, read_project
 from tests.terminal import Command
 
@@ -153,6 +153,30 @@ class TestImport:
         assert "line 3, sequence: The number does not contain 44." in err
         assert command("verify")[0] == 0
 
+    def test_takes_every_hyphen_and_digit_and_no_contradiction(
+        self, command: Command, rows: sqlite3.Connection, tmp_path: Path
+    ) -> None:
+        first, *beside = letter(1)
+        numbers = [str(first), str(letter(2)[0]).replace("-", "–"), str(letter(3)[0]).replace("3-2567", "๓-๒๕๖๗")]
+        other = str(letter(9)[0])
+        lines = [*([number, *beside] for number in numbers), [*letter(52)[:5], "2"], letter(2)]
+        lines += [[other, *beside[:3], "2566", ""]]
+        counted = [[at, *line] for at, line in enumerate(lines, 1)]
+        file = written(tmp_path / "a.csv", *counted, head=["ลำดับ", *HEAD])
+
+        code, _, err = command("import", file, *AS, "--commit")
+
+        assert (code, [row[:2] for row in imported(rows)]) == (3, [(letter(n)[0], n) for n in (1, 2, 3)])
+        example = str(first).replace("67", "66")
+        advice = "Correct the number, the date or the year, or fill in the sequence."
+        assert [line.partition(", ")[2] for line in err.splitlines()] == [
+            "number: Columns that are not imported: “ลำดับ”.",
+            "sequence: The sequence of this number is 52.",
+            "number: Already on row 3 of this file.",
+            f"number: “{other}” does not match the format {example} of 2023. {advice}",
+        ]
+        assert command("verify")[0] == 0
+
     def test_is_for_who_manages_the_numbers(self, command: Command, rows: sqlite3.Connection, tmp_path: Path) -> None:
         code, _, _ = command("import", written(tmp_path / "a.csv", letter(1)), "--as", "dc.consultant", "--commit")
 
@@ -245,7 +269,7 @@ class TestDownload:
         assert answer.status_code == 200, answer.text
         assert f"ledger.{form}" in answer.headers["Content-Disposition"]
         (tmp_path / f"a.{form}").write_bytes(answer.content)
-        (row,) = read_table(tmp_path / f"a.{form}", COLUMNS).rows
+        *_, row = read_table(tmp_path / f"a.{form}", COLUMNS).rows
         assert row.cells["number"] == number["documentNumber"]
 
     async def test_of_a_ledger_is_not_for_everybody(self, signed_in: SignIn) -> None:

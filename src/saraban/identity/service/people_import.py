@@ -58,10 +58,14 @@ class KnownPerson:
 
 @dataclass(frozen=True, slots=True)
 class PeopleImport:
-    """:param invitations: of a dry run nobody's link works"""
+    """
+    :param invitations: of a dry run nobody's link works
+    :param left_out: rows that are no records
+    """
 
     invitations: Sequence[Invitation]
     known: Sequence[KnownPerson]
+    left_out: Sequence[SheetRow] = ()
 
 
 async def import_people(
@@ -75,7 +79,8 @@ async def import_people(
     :raises Invalid: with every fault, at `/row/column`; nobody is invited then
     """
     ctx.caller.require_somewhere(CREATE)
-    people, faults = read_people(rows)
+    sheet = list(rows)
+    people, faults = read_people(row for row in sheet if not row.is_left_out)
     async with session.begin_nested() as attempt:
         names = [canonical_username(person.cells["username"]) for person in people]
         there = await repository.people_named(session, names)
@@ -88,7 +93,7 @@ async def import_people(
         known = await _compare(session, [one for one in people if one not in new], there, wanted)
         if dry_run:
             await attempt.rollback()
-    return PeopleImport(invitations, known)
+    return PeopleImport(invitations, known, [row for row in sheet if row.is_left_out])
 
 
 async def _invite(

@@ -20,7 +20,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.imports import repository
-from saraban.imports.domain import MISSING, MOST_FAULTS, READY, REFUSED, THERE, ImportState, JudgedRow, shown_fault
+from saraban.imports.domain import (
+    LEFT_OUT,
+    MISSING,
+    MOST_FAULTS,
+    READY,
+    REFUSED,
+    THERE,
+    ImportState,
+    JudgedRow,
+    left_out_apart,
+    shown_fault,
+)
 from saraban.imports.models import ImportRow, OneImport
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import DomainError
@@ -74,7 +85,7 @@ class ImportTurn(Generic[OneImport]):
 
     def take(self, judged: Sequence[JudgedRow]) -> None:
         for one in judged:
-            if self.refused(Counter([one.state])):
+            if self.refused(Counter([one.state])) or one.state == LEFT_OUT:
                 room = max(MOST_FAULTS - len(self.faults), 0)
                 self.faults += [shown_fault(one.row.number, fault) for fault in one.faults[:room]]
             if self.sheet is not None:
@@ -84,7 +95,7 @@ class ImportTurn(Generic[OneImport]):
             self.progress(self.done)
 
     def report(self) -> dict[str, object]:
-        names = {"ready": READY, "there": THERE, "waiting": MISSING, "refused": REFUSED}
+        names = {"ready": READY, "there": THERE, "waiting": MISSING, "refused": REFUSED, "left_out": LEFT_OUT}
         return {name: self.counts[state] for name, state in names.items()} | {"faults": self.faults}
 
     async def write(self, session: AsyncSession, **values: object) -> None:
@@ -232,7 +243,7 @@ async def check_rows(
         async for batch in batches:
             async with db.reading() as session:
                 judged, _ = await run.judge(session, batch)
-            turn.take(judged)
+            turn.take(left_out_apart(judged))
             await asyncio.sleep(0)
     async with db.reading() as session:
         return turn.report() | dict(await run.findings(session))
@@ -268,7 +279,8 @@ async def import_batch(
 async def _write(
     run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], batch: Batch, session: AsyncSession
 ) -> Sequence[JudgedRow]:
-    judged, rows = await run.judge(session, batch, lock=True)
+    lines, rows = await run.judge(session, batch, lock=True)
+    judged = left_out_apart(lines)
     written = await run.write(session, rows)
     counts = turn.counts + Counter(one.state for one in judged)
     await turn.write(
@@ -286,7 +298,9 @@ async def _finish(run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], sess
     if row.lease != turn.lease:
         raise LeaseLost
     refused = turn.refused(turn.counts)
-    there = turn.done - refused - row.rows_written  # what was written before a break is of this import
+    there = (
+        turn.done - refused - turn.counts[LEFT_OUT] - row.rows_written
+    )  # what was written before a break is of this import
     counts = {"imported": row.rows_written, "there": there, "waiting": 0, "refused": refused}
     row.report = {**(row.report or {}), **turn.report(), **await run.finish(session), **counts}
     row.state, row.rows_refused = ImportState.DONE, refused

@@ -41,7 +41,7 @@ COLUMNS: Final = (
         synonyms=("Date", "Issue Date", "Document Date", "Date Sent", "วันที่", "ลงวันที่", "วันที่เอกสาร")),
     SheetColumn("year", Text("ปี", "Year"), Text("พ.ศ. หรือ ค.ศ. ถ้าไม่มีวันที่", "B.E. or A.D., if there is no date."), 50,
         kind=CellKind.NUMBER),
-    SheetColumn("sequence", Text("ลำดับ", "Sequence"), Text("กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่",
+    SheetColumn("sequence", Text("เลขลำดับ", "Sequence"), Text("กรอกเมื่อเลขที่ไม่ตรงกับรูปแบบปัจจุบัน: เลขลำดับที่อยู่ในเลขที่",
         "Only if the number does not follow the current format: the sequence within the number."), 50, kind=CellKind.NUMBER),
 )
 # fmt: on

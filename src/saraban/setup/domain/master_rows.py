@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
@@ -13,6 +13,7 @@ import orjson
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
 from saraban.kit.etags import Stale
 from saraban.kit.json import Json
+from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
 
@@ -20,7 +21,7 @@ PLACE: Final = 10  # between neighbours of a list
 MOST: Final = 5000  # rows that are reordered or imported at once
 Values = Mapping[str, Json]
 Position = tuple[int, str, str]
-Verdict = Literal["add", "change", "same"]
+Verdict = Literal["add", "change", "same", "leave_out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,11 +260,21 @@ def position_of(cursor: str) -> Position:
 
 @dataclass(frozen=True, slots=True)
 class ImportedRow:
-    """:param line: of the sheet"""
+    """
+    :param line: of the sheet
+    :param values: what the row comes to
+    :param reason: of a row that is left out, which is no record
+    """
 
     line: int
     code: str
     change: Verdict
+    values: Values = field(default_factory=dict)
+    reason: FieldProblem | None = None
+
+    @classmethod
+    def of_left_out(cls, rows: Sequence[SheetRow]) -> "list[ImportedRow]":
+        return [cls(row.number, "", "leave_out", row.cells, row.faults[0]) for row in rows if row.is_left_out]
 
 
 @dataclass(frozen=True, slots=True)

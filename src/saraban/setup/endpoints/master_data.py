@@ -19,6 +19,7 @@ from saraban.kit.http import (
     Db,
     Idempotent,
     IfMatch,
+    Language,
     NamedSheet,
     PageLimit,
     PathId,
@@ -293,6 +294,7 @@ class _Routes:
             request: Request,
             db: Db,
             owner: UUID | None,
+            language: Language,
             dry_run: Annotated[
                 bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")
             ] = False,
@@ -309,7 +311,7 @@ class _Routes:
             done = await db.transact(
                 lambda session: master_import.import_rows(ctx, session, kind, owner=owner, rows=rows, **how)
             )
-            return schemas.imported(done)
+            return schemas.imported(done, language)
 
         responses: Any = {200: {**BINARY[200], "content": _XLSX}}
         path = f"{self.list_path}/export"

@@ -59,7 +59,8 @@ class ContractDetail(ContractSummary):
 class ImportedRowOut(Schema):
     row: int = Field(description="Of the sheet; the headings are row 1.")
     code: str
-    change: Literal["add", "change", "same"]
+    change: Literal["add", "change", "same", "leave_out"]
+    reason: str | None = Field(None, description="Why the row is left out: it is no record.")
 
 
 class MasterImportOut(Schema):
@@ -158,12 +159,20 @@ def shown(row: MasterRow) -> MasterRowOut:
     return row_out(kind).model_validate(values)
 
 
-def imported(done: MasterImport) -> MasterImportOut:
+def imported(done: MasterImport, language: str) -> MasterImportOut:
     """Return what an import comes to as the API answers it."""
     return MasterImportOut(
         applied=done.applied,
         added=done.count("add"),
         changed=done.count("change"),
         same=done.count("same"),
-        rows=[ImportedRowOut(row=one.line, code=one.code, change=one.change) for one in done.rows],
+        rows=[
+            ImportedRowOut(
+                row=one.line,
+                code=one.code,
+                change=one.change,
+                reason=one.reason and one.reason.text.say(language, one.reason.values),
+            )
+            for one in done.rows
+        ],
     )

@@ -121,6 +121,7 @@ async def import_rows(
     :raises PrintedCodeChanges: naming the series that begin anew, unless that is confirmed
     """
     place = await require_import(ctx, session, kind, owner)
+    left_out, rows = ImportedRow.of_left_out(rows), [row for row in rows if not row.is_left_out]
     there = {(row.code, row.within): row for row in await repository.rows(session, kind, owner=place.key)}
     codes = [row.cells[kind.code.name] for row in rows]
     alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
@@ -134,7 +135,7 @@ async def import_rows(
         await master_data.require_no_series(session, kind, plan.changed)
     if not dry_run:
         await _apply(ctx, session, place, plan)
-    return MasterImport(plan.rows, applied=not dry_run)
+    return MasterImport([*left_out, *plan.rows], applied=not dry_run)
 
 
 async def _apply(ctx: RequestContext, session: AsyncSession, place: MasterPlace, plan: _Plan) -> None:

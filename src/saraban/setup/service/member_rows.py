@@ -250,7 +250,7 @@ class _Present:
         if verdict == "add" and code in self.outside:
             says = NoMemberOfTheProject.says
             raise invalid("/organizationCode", "outside", says.th, says.en, value=code)
-        return ImportedRow(row.number, code, verdict), values
+        return ImportedRow(row.number, code, verdict, {**row.cells, **values}), values
 
 
 async def import_rows(
@@ -270,6 +270,7 @@ async def import_rows(
     :raises Invalid: with every fault, at `/row/field`
     """
     place = await _managed(ctx, session, kind, owner, lock=not dry_run)
+    left_out, rows = ImportedRow.of_left_out(rows), [row for row in rows if not row.is_left_out]
     faults = master_workbook.check_repeated(kind, rows)
     present = await _present(ctx, session, kind, owner, place)
     decided = []
@@ -282,7 +283,7 @@ async def import_rows(
     for told, values in () if dry_run else decided:
         if told.change != "same":
             await _take_in(ctx, session, kind, owner, values, present.register.get(told.code))
-    return MasterImport([told for told, _ in decided], applied=not dry_run)
+    return MasterImport([*left_out, *(told for told, _ in decided)], applied=not dry_run)
 
 
 async def _present(

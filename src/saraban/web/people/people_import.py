@@ -45,6 +45,7 @@ class PeopleImportPage(PageModel):
     headings: Mapping[str, Text]
     found: PeopleImport | None
     report: Mapping[str, object]
+    left_out: Sequence[Mapping[str, object]]
     packed: str
     links: Sequence[SheetRow]
     done: bool
@@ -122,12 +123,14 @@ def _page(
 ) -> Response:
     of_rows = [fault for fault in error.fields if fault.pointer.count("/") == 2] if isinstance(error, Invalid) else []
     shown = [shown_fault(int(fault.pointer.split("/")[1]), fault) for fault in of_rows[:MOST_FAULTS]]
+    left_out = [shown_fault(row.number, row.faults[0]) for row in (found.left_out if found else ())]
     return page.show(
         PeopleImportPage(
             columns=COLUMNS,
             headings={column.key: column.heading for column in COLUMNS},
             found=found,
             report={"faults": shown, "refused": len(of_rows)},
+            left_out=left_out,
             packed=packed,
             links=links,
             done=done,

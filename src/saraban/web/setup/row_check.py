@@ -45,12 +45,14 @@ class ShownRow:
     :param change: empty where something is wrong with it
     :param cells: what stands in each column of the grid
     :param faults: by column
+    :param reason: of a row that is left out
     """
 
     line: int
     change: str
-    cells: Mapping[str, str]
+    cells: Mapping[str, object]
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +172,11 @@ async def _dry_run(place: GridPlace, page: PageRequest, db: Database, rows: Sequ
 
 async def _show(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], found: MasterImport) -> Response:
     cells = {row.number: row.cells for row in rows}
-    shown = [ShownRow(one.line, one.change, cells[one.line]) for one in found.rows]
+    reasons = {one.line: one.reason.text.say(page.language, one.reason.values) for one in found.rows if one.reason}
+    shown = [
+        ShownRow(one.line, one.change, one.values or cells[one.line], reason=reasons.get(one.line, ""))
+        for one in found.rows
+    ]
     # What changes is of more interest than what stays.
     shown = sorted(shown, key=lambda row: (row.change == "same", row.line))[:SHOWN]
     counts = {change: found.count(change) for change in get_args(Verdict)}

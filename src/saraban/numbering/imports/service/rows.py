@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, time
 from functools import partial
@@ -17,10 +18,10 @@ from saraban.imports.domain import READY, REFUSED, THERE, JudgedRow, row_problem
 from saraban.imports.service import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, FieldProblem, Text, invalid, unknown
+from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.sheet_columns import SheetRow, at_column
-from saraban.kit.text import normal_form
+from saraban.kit.text import normal_form, plain_signs
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS, insert_numbers
@@ -44,6 +45,11 @@ from saraban.projects.service import ProjectRef
 REASON = "Imported from an earlier register."
 BATCH = 1000
 MOST_SERIES = 1000
+_NOT_OF_FORMAT = (
+    "“{number}” ไม่ตรงกับรูปแบบ {example} ของปี {year} ให้แก้เลขที่ วันที่ หรือปี หรือกรอกเลขลำดับ",
+    "“{number}” does not match the format {example} of {year}. Correct the number, the date or the year, or fill in the sequence.",
+)
+_OTHER_SEQUENCE = ("เลขลำดับในเลขที่คือ {sequence}", "The sequence of this number is {sequence}.")
 _COLUMN_OF = {key: key for key in COLUMN_KEYS} | {
     "correspondenceTypeCode": "type",
     "originatorOrganizationPublicId": "originator",
@@ -104,7 +110,7 @@ class ImportedNumber(NamedTuple):
     issued: datetime | None
 
 
-Printed = tuple[str, str, int, str, bool]  # base, series, sequence, template and whether that is literal
+Printed = tuple[str, str, str, int, str, bool]  # number, base, series, sequence, template and whether that is literal
 
 
 class CheckedRow(NamedTuple):
@@ -275,16 +281,10 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
 
     async def _number(self, session: AsyncSession, line: LegacyRow) -> ImportedNumber:
         group = await self._group(session, line)
-        try:
-            printed = _printed_by(group.plan, line.number) if group.plan else _literal(group, line)
-        except SequenceExhausted:
-            raise
-        except DomainError:
-            if line.sequence is None or group.plan is None:
-                raise
-            printed = _literal(group, line)
+        sequence = _find_sequence(group.plan, line) if group.plan else None
+        printed = _printed_by(group.plan, sequence) if group.plan and sequence is not None else _literal(group, line)
         token = derived_id("import", str(self.place.project.public_id), line.number)
-        return ImportedNumber(token, line.number, *printed, group, self._moment(line))
+        return ImportedNumber(token, *printed, group, self._moment(line))
 
     def _moment(self, line: LegacyRow) -> datetime | None:
         return datetime.combine(line.issued, time(12), self.ctx.zone) if line.issued else None
@@ -381,11 +381,32 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         }
 
 
-def _printed_by(plan: Plan, number: str) -> Printed:
-    sequence = sequence_of(plan, number)
+def _find_sequence(plan: Plan, line: LegacyRow) -> int | None:
+    """
+    Return the sequence in a number; None where the number has another format and its line states the sequence.
+
+    :raises Invalid: for a number of another format without a stated sequence, or with a different one
+    """
+    for number in (line.number, plain_signs(line.number)):
+        with suppress(Invalid):
+            sequence = sequence_of(plan, number)
+            break
+    else:
+        if line.sequence is None:
+            example = plan.number(1)
+            raise invalid(
+                "/number", "not_of_the_format", *_NOT_OF_FORMAT, number=line.number, example=example, year=plan.year
+            )
+        return None
+    if line.sequence not in {None, sequence}:
+        raise invalid("/sequence", "differs", *_OTHER_SEQUENCE, sequence=sequence)
+    return sequence
+
+
+def _printed_by(plan: Plan, sequence: int) -> Printed:
     if plan.refuses_overflow and plan.template.overflows(sequence):
         raise SequenceExhausted
-    return plan.base(sequence), plan.series, sequence, plan.template.text, False
+    return plan.number(sequence), plan.base(sequence), plan.series, sequence, plan.template.text, False
 
 
 def _literal(group: RowGroup, line: LegacyRow) -> Printed:
@@ -396,7 +417,7 @@ def _literal(group: RowGroup, line: LegacyRow) -> Printed:
         raise invalid("/sequence", "not_in_number", th, en, sequence=line.sequence)
     template = stored_template(found.text)
     series = series_in(group.register, template.series({}, resets=True))
-    return line.number, series, line.sequence, template.text, True
+    return line.number, line.number, series, line.sequence, template.text, True
 
 
 def _named(known: Mapping[str, UUID], code: str, column: str) -> UUID:
