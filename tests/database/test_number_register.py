@@ -581,7 +581,7 @@ async def many(world: World, first: int, last: int) -> None:
         ),
         file=SourceFile("old.csv", f"{first:064}"),
     )
-    assert turn.refused(turn.counts) == 0
+    assert turn.refused() == 0
 
 
 async def peak(world: World) -> int:

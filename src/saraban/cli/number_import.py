@@ -107,7 +107,7 @@ async def _import(
         with progress_bar(*_ROWS, total=total) as bar:
             _, turn = await bring(rows=read(file), file=source, moves=moves, progress=lambda done: bar(completed=done))
         _report(turn)
-    return turn.refused(turn.counts)
+    return turn.refused()
 
 
 def _name_faults(turn: "ImportTurn[NumberImport]") -> None:
@@ -119,7 +119,7 @@ def _name_faults(turn: "ImportTurn[NumberImport]") -> None:
         if fault["line"] in lines:
             where = say(f"แถว {fault['line']}", f"line {fault['line']}")
             sys.stderr.write(f"saraban: {where}, {fault['column']}: {fault[language()]}\n")
-    more = turn.refused(turn.counts) + turn.counts[LEFT_OUT] - len(lines)
+    more = turn.refused() + turn.counts[LEFT_OUT] - len(lines)
     if more:
         sys.stderr.write(say(f"saraban: และอีก {more:,} แถว\n", f"saraban: and {more:,} more lines\n"))
 

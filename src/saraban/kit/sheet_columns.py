@@ -3,12 +3,14 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from saraban.kit.dates import read_date
-from saraban.kit.errors import REQUIRED, FieldProblem, Invalid, Text
+from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import (
     MOST_MARKS,
     TOO_MANY_MARKS,
@@ -21,6 +23,7 @@ from saraban.kit.text import (
 # A text, or what else a cell contains: its kind, the text shown if that is certain, a plain value, its format, the number stored.
 RawCell = str | Sequence[str | None]
 _NO_TEXT: Final = Text("", "")
+_NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 Fault = tuple[str, Text, str]  # code, text, value
 HEADING_ROWS: Final = 20
 _LONGEST_TEXT: Final = 32_767  # of a cell in a spreadsheet program
@@ -120,6 +123,16 @@ class RowFaults:
         for fault in faults:
             at = replace(fault, pointer=f"/{line}{fault.pointer}")
             self._found.setdefault(at.pointer, at)
+
+    @contextmanager
+    def at(self, line: int, columns: Mapping[str, str] = _NO_NAMES) -> Iterator[None]:
+        """Keep what is refused of a row, and go on with the next."""
+        try:
+            yield
+        except DomainError as refused:
+            if not refused.fields or refused.kind not in {ErrorKind.INVALID, ErrorKind.CONFLICT}:
+                raise
+            self.add(line, *(at_column(one, columns) for one in refused.fields))
 
     def require_none(self, most: int | None = None) -> None:
         """:raises Invalid: with the first `most` faults"""

@@ -4,8 +4,7 @@ Invites the people of a spreadsheet and gives them their roles: all of them or n
 Who has an account already stays as that is; what the sheet says else is reported.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +23,7 @@ from saraban.identity.domain.people_workbook import (
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.models import User, UserAssignment
 from saraban.identity.repository import held_roles
-from saraban.identity.service.accounts import CREATE, NewAccount, UsernameTaken
+from saraban.identity.service.accounts import CREATE, NewAccount
 from saraban.identity.service.assignments import (
     Person,
     RequestedAssignment,
@@ -86,7 +85,10 @@ async def import_people(
         there = await repository.people_named(session, names)
         new = [person for person, name in zip(people, names, strict=True) if name not in there]
         wanted = await _assignments(ctx, session, people, faults)
-        invitations = await _invite(ctx, session, new, faults)
+        accounts = [_account(person.cells) for person in new]
+        invitations = await invite_users(
+            ctx, session, accounts, at=lambda index: faults.at(new[index].line, _OF_PERSON)
+        )
         faults.require_none()
         grants = [(person.cells["username"], _grant(one)) for person in new for one in person.roles]
         await grant_roles(ctx, session, grants)  # at the end: it keeps others from what rests on roles
@@ -94,19 +96,6 @@ async def import_people(
         if dry_run:
             await attempt.rollback()
     return PeopleImport(invitations, known, [row for row in sheet if row.is_left_out])
-
-
-async def _invite(
-    ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: RowFaults
-) -> list[Invitation]:
-    @contextmanager
-    def at(index: int) -> Iterator[None]:
-        try:
-            yield
-        except (UsernameTaken, Invalid) as error:
-            faults.add(people[index].line, *(at_column(one, _OF_PERSON) for one in error.fields))
-
-    return await invite_users(ctx, session, [_account(person.cells) for person in people], at=at)
 
 
 def _account(cells: Mapping[str, str]) -> NewAccount:

@@ -79,13 +79,17 @@ class ImportTurn(Generic[OneImport]):
     def done(self) -> int:
         return self.counts.total()
 
-    def refused(self, counts: Mapping[str, int]) -> int:
+    @property
+    def refused_states(self) -> tuple[str, ...]:
         """Lines that wait for codes are refused once the import is over."""
-        return counts[REFUSED] + (0 if self.is_check else counts[MISSING])
+        return (REFUSED,) if self.is_check else (REFUSED, MISSING)
+
+    def refused(self, counts: Mapping[str, int] | None = None) -> int:
+        return sum((counts or self.counts)[state] for state in self.refused_states)
 
     def take(self, judged: Sequence[JudgedRow]) -> None:
         for one in judged:
-            if self.refused(Counter([one.state])) or one.state == LEFT_OUT:
+            if one.state in {*self.refused_states, LEFT_OUT}:
                 room = max(MOST_FAULTS - len(self.faults), 0)
                 self.faults += [shown_fault(one.row.number, fault) for fault in one.faults[:room]]
             if self.sheet is not None:
@@ -297,7 +301,7 @@ async def _finish(run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], sess
     row = await repository.locked_import(session, type(turn.row), turn.row.id)
     if row.lease != turn.lease:
         raise LeaseLost
-    refused = turn.refused(turn.counts)
+    refused = turn.refused()
     there = (
         turn.done - refused - turn.counts[LEFT_OUT] - row.rows_written
     )  # what was written before a break is of this import

@@ -106,10 +106,8 @@ class ImportWorker(Generic[OneImport]):
         work.result()
 
     async def _alive(self, turn: ImportTurn[OneImport]) -> None:
-        now = self._clock.now()
-        shown = {"rows_done": turn.done, "rows_refused": turn.refused(turn.counts)} if turn.is_check else {}
-        values = {"lease_until": now + self._lease, "updated_at": now, **shown}
-        await self._db.transact(lambda session: turn.write(session, **values))
+        shown = {"rows_done": turn.done, "rows_refused": turn.refused()} if turn.is_check else {}
+        await self._tell(turn, lease_until=self._clock.now() + self._lease, **shown)
 
     async def _work(self, turn: ImportTurn[OneImport]) -> None:
         importer = self._importer.of(turn.row)
@@ -124,7 +122,7 @@ class ImportWorker(Generic[OneImport]):
             with ResultWorkbook(result, importer.columns, outcomes) as turn.sheet:
                 if turn.is_check:
                     report = await check_rows(self._db, run, turn, importer.rows(path, turn.row.sheet))
-                    counts = {"rows_done": turn.done, "rows_refused": turn.refused(turn.counts)}
+                    counts = {"rows_done": turn.done, "rows_refused": turn.refused()}
                     values |= {"state": ImportState.CHECKED, "report": {"sheet": turn.row.sheet, **report}, **counts}
                 else:
                     await import_rows(self._db, run, turn, importer.rows(path, turn.row.sheet))

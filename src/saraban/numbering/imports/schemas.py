@@ -37,11 +37,10 @@ class ImportReportOut(ImportReport):
     @model_validator(mode="before")
     @classmethod
     def complete(cls, report: Mapping[str, Any]) -> dict[str, Any]:
-        """The report of an import at a terminal has no dry run."""
-        moved = [
-            {"series": series, "before": before, "after": after}
-            for series, (before, after) in report.get("moved", {}).items()
-        ]
+        """The report that is kept has counters by series; that of an import at a terminal has no dry run."""
+        moved = report.get("moved", [])
+        if isinstance(moved, Mapping):
+            moved = [{"series": name, "before": before, "after": after} for name, (before, after) in moved.items()]
         dry_run = {"ready": report.get("imported", 0), "series": [], "seriesTotal": 0}
         return {**dry_run, **report, "moved": moved}
 

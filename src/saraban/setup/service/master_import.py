@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import DomainError, FieldProblem
+from saraban.kit.errors import FieldProblem
 from saraban.kit.json import Json
 from saraban.kit.sheet_columns import RowFaults, SheetRow
 from saraban.kit.spreadsheets import read_table
@@ -43,10 +43,8 @@ class _Plan:
     looks: dict[tuple[str, str], str] = field(default_factory=dict)  # of what is added
 
     def take(self, row: SheetRow) -> None:
-        try:
+        with self.faults.at(row.number):
             self._decide(row.number, master_workbook.checked(row, new_row(self.kind)))
-        except DomainError as fault:
-            self.faults.add(row.number, *fault.fields)
 
     def _decide(self, line: int, values: Mapping[str, Json]) -> None:
         kind = self.kind

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.catalogue import PartyRole, party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.service import access, lock_rights
-from saraban.kit.errors import Invalid, NotFound, Text, invalid
+from saraban.kit.errors import NotFound, Text, invalid
 from saraban.kit.etags import require_match
 from saraban.kit.pagination import Page
 from saraban.kit.sheet_columns import SheetRow
@@ -275,10 +275,8 @@ async def import_rows(
     present = await _present(ctx, session, kind, owner, place)
     decided = []
     for row in rows:
-        try:
+        with faults.at(row.number):
             decided.append(present.decide(row))
-        except Invalid as fault:
-            faults.add(row.number, *fault.fields)
     faults.require_none(master_workbook.MOST_FAULTS)
     for told, values in () if dry_run else decided:
         if told.change != "same":
