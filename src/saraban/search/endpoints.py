@@ -56,7 +56,7 @@ async def suggestions(
     return SuggestionsAnswer(
         documents=[
             SuggestedDocument(
-                kind=one.kind.path, public_id=one.public_id, document_number=one.number, subject=_plain(one.subject)
+                kind=one.kind.path, public_id=one.public_id, document_number=one.number, subject=_text_of(one.subject)
             )
             for one in found.documents
         ],
@@ -85,14 +85,14 @@ def _item(one: FoundItem) -> SearchItem:
         kind=one.kind.path,
         public_id=one.public_id,
         document_number=one.number,
-        subject=_plain(one.subject),
+        subject=_text_of(one.subject),
         snippet=_marked(one.snippet or one.subject),
         project=ProjectCode(public_id=one.project_public_id, project_code=one.project_code),
         date=one.day,
     )
 
 
-def _plain(pieces: Sequence[Piece]) -> str:
+def _text_of(pieces: Sequence[Piece]) -> str:
     return "".join(piece.text for piece in pieces)
 
 

@@ -131,8 +131,8 @@ class TestForced:
         step = interventions.forced(definition(), "open", action="pass", to=None, reason=WHY)
         leap = interventions.forced(definition(), "open", action=None, to="closed", reason=WHY)
 
-        assert interventions.told(definition(), step).en == "Word (override)"
-        assert interventions.told(definition(), leap).en == "Step overridden"
+        assert interventions.announced_label(definition(), step).en == "Word (override)"
+        assert interventions.announced_label(definition(), leap).en == "Step overridden"
 
 
 class TestReason:

@@ -229,7 +229,7 @@ def words_of(definition: Definition, state: str, action: str) -> Text:
     return taken.label if taken else WORDS.get(action, Text(action, action))
 
 
-def told(definition: Definition, step: Step) -> Text:
+def announced_label(definition: Definition, step: Step) -> Text:
     """Return the label of a step for those who hear of it and see no marks beside it."""
     words = words_of(definition, step.state, step.action)
     if not step.forced or step.action == FORCE:

@@ -71,13 +71,13 @@ def _only_written(one: Decision) -> Transitioned:
 
 async def _go_on(session: AsyncSession, one: Decision, last: StepTaken) -> Transitioned:
     """Take the steps that the engine takes by itself after one; the instance is given as it stands then, for who asked."""
-    taken = [last.told]
+    taken = [last.taken]
     while (following := await _by_itself(session, last.after, last.step)) is not None:
         ours, step = following
         asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
         last = await _with_rules(session, asked, step, one.now)
         await _take(session, [last])
-        taken.append(last.told)
+        taken.append(last.taken)
     after = last.after if len(taken) == 1 else replace(last.after, ctx=one.held.ctx, seats=one.held.seats)
     receipt = one.receipt or receipt_of(after.row.id, taken[0])
     return Transitioned(after.row.id, receipt, tuple(taken), after, last.waiting if last.record.asks is None else None)

@@ -268,7 +268,7 @@ class StepTaken:
     key: UUID = field(default_factory=new_id)
 
     @property
-    def told(self) -> TakenTransition:
+    def taken(self) -> TakenTransition:
         step, row, user = self.step, self.after.row, self.after.caller.public_id
         return TakenTransition(
             step.action, step.state, step.next_state, user, self.waiting.nobody, self.key, row.version_no

@@ -82,7 +82,7 @@ def _facts(taken: StepTaken) -> dict[str, Json]:
         "to": step.next_state,
         "stateLabel": _both(definition.state(step.next_state).label),
         "action": step.action,
-        "actionLabel": _both(interventions.told(definition, step)),
+        "actionLabel": _both(interventions.announced_label(definition, step)),
         "comment": step.comment,
         "responseCode": step.response_code,
         "automatic": step.automatic,
