@@ -68,13 +68,12 @@ class JudgedRow(NamedTuple):
     """What a line of a sheet comes to; `faults` of a line that is imported say what stays as it is."""
 
     row: SheetRow
-    state: str
+    verdict: str
     faults: Sequence[FieldProblem] = ()
 
-
-def left_out_apart(judged: Sequence[JudgedRow]) -> list[JudgedRow]:
-    """Return the lines with their outcomes; what is no record is not refused."""
-    return [one._replace(state=LEFT_OUT) if one.row.is_left_out else one for one in judged]
+    @property
+    def state(self) -> str:
+        return LEFT_OUT if self.row.is_left_out else self.verdict
 
 
 def row_problem(column: str, code: str, th: str, en: str, **values: object) -> FieldProblem:

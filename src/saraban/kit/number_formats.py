@@ -3,7 +3,7 @@
 import re
 import struct
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -75,9 +75,7 @@ def shown_number(stored: str, code: str) -> str | None:
 def shown_text(stored: str, code: str) -> str | None:
     """Return what a format shows for a stored text, or None where that is not certain."""
     parts = _parts(_sections(code[:_LONGEST_CODE])[1])
-    if parts is None or any(part["figure"] for part in parts):
-        return None
-    return "".join(stored if part["general"] else _literal(part) for part in parts)
+    return None if parts is None or any(part["figure"] for part in parts) else _joined(parts, stored)
 
 
 @lru_cache(maxsize=1024)
@@ -117,23 +115,22 @@ def _formatted(number: Decimal, section: str) -> str | None:
     general = _general(number)
     if not is_certain or shares is None or (general is None and any(part["general"] for part in parts)):
         return None
-    to_local, share = _TO_THAI if digits else {}, iter(shares)
-    return "".join(
-        (next(share) if part["figure"] else str(general)).translate(to_local)
-        if part["figure"] or part["general"]
-        else _literal(part)
-        for part in parts
-    )
+    to_local = _TO_THAI if digits else {}
+    return _joined(parts, str(general).translate(to_local), [share.translate(to_local) for share in shares])
 
 
 def _general(number: Decimal) -> str | None:
     text = f"{number:f}"
-    is_fraction = "." in text
-    return None if is_fraction and (len(text) > _LONGEST_GENERAL or number < _LEAST_GENERAL) else text
+    return None if "." in text and (len(text) > _LONGEST_GENERAL or number < _LEAST_GENERAL) else text
 
 
-def _literal(part: re.Match[str]) -> str:
-    return " " if part["gap"] else part[1] or part[2] or part[4] or part[8] or ""
+def _joined(parts: Sequence[re.Match[str]], general: str, shares: Iterable[str] = ()) -> str:
+    share = iter(shares)
+    values = {"figure": lambda: next(share), "general": lambda: general, "gap": lambda: " "}
+    return "".join(
+        values[part.lastgroup]() if part.lastgroup in values else part[1] or part[2] or part[4] or part[8] or ""
+        for part in parts
+    )
 
 
 def _shares(number: Decimal, figures: str) -> list[str] | None:

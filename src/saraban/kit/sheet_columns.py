@@ -148,7 +148,7 @@ _NO_RECORD: Final = Text(
     "แถวนี้เป็นชื่อหมวด ยอดรวม หรือหัวตารางที่ซ้ำ จึงไม่นำเข้า",
     "This row is a section title, a total or a repeated heading. It is left out.",
 )
-_IGNORED: Final = Text("ไม่นำเข้าคอลัมน์: {columns}", "Columns that are not imported: {columns}.")
+IGNORED: Final = Text("ไม่นำเข้าคอลัมน์: {columns}", "Columns that are not imported: {columns}.")
 _TOTAL: Final = re.compile(r"(?:(?:ยอด)?รวม(?:ทั้งสิ้น|ทั้งหมด)?|(?:grand |sub-?)?total)[\s:=]*(?:\d.*)?", re.IGNORECASE)
 _KEPT: Final = ("number", "day", "time")  # what a result contains as the file does, to be refused again
 _LOST: Final = "\ufffd"  # stands for what cannot be shown, and is refused itself: a result is read again
@@ -274,17 +274,12 @@ class CellReader:
         filled = [text for text in cells.values() if text]
         is_total = bool(filled) and _TOTAL.fullmatch(filled[0]) and not any(text[0].isalpha() for text in filled[1:])
         if is_section or is_total or self._repeats_headings(raw_cells):
-            return self._left_out(number, FieldProblem(f"/{self._first}", _LEFT_OUT, _NO_RECORD), filled[0])
+            return self.leave_out(number, _NO_RECORD, filled[0])
         return SheetRow(number, cells, tuple(faults), originals)
 
-    def ignored_columns(self, number: int, headings: Sequence[str]) -> SheetRow:
-        """Return the row of the headings, which is left out and names those that no column has."""
-        names = ", ".join(f"“{clean_text(heading)[0][:100]}”" for heading in headings)
-        return self._left_out(number, FieldProblem(f"/{self._first}", _LEFT_OUT, _IGNORED, {"columns": names}))
-
-    def _left_out(self, number: int, fault: FieldProblem, text: str = "") -> SheetRow:
-        empty = {column.key: "" for column, *_ in self._columns}
-        return SheetRow(number, {**empty, self._first: text}, (fault,))
+    def leave_out(self, number: int, reason: Text, cell: str = "", **values: object) -> SheetRow:
+        cells = {column.key: "" for column, *_ in self._columns} | {self._first: cell}
+        return SheetRow(number, cells, (FieldProblem(f"/{self._first}", _LEFT_OUT, reason, values),))
 
     def _repeats_headings(self, raw_cells: Sequence[RawCell]) -> bool:
         texts = [raw if isinstance(raw, str) else "" for raw in raw_cells]

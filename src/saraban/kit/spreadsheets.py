@@ -20,7 +20,7 @@ import orjson
 
 from saraban.kit import sheet_files
 from saraban.kit.errors import Invalid, Text, invalid
-from saraban.kit.sheet_columns import CellReader, SheetColumn, SheetRow, match_headings, read_cell
+from saraban.kit.sheet_columns import IGNORED, CellReader, SheetColumn, SheetRow, clean_text, match_headings, read_cell
 
 SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
 MOST_ROWS: Final = 200_000
@@ -126,7 +126,7 @@ def _table(
 
     def rows() -> Iterator[SheetRow]:
         if ignored:
-            yield reader.ignored_columns(row, ignored)
+            yield reader.leave_out(row, IGNORED, columns=", ".join(f"“{clean_text(one)[0][:100]}”" for one in ignored))
         for line in lines:
             read = reader.read(*line)
             # The example row of a template is no row; a sheet may have only some of its columns.

@@ -4,19 +4,15 @@ import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
-from functools import cache, partial
+from functools import cache
 from io import StringIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow, column_letters
 from saraban.kit.text import DANGEROUS
-
-if TYPE_CHECKING:
-    from xlsxwriter import Workbook
-    from xlsxwriter.format import Format
 
 _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "remove_timezone": True}
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")  # in the name of a sheet, which has at most 31 characters
@@ -40,7 +36,7 @@ class SheetWriter:
             self._book = xlsxwriter.Workbook(str(path), dict(_OPTIONS))
             self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
             self._bold = self._book.add_format({"bold": True})
-            self._format = cache(partial(_number_format, self._book))
+            self._format = cache(lambda code, add=self._book.add_format: add({"num_format": code}))
             self._sheet = self._book.add_worksheet(_FORBIDDEN.sub(" ", name)[:31].strip("' "))
             self._sheet.freeze_panes(1, 0)
             self._sheet.set_column(0, len(headings) - 1, 22)
@@ -106,10 +102,6 @@ class SheetWriter:
                 text = str(cell)[:_LONGEST_TEXT]
                 self._sheet.write_string(self._row, column, text, self._bold if bold else None)
         self._row += 1
-
-
-def _number_format(book: "Workbook", code: str) -> "Format":
-    return book.add_format({"num_format": code})
 
 
 def harmless(cell: object) -> object:

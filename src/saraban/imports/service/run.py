@@ -29,7 +29,6 @@ from saraban.imports.domain import (
     THERE,
     ImportState,
     JudgedRow,
-    left_out_apart,
     shown_fault,
 )
 from saraban.imports.models import ImportRow, OneImport
@@ -247,7 +246,7 @@ async def check_rows(
         async for batch in batches:
             async with db.reading() as session:
                 judged, _ = await run.judge(session, batch)
-            turn.take(left_out_apart(judged))
+            turn.take(judged)
             await asyncio.sleep(0)
     async with db.reading() as session:
         return turn.report() | dict(await run.findings(session))
@@ -283,8 +282,7 @@ async def import_batch(
 async def _write(
     run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], batch: Batch, session: AsyncSession
 ) -> Sequence[JudgedRow]:
-    lines, rows = await run.judge(session, batch, lock=True)
-    judged = left_out_apart(lines)
+    judged, rows = await run.judge(session, batch, lock=True)
     written = await run.write(session, rows)
     counts = turn.counts + Counter(one.state for one in judged)
     await turn.write(

@@ -272,6 +272,9 @@ class ImportedRow:
     values: Values = field(default_factory=dict)
     reason: FieldProblem | None = None
 
+    def explain(self, language: str) -> str | None:
+        return self.reason and self.reason.text.say(language, self.reason.values)
+
     @classmethod
     def of_left_out(cls, rows: Sequence[SheetRow]) -> "list[ImportedRow]":
         return [cls(row.number, "", "leave_out", row.cells, row.faults[0]) for row in rows if row.is_left_out]

@@ -167,12 +167,7 @@ def imported(done: MasterImport, language: str) -> MasterImportOut:
         changed=done.count("change"),
         same=done.count("same"),
         rows=[
-            ImportedRowOut(
-                row=one.line,
-                code=one.code,
-                change=one.change,
-                reason=one.reason and one.reason.text.say(language, one.reason.values),
-            )
+            ImportedRowOut(row=one.line, code=one.code, change=one.change, reason=one.explain(language))
             for one in done.rows
         ],
     )

@@ -45,14 +45,13 @@ class ShownRow:
     :param change: empty where something is wrong with it
     :param cells: what stands in each column of the grid
     :param faults: by column
-    :param reason: of a row that is left out
     """
 
     line: int
     change: str
     cells: Mapping[str, object]
     faults: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    reason: str = ""
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,9 +171,8 @@ async def _dry_run(place: GridPlace, page: PageRequest, db: Database, rows: Sequ
 
 async def _show(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], found: MasterImport) -> Response:
     cells = {row.number: row.cells for row in rows}
-    reasons = {one.line: one.reason.text.say(page.language, one.reason.values) for one in found.rows if one.reason}
     shown = [
-        ShownRow(one.line, one.change, one.values or cells[one.line], reason=reasons.get(one.line, ""))
+        ShownRow(one.line, one.change, one.values or cells[one.line], reason=one.explain(page.language))
         for one in found.rows
     ]
     # What changes is of more interest than what stays.
