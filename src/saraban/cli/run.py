@@ -11,6 +11,7 @@ from uuid import UUID
 
 from saraban.cli.output import with_system
 from saraban.kit.errors import unknown
+from saraban.kit.text import Spellings
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -90,8 +91,8 @@ async def request_in_codes(
     project_code, originator, recipient, contract = places
     project = await project_named(session, project_code)
     read = await projects.read_project(ctx, session, public_id=project)
-    members = {one.organization_code: one.public_id for one in read.organizations}
-    contracts = {one.contract_code: one.public_id for one in read.contracts}
+    members = Spellings({one.organization_code: one.public_id for one in read.organizations})
+    contracts = Spellings({one.contract_code: one.public_id for one in read.contracts})
     values: dict[str, Any] = dict(codes)
     return NumberRequest(
         project_public_id=project,
@@ -147,12 +148,12 @@ async def number_named(
     return found.asked.public_id
 
 
-async def members_of(ctx: "RequestContext", session: "AsyncSession", project: str) -> tuple[UUID, dict[str, UUID]]:
+async def members_of(ctx: "RequestContext", session: "AsyncSession", project: str) -> tuple[UUID, Mapping[str, UUID]]:
     from saraban.projects import service as projects
 
     place = await project_named(session, project)
     read = await projects.read_project(ctx, session, public_id=place)
-    return place, {one.organization_code: one.public_id for one in read.organizations}
+    return place, Spellings({one.organization_code: one.public_id for one in read.organizations})
 
 
 def _named(known: Mapping[str, UUID], code: str, option: str) -> UUID:

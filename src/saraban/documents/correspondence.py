@@ -1,12 +1,13 @@
 """Letters, memos, requests for information and the other general types: the shared verbs, and only words of their own."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import KindRules, RegisterCode
 from saraban.documents.core.schemas import NewDocument
+from saraban.kit.text import MOST_KEY, system_code
 
 CORRESPONDENCE_RULES = KindRules(
     name="correspondence",
@@ -35,7 +36,10 @@ CORRESPONDENCE_RULES = KindRules(
     answered=frozenset({"responded"}),
 )
 
-GeneralType = Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"]
+GeneralType = Annotated[
+    Literal["LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"],
+    BeforeValidator(lambda code: system_code(code) if isinstance(code, str) and len(code) <= MOST_KEY else code),
+]
 
 
 class NewCorrespondence(NewDocument):

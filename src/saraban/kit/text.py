@@ -135,6 +135,11 @@ def normal_form(text: str) -> str:
     return folded if _PLAIN.fullmatch(folded) or folded == text else normal_form(folded)
 
 
+def system_code(code: str) -> str:
+    """Return a code that the product defines, in capitals."""
+    return normal_form(code).upper()
+
+
 def key_text(text: str) -> str:
     """Return a normal form as it is stored: the end of a long one is its digest."""
     key = normal_form(text)

@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
 from saraban.documents.circulation.domain import rights_to_answer, status_code, still_to_answer
 from saraban.documents.core.domain import (
@@ -15,9 +16,11 @@ from saraban.documents.core.domain import (
     sender_number_key,
 )
 from saraban.documents.core.service.warnings import due_date_warnings
-from saraban.documents.correspondence import CORRESPONDENCE_RULES
+from saraban.documents.correspondence import CORRESPONDENCE_RULES, GeneralType
 from saraban.documents.rfa.domain import APPROVE_CODES, RFA_RULES, RfaVerdict, may_ask, verdict
 from saraban.documents.transmittal.service import TRANSMITTAL_RULES
+from saraban.kit.ids import new_id
+from saraban.numbering.service import NumberRequest
 from saraban.projects.domain.revision_scheme import revision_label
 from saraban.workflow.administration.service.versions import shipped
 from saraban.workflow.language.outcome import OUTCOMES, Meaning, Outcome
@@ -25,6 +28,7 @@ from saraban.workflow.language.registers import REGISTERS
 from saraban.workflow.verification import definition_checks
 
 TODAY = date(2026, 3, 10)
+PARTIES = {"project_public_id": new_id(), "originator_organization_public_id": new_id()}
 
 
 class TestLabel:
@@ -41,6 +45,12 @@ class TestLabel:
     def test_refuses_a_revision_before_the_first(self) -> None:
         with pytest.raises(ValueError, match="counted from 0"):
             revision_label(-1)
+
+
+@pytest.mark.parametrize("code", ["LETTER", "letter", "Ｌetter", " letter\u200b "])
+def test_a_type_is_known_however_it_is_spelled(code: str) -> None:
+    assert TypeAdapter(GeneralType).validate_python(code) == "LETTER"
+    assert NumberRequest(correspondence_type_code="ｒfa", **PARTIES).correspondence_type_code == "RFA"
 
 
 class TestOverdue:

@@ -2,11 +2,15 @@
 
 from datetime import date
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from saraban.documents.drawing.domain.register_import import RevisionEntry, judge_history
+from saraban.documents.drawing.schemas import DrawingImportReport
 from saraban.imports.domain import READY, REFUSED, THERE
+from saraban.imports.schemas import ImportReport
+from saraban.numbering.imports.schemas import ImportReportOut
 from saraban.projects.domain.revision_scheme import RevisionScheme
 
 SCHEME = RevisionScheme.parse("P01, C01")
@@ -56,3 +60,15 @@ class TestJudgeHistory:
         judged = judge_history(SCHEME, [], entries(["P02", "P01"]), takes_more=False)
 
         assert [(one.entry.label, one.state) for one in judged] == [("P01", READY), ("P02", REFUSED)]
+
+
+@pytest.mark.parametrize("schema", [DrawingImportReport, ImportReportOut])
+def test_an_import_that_failed_after_its_check_still_shows_its_report(schema: type[ImportReport]) -> None:
+    text = {"code": "MASTER_CODE_TAKEN", "th": "มีอยู่แล้ว", "en": "It exists already.", "message": "It exists already."}
+    missing: dict[str, list[str]] = {"volumes": ["VX2"], "categories": [], "subCategories": [], "pairs": []}
+    counts = {"ready": 0, "there": 0, "waiting": 1, "refused": 1, "series": [], "seriesTotal": 0}
+    fault = {**text, "line": 2, "column": "title"}
+
+    report = schema.model_validate({**counts, "missing": missing, "faults": [fault], "problem": text})
+
+    assert [fault.message for fault in report.faults] == ["It exists already."]

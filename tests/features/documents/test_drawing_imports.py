@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from xlsxwriter import Workbook
 
 from tests.conftest import unwrapped, unwrapped_items
-from tests.drawing_imports import SHOP_HEAD, DrawingImports, drawing_worker
+from tests.drawing_imports import CONTRACT_HEAD, SHOP_HEAD, DrawingImports, drawing_worker
 from tests.features.documents.conftest import Desk, pointers
 from tests.number_imports import sheet_of
 
@@ -253,7 +253,7 @@ class TestMissing:
 
     async def test_is_made_when_that_is_said(self, imports: DrawingImports) -> None:
         lines = [[f"N-{place}", "แปลน", "VOL-9", place, "ZZ", f"ZZ-{place}"] for place in (1, 2)]
-        lines.append(["N-3", "แปลน", "", "", "YY", "ZZ-1"])
+        lines.append(["N-3", "แปลน", "vol\u20119", "", "YY", "zz-1"])
         done = await imports.imported(*lines, kind="contract", create_missing=True)
         shop = await imports.imported([FIRST, "QQ", "QQ-1", "0", "", "แปลน"], create_missing=True)
 
@@ -265,6 +265,19 @@ class TestMissing:
             ("ZZ", "ZZ-2", 2),
             ("YY", "ZZ-1", None),
         ]
+
+    async def test_is_not_a_code_that_is_spelled_in_another_way(self, imports: DrawingImports) -> None:
+        await imports.imported([FIRST, "แปลน", "VOL-9", 12, "ZZ", "ZZ-1"], kind="contract", create_missing=True)
+        line = [SECOND, "แปลน", "vol\u20119", 13, "zz", "ＺＺ-1", "lcbp3\u2011c2", "ผรม．2"]
+        head = [*CONTRACT_HEAD, "contract", "originator"]
+        done = await imports.imported(line, line, head=head, kind="contract", originator="คคง．", contract="lcbp3-c2")
+
+        assert (counts(done)["imported"], faults(done)) == (1, [(3, "revision", "twice")])
+        query = {"projectPublicId": imports.project}
+        found = unwrapped_items(await imports.client.get("/api/v1/drawings/contract", params=query))
+        (other,) = [one for one in found if one["drawingNumber"] == SECOND]
+        place = [other["category"]["code"], other["contract"]["contractCode"]]
+        assert [*place, other["originator"]["organizationCode"]] == ["ZZ", "LCBP3-C2", "ผรม.2"]
 
 
 class TestContractor:

@@ -128,7 +128,7 @@ class TestGrantRole:
     async def test_is_given_once_however_often_it_is_asked_for(self, office: Office) -> None:
         for _ in range(2):
             await office.do(
-                identity.grant_role, username="viewer", grant=RoleGrant("Project Manager", project_code="LCBP3-C2")
+                identity.grant_role, username="viewer", grant=RoleGrant("Project Manager", project_code="lcbp3\u2011c2")
             )
 
         assert sorted((await office.who("viewer")).roles) == ["Project Manager", "Viewer"]
@@ -140,7 +140,7 @@ class TestGrantRole:
             ("Superadmin", {"organization_code": "กทท."}),
             ("Document Control", {}),
             ("Document Control", {"project_code": "LCBP3-C2"}),
-            ("Project Manager", {"contract_code": "LCBP3-C2"}),
+            ("Project Manager", {"contract_code": "lcbp3-c2"}),
             ("Contract Admin", {"project_code": "LCBP3-C2"}),
             ("Viewer", {"organization_code": "กทท.", "project_code": "LCBP3-C2"}),
         ],

@@ -156,7 +156,8 @@ class TestCheck:
     async def test_tells_what_would_happen_and_imports_nothing(
         self, desk: Desk, nobody: list[object], name: str
     ) -> None:
-        found = await desk.checked(letter(1), letter(7), nobody, letter(1), name=name)
+        respelled = [letter(7)[0], "letter", "คคง．", "ผรม．1", *letter(7)[4:]]
+        found = await desk.checked(letter(1), respelled, nobody, letter(1), name=name)
 
         report = found["report"]
         assert (found["state"], found["rowsTotal"], found["rowsDone"], found["rowsRefused"]) == ("CHECKED", 4, 4, 2)

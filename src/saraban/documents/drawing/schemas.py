@@ -22,6 +22,7 @@ from saraban.documents.drawing.domain import SUITABILITY, UNKNOWN_SUITABILITY
 from saraban.imports.schemas import ImportProblemOut, ImportQuery, ImportReport, ImportStatusOut
 from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import CodeLine, Day, Schema, SingleLine
+from saraban.kit.text import system_code
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowOut
 
 KindName = Literal["contract", "shop", "asbuilt"]
@@ -31,6 +32,7 @@ RevisionLabel = Annotated[str, CodeLine(10)]
 
 
 def _known_suitability(code: str) -> str:
+    code = system_code(code)
     if not SUITABILITY.fullmatch(code):
         raise PydanticCustomError("not_in_list", UNKNOWN_SUITABILITY.en, {"value": code, "th": UNKNOWN_SUITABILITY.th})
     return code

@@ -27,16 +27,19 @@ from saraban.identity.models import (
 )
 from saraban.identity.schemas import OrganizationSearch
 from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
-from saraban.kit.keys import is_spelled, key_column, spelled
+from saraban.kit.keys import NormalKey, is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
 from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import Spellings, normal_form
 
+
 # The tables our foreign keys point at belong to `projects`, which lies above; only their codes are read here.
-PROJECTS = sa.table("projects", *map(sa.column, ("id", "project_code", "project_name")), sa.column("uuid", sa.Uuid()))
-CONTRACTS = sa.table(
-    "contracts", *map(sa.column, ("id", "contract_code", "contract_name", "project_id")), sa.column("uuid", sa.Uuid())
-)
+def _coded_table(name: str, noun: str, *more: str) -> sa.TableClause:
+    keys = sa.column(f"{noun}_code_key", NormalKey()), sa.column("uuid", sa.Uuid())
+    return sa.table(name, *map(sa.column, ("id", f"{noun}_code", f"{noun}_name", *more)), *keys)
+
+
+PROJECTS, CONTRACTS = _coded_table("projects", "project"), _coded_table("contracts", "contract", "project_id")
 
 
 async def organization_key(session: AsyncSession, code: str) -> int | None:
@@ -45,11 +48,11 @@ async def organization_key(session: AsyncSession, code: str) -> int | None:
 
 
 async def project_key(session: AsyncSession, *, code: str) -> int | None:
-    return await session.scalar(sa.select(PROJECTS.c.id).where(PROJECTS.c.project_code == code))
+    return await session.scalar(spelled(sa.select(PROJECTS.c.id), PROJECTS.c.project_code, code))
 
 
 async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
-    statement = sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id).where(CONTRACTS.c.contract_code == code)
+    statement = spelled(sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id), CONTRACTS.c.contract_code, code)
     return (await session.execute(statement)).one_or_none()
 
 

@@ -18,7 +18,7 @@ from saraban.kit.errors import NotFound, Text, invalid
 from saraban.kit.etags import require_match
 from saraban.kit.pagination import Page
 from saraban.kit.sheet_columns import SheetRow
-from saraban.kit.text import fold
+from saraban.kit.text import Spellings, fold
 from saraban.setup.domain import master_workbook
 from saraban.setup.domain.master_kinds import ORGANIZATION, MasterKind, Owner
 from saraban.setup.domain.master_rows import (
@@ -247,7 +247,7 @@ class _Present:
         if there is not None and there.values["role"] == values["role"]:
             verdict = "same"
         _require_registered(values, known, asked=self.asked, is_same=verdict == "same")
-        if verdict == "add" and code in self.outside:
+        if verdict == "add" and known is not None and known.code in self.outside:
             says = NoMemberOfTheProject.says
             raise invalid("/organizationCode", "outside", says.th, says.en, value=code)
         return ImportedRow(row.number, code, verdict, {**row.cells, **values}), values
@@ -287,8 +287,9 @@ async def import_rows(
 async def _present(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None, place: MasterPlace
 ) -> _Present:
-    register = {one.code: one for one in await repository.rows(session, ORGANIZATION, owner=None)}
-    there = {one.code: one for one in (await list_rows(ctx, session, kind, owner=owner, limit=master_data.EVERY)).items}
+    register = Spellings({one.code: one for one in await repository.rows(session, ORGANIZATION, owner=None)})
+    page = await list_rows(ctx, session, kind, owner=owner, limit=master_data.EVERY)
+    there = Spellings({one.code: one for one in page.items})
     outside: frozenset[str] = frozenset()
     if kind is PARTY and not _may_fill_project(ctx, place):
         inside = await repository.roles_of(

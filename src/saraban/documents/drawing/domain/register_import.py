@@ -13,6 +13,7 @@ from saraban.documents.drawing.domain import DrawingKind
 from saraban.imports.domain import READY, REFUSED, THERE
 from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn
+from saraban.kit.text import normal_form
 from saraban.projects.domain.revision_scheme import RevisionScheme
 
 # fmt: off
@@ -151,7 +152,7 @@ def kept_as_registered(registered: Mapping[str, object], stated: Mapping[str, ob
     return [
         FieldProblem(f"/{name}", "differs", _KEPT, {"value": was or "-"})
         for name, was in registered.items()
-        if stated[name] not in {None, was}
+        if stated[name] is not None and normal_form(str(stated[name])) != normal_form(str(was))
     ]
 
 

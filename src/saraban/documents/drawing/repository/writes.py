@@ -16,6 +16,7 @@ from saraban.documents.drawing.models import Drawing, RfaItemClaim
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
+from saraban.kit.keys import spelled
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import (
@@ -166,8 +167,8 @@ async def _key(session: AsyncSession, column: Any, project_id: int, given: Mappi
     if code is None:
         return None
     model = column.class_
-    statement = sa.select(model.id).where(model.project_id == project_id, column == code, model.is_active)
-    if (key := await session.scalar(statement)) is None:
+    statement = sa.select(model.id).where(model.project_id == project_id, model.is_active)
+    if (key := await session.scalar(spelled(statement, column, code))) is None:
         raise unknown(f"/{to_camel(field)}", code)
     return int(key)
 

@@ -138,6 +138,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._has_workflows: bool
         self._reader: DrawingReader
         self.ids: dict[str, dict[str, UUID]]
+        self._spellings: dict[str, dict[str, str]] = {}
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
         self._columns: Lookups[dict[str, Any]] = Lookups()
@@ -159,6 +160,8 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         }
         lists = await register_rows.open_lists(session, self.kind, project_id=project.id)
         self.codes = {name: {one.code for one in rows} for name, rows in lists.items()}
+        for name, codes in {**self.ids, **self.codes}.items():
+            self._spellings[name] = {normal_form(code): code for code in codes} | {code: code for code in codes}
         if self.kind.whole:
             self.pairs = await repository.pairs(session, project_id=project.id)
 
@@ -171,7 +174,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self, session: AsyncSession, batch: Sequence[Sequence[ReadLine]], *, lock: bool = False
     ) -> tuple[list[JudgedRow], RegisterRows]:
         judged = [JudgedRow(read.row, REFUSED, read.faults) for lines in batch for read in lines if read.stated is None]
-        drawings = [lines for lines in batch if lines[0].stated is not None]
+        drawings = [list(map(self._respelled, lines)) for lines in batch if lines[0].stated is not None]
         numbers = [lines[0].stated.drawing_number for lines in drawings if lines[0].stated is not None]
         if not numbers:
             return judged, RegisterRows()
@@ -191,6 +194,17 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             history = histories[head.key] if head is not None else []
             judged += await self._judge_drawing(session, lines, head, history, rows)
         return judged, rows
+
+    def _respelled(self, read: ReadLine) -> ReadLine:
+        """Return a line with each code as the project spells it, or else as the file spells it first."""
+        changed = {}
+        for name, known in self._spellings.items():
+            if (code := getattr(read.stated, name)) is not None:
+                if code not in known:
+                    known[code] = known.setdefault(normal_form(code), code)
+                if known[code] != code:
+                    changed[name] = known[code]
+        return replace(read, stated=read.stated and read.stated.model_copy(update=changed)) if changed else read
 
     async def _judge_drawing(
         self,

@@ -21,6 +21,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text, unknown
 from saraban.kit.json import Json
 from saraban.kit.sheet_columns import SheetColumn, SheetRow
+from saraban.kit.text import Spellings
 from saraban.projects import service as projects
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, MasterKind
 from saraban.setup.service import master_data, master_import
@@ -76,13 +77,15 @@ class DrawingImporter(Importer[DrawingImport]):
         ctx.caller.require_somewhere(CREATE)
         project = await self.project(ctx, session, query.project)
         read = await projects.read_project(ctx, session, public_id=query.project)
-        if query.contract not in {None, *(one.contract_code for one in read.contracts)}:
-            raise unknown("query:contract", str(query.contract))
-        if query.originator not in {None, *(one.organization_code for one in read.organizations)}:
-            raise unknown("query:originator", str(query.originator))
-        return DrawingImport(
-            project_id=project, kind=self.kind.path, contract=query.contract, originator=query.originator
-        )
+        contracts = {one.contract_code: one.contract_code for one in read.contracts}
+        originators = {one.organization_code: one.organization_code for one in read.organizations}
+        defaults: dict[str, str] = {}
+        for name, codes in (("contract", contracts), ("originator", originators)):
+            if (code := getattr(query, name)) is not None:
+                if code not in Spellings(codes):
+                    raise unknown(f"query:{name}", code)
+                defaults[name] = Spellings(codes)[code]
+        return DrawingImport(project_id=project, kind=self.kind.path, **defaults)
 
     def choose(self, ctx: RequestContext, row: DrawingImport, choice: DrawingImportCommit) -> Mapping[str, object]:
         """:raises Forbidden: for who may not change the lists of the project, when some codes are to be made"""
@@ -132,7 +135,7 @@ async def _import_list(
     if not rows:
         return
     page = await master_data.list_rows(ctx, session, kind, owner=owner, include_closed=True, limit=master_data.EVERY)
-    there = {row.code: dict(row.values) for row in page.items}
+    there = Spellings({row.code: dict(row.values) for row in page.items})
     sheet = []
     for number, (code, stated) in enumerate(rows.items(), 1):
         values = there.get(code) or {kind.code.name: code, **{one.name: code for one in kind.fields if one.required}}

@@ -40,7 +40,7 @@ from saraban.kit.etags import Stale, require_match
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
-from saraban.kit.text import sort_key
+from saraban.kit.text import Spellings, sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -429,7 +429,7 @@ async def _tag(session: AsyncSession, kind: DrawingKind, head: Drawing, asked: S
     """
     held = (await repository.tags(session, kind, [head.id]))[head.id]
     offered = await repository.open_tags(session, project_id=head.project_id) if asked else ()
-    keys = {one.tag_code: one.id for one in (*offered, *held)}
+    keys = Spellings({one.tag_code: one.id for one in (*offered, *held)})
     for place, code in enumerate(asked):
         if code not in keys:
             raise unknown(f"/tags/{place}", code)

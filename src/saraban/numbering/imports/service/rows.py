@@ -21,7 +21,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid, unknown
 from saraban.kit.ids import derived_id, new_id
 from saraban.kit.sheet_columns import SheetRow, at_column
-from saraban.kit.text import normal_form, plain_signs
+from saraban.kit.text import Spellings, normal_form, plain_signs
 from saraban.numbering.imports import repository
 from saraban.numbering.imports.domain import COLUMN_KEYS, LegacyRow, literal_template, parse_row
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS, TOKEN_CONSTRAINTS, insert_numbers
@@ -78,8 +78,8 @@ async def import_target(ctx: RequestContext, session: AsyncSession, *, project_p
     read = await projects.read_project(ctx, session, public_id=project.public_id)
     return ImportTarget(
         project,
-        {one.organization_code: one.public_id for one in read.organizations},
-        {one.contract_code: one.public_id for one in read.contracts},
+        Spellings({one.organization_code: one.public_id for one in read.organizations}),
+        Spellings({one.contract_code: one.public_id for one in read.contracts}),
     )
 
 

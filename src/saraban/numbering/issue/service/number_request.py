@@ -19,6 +19,7 @@ from saraban.identity.domain.context import Caller, NotYourOrganization, Request
 from saraban.kit.clock import stopwatch
 from saraban.kit.db import Database, database_of
 from saraban.kit.errors import Forbidden, Invalid, invalid, unknown
+from saraban.kit.text import system_code
 from saraban.numbering.issue import repository
 from saraban.numbering.series.domain.counter import Period, ad_year, year_of_issue
 from saraban.numbering.series.domain.states import DRAWING, FormatSource, OverflowRule, RangeKind, register_of
@@ -87,6 +88,11 @@ class NumberRequest:
     revision: str | None = None
     range_public_id: UUID | None = None
     drawing_register: str | None = None
+
+    def __post_init__(self) -> None:
+        code = system_code(self.correspondence_type_code)
+        if code in {type_code for type_code, _ in _BELONGS.values()}:
+            object.__setattr__(self, "correspondence_type_code", code)
 
     @property
     def unique_in(self) -> str:
