@@ -2,7 +2,8 @@
 Keys of codes, user names and numbers: their normal forms, unique as they are, and what sorts numbers as people count.
 
 Of rows that look alike the first has the key. The later twins keep NULL, and `saraban number verify` lists them.
-Columns and indexes come first, then the rows in batches: each statement may run again.
+Columns and indexes come first, then the rows in batches: each statement may run again. The keys are those of the release that
+runs this, as in its new rows: a release that changes `normal_form` or `sort_key` has a migration that writes them again.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,15 +1,17 @@
 """
 The form of each sender's number by which two are the same, with its index.
 
-Each statement may run again: rows that have their key get the same one.
+Each statement may run again: rows that have their key get the same one. Like 0081 it takes the normal form of the release that
+runs it, so a release that changes `normal_form` writes the keys of both again.
 """
 
 import re
-import unicodedata
 
 import sqlalchemy as sa
 from alembic import op
 from saraban_history.columns import code
+
+from saraban.kit.text import ascii_digits, normal_form
 
 revision = "0082"
 down_revision = "0081"
@@ -17,8 +19,7 @@ down_revision = "0081"
 TABLE, COLUMN, INDEX = "correspondence_revisions", "sender_number_key", "idx_corr_revisions_sender"
 REVISIONS = sa.table(TABLE, *map(sa.column, ("id", "sender_number", COLUMN)))
 BATCH = 1000
-HYPHENS = str.maketrans("‐‒–—−", "-----")
-UNSPOKEN = re.compile(r"^\s*ที่(?=[\s\d.])|\s+|(?<=[^\W\d_])\.")
+UNSPOKEN = re.compile(r"^(?:เลข)?ที่\.?(?=[ก-ฮ]*[\s\d./-])|\s|(?<=[^\W\d_])\.")
 
 
 def upgrade() -> None:
@@ -44,7 +45,5 @@ def _fill() -> None:
 
 
 def _key(number: str) -> str | None:
-    """Return what the application computed when this was written (`sender_number_key`)."""
-    plain = unicodedata.normalize("NFKC", number).translate(HYPHENS).casefold()
-    figures = "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in plain)
-    return UNSPOKEN.sub("", figures)[:255] or None
+    """Return what `sender_number_key` of the application returns."""
+    return UNSPOKEN.sub("", ascii_digits(normal_form(number)))[:255] or None

@@ -8,6 +8,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from functools import wraps
+from http import HTTPStatus
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any, BinaryIO, Final, Literal, ParamSpec, TypeVar
@@ -206,18 +207,16 @@ async def read_after_commit(db: Database) -> AsyncIterator[AsyncSession]:
             yield session
 
 
-def problem_response(request: Request, error: DomainError) -> Response:
-    """Return the RFC 9457 answer for an expected outcome."""
+def problem_response(request: Request, error: DomainError, status: int | None = None) -> Response:
+    """Return the RFC 9457 answer, with `status` where the framework knows a narrower status than the kind of the error."""
     headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after is not None else {}
     if status_of(error) == 401:
         headers["WWW-Authenticate"] = "Bearer"
     headers["Content-Language"] = language(request)
-    return OrjsonResponse(
-        to_problem(error, language=language(request), trace_id=trace_id()),
-        status_code=status_of(error),
-        media_type=MEDIA_TYPE,
-        headers=headers,
-    )
+    body = to_problem(error, language=language(request), trace_id=trace_id())
+    if status is not None:
+        body |= {"status": status, "title": HTTPStatus(status).phrase}
+    return OrjsonResponse(body, status_code=status or status_of(error), media_type=MEDIA_TYPE, headers=headers)
 
 
 ReadSession = Annotated[AsyncSession, Depends(read_session, scope="function")]

@@ -111,9 +111,9 @@ class SmtpMailer:
         if mail.choices_link:  # a page, so no List-Unsubscribe-Post: nothing there unsubscribes with one request
             message["List-Unsubscribe"] = f"<{mail.choices_link}>"
         message["Auto-Submitted"] = "auto-generated"  # out-of-office programs do not answer this (RFC 3834)
-        message["Content-Language"] = mail.language
         message.set_content(mail.text)
         message.add_alternative(mail.html, subtype="html")
+        message["Content-Language"] = mail.language  # either of the two would move it
         return message
 
 

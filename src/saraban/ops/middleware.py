@@ -25,11 +25,11 @@ from saraban.kit.admission import Admission, Slot, slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import accepts_gzip
+from saraban.kit.http import accepts_gzip, language, problem_response
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.body_limits import WITHOUT_TOKEN, body_limit
-from saraban.ops.problems import RequestTooLarge, problem
+from saraban.ops.problems import RequestTooLarge
 from saraban.ops.security_log import record_access
 
 log = structlog.get_logger("saraban.access")
@@ -121,7 +121,7 @@ class RequestMiddleware:
         request = Request(scope, client.receive)
         if _declared(headers) > client.limit:
             refusal = RequestTooLarge(values={"limit": client.limit})
-            await problem(request, refusal, 413)(scope, client.receive, exchange.send)
+            await problem_response(request, refusal)(scope, client.receive, exchange.send)
             return
         try:
             is_small = not client.has_body or 0 < _declared(headers) <= WITHOUT_TOKEN.size
@@ -217,6 +217,8 @@ class ResponseRecorder:
         yield b"x-frame-options", b"SAMEORIGIN" if framed else b"DENY"
         if not self.keeps and b"cache-control" not in known:
             yield b"cache-control", b"no-store"
+        if not self.keeps and b"content-language" not in known and b"json" in known.get(b"content-type", b""):
+            yield b"content-language", language(Request(self._scope)).encode()
         for name, value in self._scope.get("state", {}).get("headers", {}).items():
             yield name.lower().encode(), value.encode()
         if b"content-security-policy" not in known:

@@ -55,7 +55,7 @@ _HEADERS: Final[OpenApi] = {
         ("Location", "Address of the new resource.", "/api/v1/rfas/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10"),
         ("Retry-After", "Seconds to wait before the request is sent again.", "30"),
         ("WWW-Authenticate", "The scheme of the token.", "Bearer"),
-        ("Content-Language", "Language of `userMessage`.", "th"),
+        ("Content-Language", "Language of `userMessage` and of the messages of `warnings`.", "th"),
         ("Idempotent-Replay", "`true` when an earlier request with the same key did it.", "true"),
     )
 }
@@ -169,6 +169,7 @@ def _add_headers(operation: OpenApi, path: str, method: str, paths: OpenApi) -> 
                 {
                     "ETag": is_versioned and status in {"200", "201"},
                     "Location": status == "201",
+                    "Content-Language": _JSON in response.get("content", {}),
                     "Idempotent-Replay": _takes(operation, "idempotency-key"),
                 }
             )

@@ -36,8 +36,7 @@ from saraban.kit.errors import (
     NotFound,
     Text,
 )
-from saraban.kit.ids import trace_id
-from saraban.kit.problem import MEDIA_TYPE, field_problems, status_of, to_problem
+from saraban.kit.problem import field_problems, status_of
 from saraban.kit.schema import TOO_DEEP
 from saraban.ops.body_limits import DEEPEST, body_limit, check_json
 
@@ -128,7 +127,7 @@ def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
         if page_answer is not None and wants_page(request):
             response = await page_answer(request, error, code)
         else:
-            response = problem(request, error, code)
+            response = http.problem_response(request, error, status)
         response.headers.update(headers or {})
         return response
 
@@ -155,16 +154,6 @@ async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:
         return None
     # It is kept by the request since the reader was given it: nothing is waited for.
     return Invalid("the body is nested too deep", fields=[too_deep(await request.body())])
-
-
-def problem(request: Request, error: DomainError, status: int) -> Response:
-    """Return the problem answer, with `status` where the framework knows a narrower one than the kind."""
-    response = http.problem_response(request, error)
-    if status == response.status_code:
-        return response
-    body = to_problem(error, language=http.language(request), trace_id=trace_id())
-    body |= {"status": status, "title": HTTPStatus(status).phrase}
-    return http.OrjsonResponse(body, status_code=status, media_type=MEDIA_TYPE)
 
 
 def wants_page(request: Request) -> bool:

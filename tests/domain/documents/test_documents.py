@@ -98,19 +98,39 @@ class TestDueDateWarnings:
 
 class TestSenderNumberKey:
     @pytest.mark.parametrize(
-        "number", ["ที่ คค 0412/2569", "ที่ คค ๐๔๑๒/๒๕๖๙", "คค 0412/2569", "คค.0412 / 2569", "ที่  คค\u00a00412/２５６９"]
+        "number",
+        [
+            "ที่ คค 0412/2569",
+            "ที่ คค ๐๔๑๒/๒๕๖๙",
+            "คค 0412/2569",
+            "คค.0412 / 2569",
+            "ที่  คค\u00a00412/２５６９",
+            "ที่คค 0412/2569",
+            "เลขที่ คค 0412/2569",
+            "ที่คค.0412/2569",
+        ],
     )
     def test_is_the_same_for_one_number(self, number: str) -> None:
         assert sender_number_key(number) == "คค0412/2569"
 
     @pytest.mark.parametrize(
         ("number", "key"),
-        [(None, None), (" ", None), ("AB-1", "ab-1"), ("ab–1", "ab-1"), ("กค 1.2/69", "กค1.2/69"), ("ที่ดิน 5", "ที่ดิน5")],
+        [
+            (None, None),
+            (" ", None),
+            ("AB-1", "ab-1"),
+            ("ab–1", "ab-1"),
+            ("กค 1.2/69", "กค1.2/69"),
+            ("ที่ดิน 5", "ที่ดิน5"),
+            ("เเผน 1", "แผน1"),
+            ("กี่\u200b 1", "กี่1"),
+            ("ก\u0e48\u0e35 1", "กี่1"),
+        ],
     )
     def test_keeps_what_tells_numbers_apart(self, number: str | None, key: str | None) -> None:
         assert sender_number_key(number) == key
 
-    @pytest.mark.parametrize("number", ["ที่ คค ๐๔๑๒.๑/๒๕๖๙", " AB–1 ", "คค.0412 / 2569", " "])
+    @pytest.mark.parametrize("number", ["ที่ คค ๐๔๑๒.๑/๒๕๖๙", " AB–1 ", "คค.0412 / 2569", " ", "ที่กท 0588", "เเผน 1"])
     def test_is_what_the_migration_gave_to_earlier_rows(self, monkeypatch: pytest.MonkeyPatch, number: str) -> None:
         folder = Path(__file__).parents[3] / "migrations"
         monkeypatch.syspath_prepend(str(folder))

@@ -82,6 +82,7 @@ class TestLetter:
         assert (letter["References"], letter["In-Reply-To"]) == (thread, thread)
         assert letter["List-Unsubscribe"] == "<https://dms.example.org/notifications/preferences>"
         assert letter["List-Unsubscribe-Post"] is None
+        assert letter["Content-Language"] == "th"
         assert letter["Date"].datetime == NOW + timedelta(minutes=4)
         link = f"https://dms.example.org/rfas/{event.payload['documentPublicId']}"
         for form in ("plain", "html"):

@@ -356,8 +356,15 @@ class TestHead:
 
 class TestContentLanguage:
     @pytest.mark.parametrize("language", ["th", "en"])
-    async def test_is_named_on_problems_and_pages(self, client: httpx.AsyncClient, language: str) -> None:
-        for path in ("/api/v1/nothing", "/login"):
-            answer = await client.get(path, headers={"Accept-Language": language})
+    async def test_is_named_on_problems_answers_and_pages(
+        self, client: httpx.AsyncClient, owner: httpx.AsyncClient, language: str
+    ) -> None:
+        wish = {"Accept-Language": language}
+        answers = [
+            *[await client.get(path, headers=wish) for path in ("/api/v1/nothing", "/login")],
+            await owner.delete("/api/v1/search", headers=wish),
+            await owner.get("/api/v1/organizations", headers=wish),
+        ]
 
-            assert answer.headers["content-language"] == language
+        assert [answer.status_code for answer in answers] == [404, 200, 405, 200]
+        assert {answer.headers["content-language"] for answer in answers} == {language}

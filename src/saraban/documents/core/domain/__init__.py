@@ -6,7 +6,6 @@ One `KindRules` per subtype, as data: `core` works from it and never asks which 
 """
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
@@ -17,12 +16,12 @@ from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.dates import local_date
-from saraban.kit.text import DASHES, ascii_digits
+from saraban.kit.text import ascii_digits, normal_form
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
 from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
 
 DRAFT = "draft"
-_UNSPOKEN: Final = re.compile(r"^\s*ที่(?=[\s\d.])|\s+|(?<=[^\W\d_])\.")
+_UNSPOKEN: Final = re.compile(r"^(?:เลข)?ที่\.?(?=[ก-ฮ]*[\s\d./-])|\s|(?<=[^\W\d_])\.")
 CANCELLED = "cancelled"
 TERMINATED = "terminated"  # its workflow was ended without an outcome
 
@@ -162,9 +161,8 @@ def earliest_due(document_date: date | None, *, today: date, incoming: bool, sen
 
 
 def sender_number_key(number: str | None) -> str | None:
-    """Return a number without blanks, dots behind letters, ที่ before it, and differences of digits, hyphens and letter case."""
-    plain = DASHES.sub("-", unicodedata.normalize("NFKC", number or "")).casefold()
-    return _UNSPOKEN.sub("", ascii_digits(plain))[:255] or None
+    """Return the normal form of a number in digits 0 to 9, without blanks, dots behind letters, and ที่ before it."""
+    return _UNSPOKEN.sub("", ascii_digits(normal_form(number or "")))[:255] or None
 
 
 AHEAD = timedelta(days=366)  # a document may be dated ahead, but no typing error of a year is a date
