@@ -126,9 +126,11 @@ def _general(number: Decimal) -> str | None:
 
 def _joined(parts: Sequence[re.Match[str]], general: str, shares: Iterable[str] = ()) -> str:
     share = iter(shares)
-    values = {"figure": lambda: next(share), "general": lambda: general, "gap": lambda: " "}
+    fixed = {"general": general, "gap": " "}
     return "".join(
-        values[part.lastgroup]() if part.lastgroup in values else part[1] or part[2] or part[4] or part[8] or ""
+        next(share)
+        if part["figure"]
+        else fixed.get(part.lastgroup or "", part[1] or part[2] or part[4] or part[8] or "")
         for part in parts
     )
 
