@@ -14,7 +14,8 @@ from saraban.documents.drawing.service.import_lines import RegisterImport
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import ImportState
 from saraban.imports.models import ImportRow
-from saraban.imports.service import ImportTurn, ImportWorker
+from saraban.imports.service.run import ImportTurn
+from saraban.imports.service.worker import ImportWorker
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.workbooks import SheetWriter

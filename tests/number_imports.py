@@ -8,7 +8,7 @@ import httpx
 from fastapi import FastAPI
 from python_calamine import CalamineWorkbook
 
-from saraban.imports.service import ImportWorker
+from saraban.imports.service.worker import ImportWorker
 from saraban.kit.workbooks import SheetWriter
 from saraban.numbering.service import NUMBER_IMPORTER
 from tests.numbering_requests import BASE

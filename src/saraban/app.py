@@ -28,7 +28,7 @@ from saraban.config import Settings
 from saraban.documents import endpoints as documents
 from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.identity import endpoints as identity
-from saraban.imports.service import ImportWorker
+from saraban.imports.service.worker import ImportWorker
 from saraban.kit.admission import Admission
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob, send_reminders

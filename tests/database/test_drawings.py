@@ -27,7 +27,7 @@ from saraban.documents.drawing.service.import_lines import by_drawing
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization
-from saraban.imports.service import import_batch
+from saraban.imports.service.run import import_batch
 from saraban.kit.clock import SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from saraban.attachments.adapters import FolderStorage
 from saraban.bootstrap import carriers
 from saraban.imports import repository
-from saraban.imports import service as imports
 from saraban.imports.schemas import ImportQuery
-from saraban.imports.service import ImportFile, ImportWorker, run
-from saraban.imports.service.worker import LEASE
+from saraban.imports.service import run, uploads
+from saraban.imports.service.uploads import ImportFile
+from saraban.imports.service.worker import LEASE, ImportWorker
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
@@ -50,7 +50,7 @@ class Works:
             for sequence in range(first, last + 1):
                 yield f"คคง.-ผรม.1-{sequence:04}-2569,LETTER,คคง.,ผรม.1\n".encode()
 
-        await imports.upload_import(
+        await uploads.upload_import(
             context(caller=self.world.caller, now=self.clock.now(), address=""),
             self.db,
             self.storage,
@@ -65,7 +65,7 @@ class Works:
         assert await self.worker().round()
         row = await self.row()
         await self.db.transact(
-            lambda session: imports.start_import(
+            lambda session: uploads.start_import(
                 context(caller=self.world.caller, now=NOW, address=""),
                 session,
                 NUMBER_IMPORTER,

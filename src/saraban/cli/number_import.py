@@ -14,7 +14,7 @@ from saraban.cli.run import account_context, project_named
 
 if TYPE_CHECKING:
     from saraban.bootstrap import System
-    from saraban.imports.service import ImportTurn
+    from saraban.imports.service.run import ImportTurn
     from saraban.numbering.series.models import NumberImport
 
 REFUSED = 3

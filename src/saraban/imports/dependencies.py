@@ -13,10 +13,11 @@ from starlette.responses import Response
 from saraban.attachments.dependencies import MULTIPART, FileStorage, SentFile, sent_file
 from saraban.identity.dependencies import keyed_context, request_context
 from saraban.identity.domain.context import RequestContext
-from saraban.imports import service
 from saraban.imports.models import AnyImportRow
 from saraban.imports.schemas import ImportQuery, ImportStatusOut
-from saraban.imports.service import AnyImporter, ImportFile
+from saraban.imports.service import uploads
+from saraban.imports.service.run import AnyImporter
+from saraban.imports.service.uploads import ImportFile
 from saraban.kit.http import (
     BINARY,
     Db,
@@ -113,7 +114,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         cursor: PageCursor = None,
     ) -> object:
         """Newest first: your own, and all of them for who manages them."""
-        page = await service.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
+        page = await uploads.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
         items = [import_answer(one, language, routes.listed) for one in page.items]
         return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
 
@@ -128,7 +129,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         language: Language,
     ) -> object:
         """How far it is, and what the dry run or the import found."""
-        return import_answer(await service.read_import(ctx, session, importer, public_id), language, routes.answer)
+        return import_answer(await uploads.read_import(ctx, session, importer, public_id), language, routes.answer)
 
     @router.get(
         "/{publicId}/result",
@@ -145,7 +146,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         storage: FileStorage,
     ) -> Response:
         """Each line of the file again, with what came of it, or, before the commit, what would."""
-        key = await service.result_of(ctx, session, storage, importer, public_id)
+        key = await uploads.result_of(ctx, session, storage, importer, public_id)
         await session.close()  # a slow download must not keep a connection
         return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
 
@@ -178,7 +179,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         CHECKED, then commit it.
         """
         sheet = ImportFile.of(sent.file.name, sent.file.chunks())
-        receipt = await service.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
+        receipt = await uploads.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
         return await shown(importer, ctx, db, receipt, language, location=request.url.path)
 
     @router.post(
@@ -198,7 +199,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
     ) -> Response:
         """Lines that are refused harm no others, and what is there already is left alone. It may be broken off anywhere."""
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
-        work = partial(service.start_import, ctx, importer=importer, public_id=public_id, choice=body)
+        work = partial(uploads.start_import, ctx, importer=importer, public_id=public_id, choice=body)
         return await shown(importer, ctx, db, await once.run(operation, work), language)
 
     commit_import.__annotations__["body"] = routes.commit
@@ -207,7 +208,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         importer: AnyImporter, ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""
     ) -> Response:
         async with read_after_commit(db) as session:
-            found = await service.read_import(ctx, session, importer, receipt.resource_id)
+            found = await uploads.read_import(ctx, session, importer, receipt.resource_id)
         headers = {"Location": f"{location}/{receipt.public_id}"} if location else {}
         return respond(import_answer(found, language, routes.answer), status=202, receipt=receipt, headers=headers)
 

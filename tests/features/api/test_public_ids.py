@@ -14,7 +14,7 @@ from fastapi import FastAPI
 
 from saraban.config import Settings
 from saraban.documents.drawing.service import DRAWING_IMPORTERS
-from saraban.imports.service import ImportWorker
+from saraban.imports.service.worker import ImportWorker
 from saraban.kit.clock import local_date
 from saraban.numbering.service import NUMBER_IMPORTER
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES, TAG

@@ -19,7 +19,7 @@ from saraban.documents.drawing.schemas import DrawingQuery, DrawingSummary, NewD
 from saraban.documents.drawing.service.import_lines import by_drawing
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
-from saraban.imports.service import import_batch
+from saraban.imports.service.run import import_batch
 from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError

@@ -107,7 +107,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
     """A reader of people's sheets that takes long."""
     gate = Gate()
 
-    def read(_path: Path) -> list[list[object]]:
+    def read(_path: Path, *, sheet: str | None) -> list[list[object]]:
         gate.work()
         return []
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from saraban.imports.service import ImportWorker
+from saraban.imports.service.worker import ImportWorker
 from saraban.numbering.service import NUMBER_IMPORTER
 from tests.features.web.conftest import Sit
 from tests.features.web.page_html import html_of

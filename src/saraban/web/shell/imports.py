@@ -12,10 +12,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
-from saraban.imports import service as imports
 from saraban.imports.models import AnyImportRow, FileImport
 from saraban.imports.schemas import ImportQuery
-from saraban.imports.service import AnyImporter, ImportFile
+from saraban.imports.service import uploads
+from saraban.imports.service.run import AnyImporter
+from saraban.imports.service.uploads import ImportFile
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.kit.problem import checked_values
@@ -117,7 +118,7 @@ class ImportPages:
         page.caller.require_somewhere(self.permission)
         place, model = await self.list_page(page, session, asked)
         project, limit = place.public_id, ROWS
-        found = await imports.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=limit)
+        found = await uploads.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=limit)
         shown = model(
             rows=found.items,
             next_cursor=found.next_cursor,
@@ -131,7 +132,7 @@ class ImportPages:
     async def show(
         self, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
     ) -> Response:
-        found = await imports.read_import(page.context, session, self.importer, public_id)
+        found = await uploads.read_import(page.context, session, self.importer, public_id)
         page.within(found.project)
         shown = self.import_page(page, found)(
             row=found.row,
@@ -143,9 +144,9 @@ class ImportPages:
         return page.show(shown, *(shown.fragments if page.is_fragment else ()))
 
     async def commit(self, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-        found = await imports.read_import(form.context, session, self.importer, public_id)
+        found = await uploads.read_import(form.context, session, self.importer, public_id)
         choice = self.choice(form.values, found)
-        await imports.start_import(form.context, session, self.importer, public_id, choice)
+        await uploads.start_import(form.context, session, self.importer, public_id, choice)
         return f"{self.address}/{public_id}"
 
 
@@ -177,7 +178,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         try:
             sheet = ImportFile.of(sent.name, sent.chunks())
             query = checked_values(pages.query, {**asked.given, "sheet": sent.sheet})
-            receipt = await imports.upload_import(
+            receipt = await uploads.upload_import(
                 page.context, db, storage, once, pages.importer, query=query, sheet=sheet
             )
         except DomainError as error:

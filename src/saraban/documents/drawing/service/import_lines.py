@@ -36,7 +36,7 @@ from saraban.documents.drawing.service.registers import DrawingReader
 from saraban.documents.drawing.service.registration import DrawingNumberTaken
 from saraban.identity.domain.context import RequestContext
 from saraban.imports.domain import MISSING, READY, REFUSED, JudgedRow
-from saraban.imports.service import ImportRun, Lookups
+from saraban.imports.service.run import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database, table_of
 from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Invalid, Text, unknown

@@ -16,7 +16,7 @@ from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.schemas import DrawingImportCommit, DrawingImportQuery
 from saraban.documents.drawing.service.import_lines import RegisterImport
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.imports.service import Importer, ImportTurn
+from saraban.imports.service.run import Importer, ImportTurn
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound, Text, unknown
 from saraban.kit.json import Json

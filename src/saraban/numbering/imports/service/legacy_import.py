@@ -13,7 +13,8 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports.domain import ImportState
 from saraban.imports.models import ImportRow
 from saraban.imports.schemas import ImportQuery
-from saraban.imports.service import MOST_BYTES, Importer, ImportTurn, check_rows, import_rows
+from saraban.imports.service.run import Importer, ImportTurn, check_rows, import_rows
+from saraban.imports.service.uploads import MOST_BYTES
 from saraban.kit.db import Database
 from saraban.kit.errors import invalid
 from saraban.kit.ids import new_id

@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports.domain import READY, REFUSED, THERE, JudgedRow, row_problem
-from saraban.imports.service import ImportRun, Lookups
+from saraban.imports.service.run import ImportRun, Lookups
 from saraban.kit.child_processes import CHILDREN
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem, Invalid, Text, invalid, unknown
