@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from saraban.kit.errors import DomainError, ErrorKind, Text
+from saraban.kit.errors import DomainError, ErrorKind, Text, invalid
 
 ANY = "*"
 
@@ -22,8 +22,9 @@ class WeakETag(DomainError):
 
 
 def tags_in(if_match: str) -> frozenset[str]:
-    """Return the tags of the header, their quotes and `W/` with them, without what Apache adds for a compressed answer."""
-    return frozenset(re.sub(r'[-;](?:gzip|br|zstd|deflate)"$', '"', part.strip()) for part in if_match.split(","))
+    """Return the tags of the header, with quotes and `W/`, without the suffix that Apache adds to a compressed answer."""
+    parts = [re.sub(r"^w/", "W/", part.strip()) for part in if_match.split(",")]
+    return frozenset(re.sub(r'[-;](?:gzip|br|zstd|deflate)"$', '"', part) for part in parts)
 
 
 def require_strong(tags: Collection[str]) -> None:
@@ -39,9 +40,13 @@ def matches(if_match: str, present: str) -> bool:
     Return whether the header names the present version, or any.
 
     :raises WeakETag: when it does not, and has a weak tag
+    :raises Invalid: when it does not, and has a part that is no tag
     """
     tags = tags_in(if_match)
     if not tags.isdisjoint({present, ANY}):
         return True
     require_strong(tags)
+    if not all(re.fullmatch(r'"[^"]*"', tag) for tag in tags):
+        th, en = 'If-Match ต้องเป็น ETag ในเครื่องหมายคำพูด เช่น "3"', 'If-Match must be an ETag in quotes, such as "3".'
+        raise invalid("header:If-Match", "malformed", th, en)
     return False

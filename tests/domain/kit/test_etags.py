@@ -3,6 +3,7 @@
 import pytest
 
 from saraban.kit import etags
+from saraban.kit.errors import Invalid
 
 
 @pytest.mark.parametrize(
@@ -14,14 +15,21 @@ from saraban.kit import etags
         ('W/"3", "3"', True),
         ('"3-gzip"', True),
         ('"4"', False),
-        ("3", False),
     ],
 )
 def test_compares_strongly(header: str, *, expected: bool) -> None:
     assert etags.matches(header, '"3"') is expected
 
 
-@pytest.mark.parametrize("header", ['W/"3"', 'W/"2"', '"2", W/"3"'])
+@pytest.mark.parametrize("header", ['W/"3"', 'W/"2"', '"2", W/"3"', 'w/"3"', 'W/"3-gzip"'])
 def test_names_a_weak_tag(header: str) -> None:
     with pytest.raises(etags.WeakETag):
         etags.matches(header, '"3"')
+
+
+@pytest.mark.parametrize("header", ["", " ", "3", '"2", 3', '"3'])
+def test_refuses_what_is_no_tag(header: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        etags.matches(header, '"3"')
+
+    assert refused.value.fields[0].pointer == "header:If-Match"
