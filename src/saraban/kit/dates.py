@@ -52,11 +52,15 @@ _FAULTS: Final = {
     "has_time": Text("ระบุเฉพาะวันที่ ไม่ต้องระบุเวลา", "Write the day alone, without a time."),
     "out_of_range": Text("ปีต้องอยู่ระหว่าง พ.ศ. 2443 ถึง 2743", "The year must be 1900 to 2200 (B.E. 2443 to 2743)."),
 }
-_YEAR: Final = r"(?:(?P<be>พ\.? ?ศ\.?|พุทธศักราช|b\.?e\.?)|(?P<ad>ค\.? ?ศ\.?|คริสต์ศักราช|a\.?d\.?))? ?(?P<year>\d{4}|\d\d)"
+_BUDDHIST, _COMMON = r"พ\.? ?ศ\.?|พุทธศักราช|b\.? ?e\.?", r"ค\.? ?ศ\.?|คริสต์ศักราช|a\.? ?d\.?|c\.? ?e\.?"
+_YEAR: Final = (
+    rf"(?:(?P<be>{_BUDDHIST})|(?P<ad>{_COMMON}))? ?(?P<year>\d{{4}}|\d\d)"
+    rf"(?: ?\(?(?:(?P<be_after>{_BUDDHIST})|(?P<ad_after>{_COMMON}))\)?)?"
+)
 _TIME: Final = r"(?:[t ] ?(?:เวลา ?)?(?P<time>\d{1,2}[:.]\d\d.*))?"
-_WEEKDAY: Final = r"(?:วัน[ก-๎]*ที่ ?|(?:mon|tues|wednes|thurs|fri|satur|sun)day,? )?"
-_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_NAME: Final = r"(?P<month>[^\W\d_]\D*?)"
+_WEEKDAY: Final = r"(?:(?:ลง)?(?:วัน)?[ก-๎]*ที่ ?|(?:อา|จ|อ|พ|พฤ|ศ|ส)\. ?|(?:mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:day)?[,.]{0,2} )?"
+_DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?(?: of )?"
+_NAME: Final = r"(?:เดือน ?)?(?P<month>[^\W\d_]\D*?)"
 _SPELLINGS: Final = tuple(
     re.compile(_WEEKDAY + spelling + _TIME)
     for spelling in (
@@ -66,7 +70,7 @@ _SPELLINGS: Final = tuple(
         rf"{_NAME}[-/., ]*{_DAY}[-/., ]+{_YEAR}",
     )
 )
-_MIDNIGHT: Final = re.compile(r"0?0[:.]00(?:[:.]00(?:\.0+)?)?")
+_MIDNIGHT: Final = re.compile(r"0?0[:.]00(?:[:.]00(?:\.0+)?)?(?: ?น\.?)?|12[:.]00(?:[:.]00)? ?(?:a\.?m\.?|ก่อนเที่ยง)")
 
 
 def read_date(typed: str, pointer: str = "") -> date:
@@ -104,7 +108,7 @@ def _read(typed: str) -> date | str:
     if found["time"] and not _MIDNIGHT.fullmatch(found["time"]):
         return "has_time"
     year = int(found["year"])
-    if found["be"] or (year >= EARLIEST_BUDDHIST and not found["ad"]):
+    if found["be"] or found["be_after"] or (year >= EARLIEST_BUDDHIST and not (found["ad"] or found["ad_after"])):
         year -= BUDDHIST_OFFSET
     if year not in _YEARS:
         return "out_of_range"

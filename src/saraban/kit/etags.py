@@ -1,8 +1,9 @@
 """`If-Match` after RFC 9110: compared strongly, so a weak tag names no version, whatever its number."""
 
+import re
 from collections.abc import Collection
 
-from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
+from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 
 ANY = "*"
 
@@ -28,8 +29,9 @@ class WeakETag(DomainError):
 
 
 def tags_in(if_match: str) -> frozenset[str]:
-    """Return the tags of the header, their quotes and `W/` with them, without what Apache adds for a compressed answer."""
-    return frozenset(part.strip().replace('-gzip"', '"').replace('-br"', '"') for part in if_match.split(","))
+    """Return the tags of the header, with quotes and `W/`, without the suffix that Apache adds to a compressed answer."""
+    parts = [re.sub(r"^w/", "W/", part.strip()) for part in if_match.split(",")]
+    return frozenset(re.sub(r'[-;](?:gzip|br|zstd|deflate)"$', '"', part) for part in parts)
 
 
 def require_strong(tags: Collection[str]) -> None:
@@ -44,9 +46,13 @@ def require_match(if_match: str | None, present: str, stale: type[Stale]) -> Non
     """
     :param if_match: the header, where there is one
     :raises Stale: when the header names neither the present version nor any
-    :raises WeakETag: when it also has a weak tag
+    :raises WeakETag: when it does not, and has a weak tag
+    :raises Invalid: when it does not, and has a part that is no tag
     """
     tags = tags_in(ANY if if_match is None else if_match)
     if tags.isdisjoint({present, ANY}):
         require_strong(tags)
+        if not all(re.fullmatch(r'"[^"]*"', tag) for tag in tags):
+            th, en = 'If-Match ต้องเป็น ETag ในเครื่องหมายคำพูด เช่น "3"', 'If-Match must be an ETag in quotes, such as "3".'
+            raise invalid("header:If-Match", "malformed", th, en)
         raise stale

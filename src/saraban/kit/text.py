@@ -1,4 +1,4 @@
-"""One spelling for each Thai or English text, so that what looks alike compares alike (REQ-FMT-05)."""
+"""Stored forms, normal forms and sort keys of Thai and English text (REQ-FMT-05)."""
 
 import codecs
 import hashlib
@@ -9,16 +9,16 @@ from typing import Final, TypeVar
 
 from saraban.kit.errors import Text, invalid
 
-codecs.register(lambda name: codecs.lookup("cp874") if name == "windows_874" else None)  # as mail and clients call it
+codecs.register(lambda name: codecs.lookup("cp874") if name == "windows_874" else None)  # the name in mail and HTTP
 
 T = TypeVar("T")
-DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes a text for a formula that begins like this
+DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet reads a text that begins with one of these as a formula
 MOST_KEY: Final = 255  # characters
 MOST_MARKS: Final = 30  # in a row; Unicode's stream-safe format (UAX 15) has the same bound
 TOO_MANY_MARKS: Final = Text(
     "มีเครื่องหมายประกอบอักษรติดกันเกิน {most} ตัว", "There are more than {most} combining marks in a row."
 )
-# Outside the basic plane marks are rare: each character there may be a mark, and is looked up when 31 stand in a row.
+# Marks outside the basic plane are rare. A run of 31 characters from there is checked character by character.
 _SUSPECTS: Final = re.compile(
     "["
     + "".join(c for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
@@ -26,7 +26,7 @@ _SUSPECTS: Final = re.compile(
 )
 _DECOMPOSED_SARA_AM = "\u0e4d\u0e32"
 _SARA_AM = "\u0e33"
-# Nothing is printed for them: format characters, and what Unicode calls Default_Ignorable_Code_Point.
+# Characters that print nothing: format characters and Unicode's Default_Ignorable_Code_Point.
 INVISIBLE: Final = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -36,10 +36,14 @@ DASHES: Final = re.compile(
     "[" + "".join(c for c in map(chr, range(0x80, 0x10000)) if unicodedata.category(c) == "Pd") + "\u2043\u2212]"
 )
 _BLANKS: Final = re.compile(r"\s+")
-# Typed alike and stored in either order, or as two characters that look like one.
-_TONE_BEFORE_VOWEL: Final = re.compile("[\u0e48-\u0e4c][\u0e31\u0e34-\u0e3a\u0e47]")
+# Keyboards store Thai marks in either order, or twice. The order and the number do not show.
+_UNORDERED_MARKS: Final = re.compile(
+    "[\u0e48-\u0e4c][\u0e31\u0e34-\u0e3a\u0e47]|([\u0e31\u0e34-\u0e3a\u0e47-\u0e4c])\\1"
+)
 _THAI_MARKS: Final = re.compile("[\u0e31\u0e34-\u0e3a\u0e47-\u0e4c]{2,}")
 _SPLIT_SARA_AM: Final = re.compile("\u0e4d([\u0e48-\u0e4b]*)\u0e32")
+# Characters that look like others: เเ and แ, ๅ and า, the blank of Braille and a space.
+_LOOK_ALIKES: Final = (("\u0e40\u0e40", "\u0e41"), ("\u0e45", "\u0e32"), ("\u2800", " "))
 _PLAIN: Final = re.compile("[ -~\u0e01-\u0e5b]*")
 _DIGITS: Final = re.compile("[0-9]+")
 
@@ -71,18 +75,18 @@ def compose(text: str, pointer: str = "") -> str:
 
 
 def fold(text: str, pointer: str = "") -> str:
-    """Return what is stored of a text: as `compose`, with sara am (U+0E4D U+0E32) joined and without invisible characters."""
+    """Return the text to store: composed, with sara am (U+0E4D U+0E32) joined and without invisible characters."""
     check_marks(text, pointer)
     return fold_bounded(text)
 
 
 def fold_stored(text: str) -> str:
-    """Fold what the database or a file contains; of a longer run of combining marks, the first `MOST_MARKS` are kept."""
+    """Fold a text of the database or of a file; a longer run of combining marks is cut after `MOST_MARKS`."""
     return fold_bounded(text if text.isascii() else _SUSPECTS.sub(_cut_marks, text))
 
 
 def fold_bounded(text: str) -> str:
-    """Fold a text that is known to have no run of combining marks that is too long."""
+    """Fold a text without a run of more than `MOST_MARKS` combining marks."""
     if text.isascii():
         return text
     folded = unicodedata.normalize("NFC", INVISIBLE.sub("", text))
@@ -91,20 +95,19 @@ def fold_bounded(text: str) -> str:
     return folded
 
 
-def alike(text: str) -> str:
-    """
-    Return the form in which texts are compared: NFKC with sara am joined, no case, no invisible characters, one kind of hyphen,
-    one sara ae, Thai marks in one order, and one space for each gap. Two texts that look alike have the same.
-    """
+def unify(text: str) -> str:
+    """Return the normal form of a text with its outer blanks; `normal_form` describes it."""
     if not text.isprintable():
         text = _CONTROLS.sub("", text)
     if text.isascii():
         folded = text.lower()
     else:
         folded = _nfkc(INVISIBLE.sub("", _SUSPECTS.sub(_cut_marks, text))).casefold()
-        if _TONE_BEFORE_VOWEL.search(folded):
+        if _UNORDERED_MARKS.search(folded):
             folded = _THAI_MARKS.sub(_vowels_first, folded)
-        folded = DASHES.sub("-", _nfkc(folded)).replace("\u0e40\u0e40", "\u0e41")
+        folded = DASHES.sub("-", _nfkc(folded))
+        for typed, unified in _LOOK_ALIKES:
+            folded = folded.replace(typed, unified)
         if "\u0e4d" in folded:
             folded = _SPLIT_SARA_AM.sub("\\1\u0e33", folded)
     return _BLANKS.sub(" ", folded) if "  " in folded or not folded.isprintable() else folded
@@ -125,13 +128,18 @@ def _nfkc(text: str) -> str:
 
 
 def _vowels_first(marks: re.Match[str]) -> str:
-    return "".join(sorted(marks[0], key=lambda mark: "\u0e48" <= mark <= "\u0e4c"))
+    return "".join(sorted(dict.fromkeys(marks[0]), key=lambda mark: "\u0e48" <= mark <= "\u0e4c"))
 
 
 def normal_form(text: str) -> str:
-    """Return the one form of a code, a number or a user name: `alike`, without outer blanks. It is unique where they are."""
-    folded = alike(text).strip()
-    # A mark of another script between two of Thai may have moved.
+    """
+    Return the form in which codes, numbers, user names and searches compare: NFKC with sara am joined, lower case, one hyphen,
+    one space for each gap, Thai marks once and in one order, เเ as แ, without invisible characters and outer blanks.
+
+    The database stores normal forms: a release that changes this function has a migration that writes them again.
+    """
+    folded = unify(text).strip()
+    # Normalization can move a mark of another script from between two Thai marks.
     return folded if _PLAIN.fullmatch(folded) or folded == text else normal_form(folded)
 
 
@@ -141,7 +149,7 @@ def system_code(code: str) -> str:
 
 
 def key_text(text: str) -> str:
-    """Return a normal form as it is stored: the end of a long one is its digest."""
+    """Return the normal form to store; a digest replaces the end of a long form."""
     key = normal_form(text)
     if len(key) <= MOST_KEY:
         return key
@@ -149,14 +157,14 @@ def key_text(text: str) -> str:
 
 
 class Spellings(Mapping[str, T]):
-    """What is known by codes: by its own spelling, or else by one that looks like it."""
+    """Values by code. A code without an exact entry has the value of the first code with its normal form."""
 
     def __init__(self, known: Mapping[str, T]) -> None:
         self._known = known
-        self._alike = {normal_form(code): value for code, value in reversed([*known.items()])}
+        self._by_form = {normal_form(code): value for code, value in reversed([*known.items()])}
 
     def __getitem__(self, code: str) -> T:
-        return self._known[code] if code in self._known else self._alike[normal_form(code)]
+        return self._known[code] if code in self._known else self._by_form[normal_form(code)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._known)
@@ -170,9 +178,9 @@ class Spellings(Mapping[str, T]):
 
 def sort_key(number: str) -> str:
     """
-    Return what sorts numbers as people count: 1, 2, 10. Only numbers that have one normal form have the same.
+    Return a text that sorts numbers as people count: 1, 2, 10. Numbers with different normal forms have different sort keys.
 
-    Each run of digits begins with its length; leading zeros follow it.
+    The length of each run of digits precedes it; its leading zeros follow it.
     """
     return _DIGITS.sub(_counted, normal_form(number))[:MOST_KEY]
 
@@ -187,9 +195,9 @@ def control_character(text: str, *, multiline: bool = False) -> int | None:
     """
     Return the position of the first character that must not be stored, or None.
 
-    Controls, surrogates, unassigned and private code points are refused: nobody can type them. `fold` removes what is invisible.
+    These are controls, surrogates, unassigned and private code points, which nobody can type. `fold` removes invisible characters.
     """
-    if text.isprintable():  # most are, and it costs little to know
+    if text.isprintable():  # a cheap check that most texts pass
         return None
     allowed = "\n\r\t" if multiline else ""
     for position, character in enumerate(text):

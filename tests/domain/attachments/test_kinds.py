@@ -4,6 +4,7 @@ import zipfile
 from io import BytesIO
 
 import pytest
+from pydantic import TypeAdapter
 from pydantic_core import PydanticCustomError
 
 from saraban.attachments.domain import detect_kind
@@ -12,6 +13,7 @@ from saraban.attachments.domain.kinds import (
     KINDS,
     MACROS,
     FileKind,
+    KindList,
     by_name,
     kind_list,
     kinds_listed,
@@ -210,10 +212,19 @@ class TestByName:
 class TestKindList:
     @pytest.mark.parametrize(
         ("typed", "stored"),
-        [("PDF", "pdf"), (" .dwg,pdf , PDF", "dwg, pdf"), (list_extensions(KINDS), list_extensions(KINDS)), ("", "")],
+        [
+            ("PDF", "pdf"),
+            ("PDF;DWG", "dwg, pdf"),
+            (" .dwg,pdf , PDF", "dwg, pdf"),
+            (list_extensions(KINDS), list_extensions(KINDS)),
+            ("", ""),
+        ],
     )
     def test_stores_each_extension_once(self, typed: str, stored: str) -> None:
         assert kind_list(typed) == ", ".join(sorted(stored.split(", ")))
+
+    def test_is_null_without_an_extension(self) -> None:
+        assert TypeAdapter(KindList).validate_python(" ") is None
 
     def test_names_what_is_unknown(self) -> None:
         with pytest.raises(PydanticCustomError, match="Unknown kinds: docm, exe"):

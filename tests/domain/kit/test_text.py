@@ -87,6 +87,9 @@ class TestNormalForm:
             pytest.param("แขวง", "เเขวง", id="doubled sara e"),
             pytest.param("ที่", "ท\u0e48\u0e35", id="tone before vowel"),
             pytest.param("น้ำ", "น\u0e4d\u0e49า", id="sara am in two"),
+            pytest.param("ที่", "ที\u0e48\u0e48", id="doubled tone mark"),
+            pytest.param("ฤา", "ฤ\u0e45", id="lakkhangyao"),
+            pytest.param("A 1", "A\u28001\u2800", id="blank of Braille"),
             pytest.param("FW1", "ＦＷ１", id="full width"),
             pytest.param("N-1", "N\u20111", id="non-breaking hyphen"),
             pytest.param("N-1", "N–1", id="en dash"),
@@ -105,7 +108,7 @@ class TestNormalForm:
         assert normal_form(one) != normal_form(other)
         assert sort_key(one) != sort_key(other)
 
-    @given(st.text() | st.text("ก่้ิีํำาเแ๎\u05b1\u064f\u0320 -aÅſK\u00adﬁ", max_size=12))
+    @given(st.text() | st.text("ก่้ิีํำาๅเแ๎\u2800\u05b1\u064f\u0320 -aÅſK\u00adﬁ", max_size=12))
     def test_of_a_normal_form_is_itself(self, text: str) -> None:
         assert normal_form(normal_form(text)) == normal_form(text)
         assert sort_key(normal_form(text)) == sort_key(text)

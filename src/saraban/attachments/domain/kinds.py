@@ -124,14 +124,14 @@ def _kind_of_compound(file: BinaryIO) -> FileKind | None:
 
 def kind_list(extensions: str) -> str:
     """Return a list of extensions, commas between, as it is stored; the unknown ones are refused by name."""
-    words = sorted({word.strip().lower().removeprefix(".") for word in extensions.split(",")} - {""})
+    words = sorted({word.lower().removeprefix(".") for word in re.split(r"[,;\s]+", extensions)} - {""})
     if unknown := ", ".join(word for word in words if word not in BY_EXTENSION):
         th, en = "ไม่รู้จักชนิดไฟล์ {value} ใช้ได้: {kinds}", "Unknown kinds: {value}. Use: {kinds}."
         raise PydanticCustomError("unknown_kind", en, {"value": unknown, "kinds": list_extensions(KINDS), "th": th})
     return ", ".join(words)
 
 
-KindList = Annotated[str, SingleLine(255), AfterValidator(kind_list)]
+KindList = Annotated[str, SingleLine(255, 0), AfterValidator(lambda extensions: kind_list(extensions) or None)]
 
 
 def kinds_listed(extensions: str) -> tuple[FileKind, ...]:

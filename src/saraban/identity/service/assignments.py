@@ -17,7 +17,7 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.events import service as events
+from saraban.events.service import NewEvent, record_all
 from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import canonical_username
@@ -483,16 +483,10 @@ async def _announce(session: AsyncSession, now: datetime) -> int:
 
 
 async def tell_changed(session: AsyncSession, users: Iterable[User], now: datetime, *, has_left: bool = False) -> None:
-    """
-    Record the change without the rights themselves: each handler reads them, so two events may come in any order.
-
-    :param has_left: the account was closed or moved to another organization
-    """
+    """Record a change, whose rights each handler reads; `has_left`: closed, or moved to another organization."""
     people = dict.fromkeys(str(user.public_id) for user in users)
-    news = [
-        events.NewEvent(ACCOUNT_CHANGED, "user", key, {"userPublicId": key, "hasLeft": has_left}, now) for key in people
-    ]
-    await events.record_all(session, news)
+    news = [NewEvent(ACCOUNT_CHANGED, "user", key, {"userPublicId": key, "hasLeft": has_left}, now) for key in people]
+    await record_all(session, news)
 
 
 def entry(action: str, user: User, details: Mapping[str, object] | None = None) -> audit.AuditEntry:
