@@ -1,8 +1,8 @@
 """
-Keys of what people type: a code, a user name or a number is found by its normal form, and unique by it.
+Key columns: codes, user names and numbers are unique by their normal forms, and queries look them up by these.
 
-Each column with one has a key beside it, `<column>_key`. What stood there before there were keys may have twins: the first
-one has the key, and the others have NULL, are found by their own spelling, and are listed by `saraban number verify`.
+The key of a column is `<column>_key`. Rows from before the keys can have twins with one normal form. The first twin has the key;
+the others have NULL, an exact text selects them, and `saraban number verify` lists them.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -21,7 +21,7 @@ NO_KEY = sa.null()  # None would be replaced by the default
 
 
 class NormalKey(sa.TypeDecorator[str]):
-    """Stores and compares the normal form of what it is given."""
+    """Stores and compares the normal form of a text."""
 
     impl = Code(MOST_KEY)
     cache_ok = True
@@ -31,12 +31,12 @@ class NormalKey(sa.TypeDecorator[str]):
 
 
 def key_of(column: str) -> MappedColumn[str | None]:
-    """Map the key of a column of the same row."""
+    """Map the key of another column of the row."""
     return mapped_column(NormalKey, default=lambda row: row.get_current_parameters().get(column))
 
 
 def keyed(*columns: str) -> Callable[[type[Model]], type[Model]]:
-    """Give a class the key of the last column. It is unique among the rows that have the other columns in common."""
+    """Add the key of the last column to a class. It is unique among rows that agree in the other columns."""
 
     def add_key(model: type[Model]) -> type[Model]:
         table, name = cast("sa.Table", model.__table__), f"{columns[-1]}_key"
@@ -48,7 +48,7 @@ def keyed(*columns: str) -> Callable[[type[Model]], type[Model]]:
 
 
 def sort_key_of(column: str) -> MappedColumn[str]:
-    """Map the sort key of a column of the same row."""
+    """Map the sort key of another column of the row."""
     return mapped_column(
         Code(MOST_KEY), server_default="", default=lambda row: sort_key(row.get_current_parameters()[column])
     )
@@ -60,8 +60,8 @@ def key_column(column: Any) -> "sa.ColumnElement[str | None]":
 
 
 async def list_twins(session: AsyncSession) -> AsyncIterator[tuple[str, str]]:
-    """Give table and text of each row without the key that would be unique."""
-    for index in (one for table in Base.metadata.tables.values() for one in table.indexes if one.unique):
+    """Return table and text of each row whose unique key is NULL."""
+    for index in (index for table in Base.metadata.tables.values() for index in table.indexes if index.unique):
         for key in (column for column in index.columns if isinstance(column.type, NormalKey)):
             statement = sa.select(key.table.c[key.name.removesuffix("_key")]).where(key.is_(None))
             async for text in await session.stream_scalars(statement):
@@ -69,10 +69,10 @@ async def list_twins(session: AsyncSession) -> AsyncIterator[tuple[str, str]]:
 
 
 def is_spelled(column: Any, texts: Collection[str]) -> sa.ColumnElement[bool]:
-    """Whether a column has one of the texts, or looks like it."""
+    """Return the condition that a column has one of the texts, or its key the normal form of a text."""
     return sa.or_(column.in_(texts), key_column(column).in_(texts))
 
 
 def spelled(statement: sa.Select[*Ts], column: Any, text: str) -> sa.Select[*Ts]:
-    """Return the statement of the one row that has the text; without it, of the one that looks like it."""
+    """Limit a statement to the row with the text, or else to the row with its normal form."""
     return statement.where(is_spelled(column, [text])).order_by(column != text).limit(1)

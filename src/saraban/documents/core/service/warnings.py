@@ -1,4 +1,4 @@
-"""What is doubtful in a request about a document, which can be saved all the same."""
+"""Warnings about a request for a document. The server saves the document in spite of them."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -35,39 +35,43 @@ def due_date_warnings(due_dates: Mapping[str, date | None], *, today: date) -> l
 async def sender_number_warnings(
     ctx: RequestContext, session: AsyncSession, number: str, sent: date | None, entries: Mapping[UUID, date | None]
 ) -> list[FieldProblem]:
-    """Name the first of the documents with the same sender's number that the caller may see, unless they are of another year."""
-    same = [one for one, day in entries.items() if sent is None or day is None or sent.year == day.year]
-    seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=same)
-    found = [seen[one] for one in same if one in seen][:1]
+    """
+    Return a warning that names the first document with the sender's number that the caller can see, if there is one.
+
+    :param entries: the sender's date of each document with the number, by public id; those of other years do not count
+    """
+    same_year = [key for key, day in entries.items() if sent is None or day is None or sent.year == day.year]
+    visible = await repository.visible(session, reach=reach(ctx.caller), public_ids=same_year)
+    first = [visible[public_id] for public_id in same_year if public_id in visible][:1]
     return [
         FieldProblem(
             "/senderNumber",
             "SENDER_NUMBER_REPEATED",
             _SAME_NUMBER,
-            {"number": number, "document": one.number, "subject": one.revision.subject},
-            one.public_id,
+            {"number": number, "document": document.number, "subject": document.revision.subject},
+            document.public_id,
         )
-        for one in found
+        for document in first
     ]
 
 
 async def file_warnings(
-    session: AsyncSession, asked: Schema, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
+    session: AsyncSession, request: Schema, earlier: Iterable[tuple[UUID, str, repository.LinkedFile | Attachment]]
 ) -> list[FieldProblem]:
     """
     Return a warning for each upload of a request that has the content of an earlier file.
 
-    :param earlier: the files of the revisions, each with public id and label of its revision; of equal files the last counts
+    :param earlier: public id and label of each earlier revision with a file; the last of equal files counts
     """
     uploads = {
         upload: f"/{field}/{place}"
         for name, field in UPLOADS.items()
-        for place, upload in enumerate(getattr(asked, name, ()))
+        for place, upload in enumerate(getattr(request, name, ()))
     }
-    known = {file.checksum: (revision, label) for revision, label, file in earlier if file.public_id not in uploads}
-    found = []
-    for file in await repository.uploads(session, uploads, known):
-        revision, label = known[file.checksum]
+    revisions = {file.checksum: (revision, label) for revision, label, file in earlier if file.public_id not in uploads}
+    warnings = []
+    for file in await repository.uploads(session, uploads, revisions):
+        revision, label = revisions[file.checksum]
         values = {"file": file.original_filename, "revision": label}
-        found.append(FieldProblem(uploads[file.public_id], "FILE_REPEATED", _SAME_FILE, values, revision))
-    return found
+        warnings.append(FieldProblem(uploads[file.public_id], "FILE_REPEATED", _SAME_FILE, values, revision))
+    return warnings
