@@ -29,7 +29,7 @@ from tests.servers import MariaDb
 pytestmark = [
     pytest.mark.servers,
     pytest.mark.slow,
-    pytest.mark.timeout(180),
+    pytest.mark.timeout(600),
     pytest.mark.asyncio(loop_scope="session"),
 ]
 

@@ -36,6 +36,7 @@ def served(documents_folder: Path, tmp_path: Path) -> Iterator[FastAPI]:
 
 class TestEveryAnswer:
     @pytest.mark.slow
+    @pytest.mark.timeout(900)
     @pytest.mark.parametrize(("account", "alike", "most", "step"), CALLERS)
     def test_is_as_the_description_says(
         self, served: FastAPI, account: str | None, alike: str, most: int | None, step: int
