@@ -124,6 +124,7 @@ _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
 _INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
 # fmt: off
+_VAGUE: Final = {"date", "description", "name", "no", "number", "ที่", "รายการ", "วันที่"}
 _ERRORS: Final = {
     "#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA",
 }
@@ -183,16 +184,32 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     :returns: the place of each column
     """
     places: dict[str, int] = {}
+    known = {name for column in names for name in column}
     for place, cell in enumerate(cells):
         places.setdefault(normalize_heading(cell[:_LONGEST_TEXT]), place)
     for place, cell in enumerate(cells):
-        for part in re.split(r"[/\n()|]", cell[:200]):
-            places.setdefault(normalize_heading(part), place)
+        if normalize_heading(cell[:_LONGEST_TEXT]) not in known:  # `Title (English)` is no title
+            for part in _heading_parts(cell):
+                places.setdefault(part, place)
     places.pop("", None)
     matched: list[int | None] = []
     for column in names:
         matched.append(next((places[name] for name in column if places.get(name) not in (None, *matched)), None))
     return matched
+
+
+def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
+    """Return the headings of the first column that has several, after its title. Vague ones do not count."""
+    others = [(cell, _heading_parts(cell)) for place, cell in enumerate(cells) if place not in places]
+    for column, taken in zip(names, places, strict=True):
+        same = [cell for cell, parts in others if parts and parts <= {*column} - _VAGUE]
+        if taken is not None and same:
+            return [cells[taken], *same]
+    return []
+
+
+def _heading_parts(cell: str) -> set[str]:
+    return {normalize_heading(part) for part in re.split(r"[/\n()|]", cell[:200])} - {""}
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:

@@ -24,7 +24,7 @@ from xml.etree import ElementTree as ET
 import orjson
 
 from saraban.kit.number_formats import BUILT_IN, NumberKind, kind_of, plain_number, shown_number, xls_formats
-from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings
+from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings, repeated_headings
 from saraban.kit.text import DANGEROUS
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take half of it
@@ -137,12 +137,12 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
     if len(tables) > 1:
         raise Problem("two_sheets", sheets=names)
     table = tables[0]
-    ends = [
-        merge.bottom
-        for merge in table.sheet.merges
-        if merge.top <= table.row <= merge.bottom and merge.left in table.places
-    ]
-    return table._replace(row=max([table.row, *ends]))
+    merges = [merge for merge in table.sheet.merges if merge.top <= table.row <= merge.bottom]
+    cells = next(cells for number, cells in _filled(table.sheet, columns) if number == table.row)
+    texts = ["" if any(m.left < at <= m.right for m in merges) else str(cells.get(at, "")) for at in range(columns)]
+    if repeated := repeated_headings(options["names"], texts, table.places):
+        raise Problem("two_headings", headings=", ".join(f"“{text}”" for text in repeated))
+    return table._replace(row=max([table.row, *(merge.bottom for merge in merges if merge.left in table.places)]))
 
 
 def _filled(sheet: _SourceSheet, columns: int) -> Rows:
