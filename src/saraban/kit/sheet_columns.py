@@ -154,6 +154,7 @@ _KEPT: Final = ("number", "day", "time")  # what a result contains as the file d
 _LOST: Final = "\ufffd"  # stands for what cannot be shown, and is refused itself: a result is read again
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
 # fmt: off
+_VAGUE: Final = {"date", "description", "name", "no", "number", "ที่", "รายการ", "วันที่"}
 _ERRORS: Final = {
     "#N/A", "#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA",
 }
@@ -214,16 +215,32 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     :returns: the place of each column
     """
     places: dict[str, int] = {}
+    known = {name for column in names for name in column}
     for place, cell in enumerate(cells):
         places.setdefault(normalize_heading(cell[:_LONGEST_TEXT]), place)
     for place, cell in enumerate(cells):
-        for part in re.split(r"[/\n()|]", cell[:_LONGEST_HEADING]):
-            places.setdefault(normalize_heading(part), place)
+        if normalize_heading(cell[:_LONGEST_TEXT]) not in known:  # `Title (English)` is no title
+            for part in _heading_parts(cell):
+                places.setdefault(part, place)
     places.pop("", None)
     matched: list[int | None] = []
     for column in names:
         matched.append(next((places[name] for name in column if places.get(name) not in (None, *matched)), None))
     return matched
+
+
+def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
+    """Return the headings of the first column that has several, after its title. Vague ones do not count."""
+    others = [(cell, _heading_parts(cell)) for place, cell in enumerate(cells) if place not in places]
+    for column, taken in zip(names, places, strict=True):
+        same = [cell for cell, parts in others if parts and parts <= {*column} - _VAGUE]
+        if taken is not None and same:
+            return [cells[taken], *same]
+    return []
+
+
+def _heading_parts(cell: str) -> set[str]:
+    return {normalize_heading(part) for part in re.split(r"[/\n()|]", cell[:_LONGEST_HEADING])} - {""}
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:

@@ -14,6 +14,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import date, time, timedelta
 from functools import cache, partial, reduce
 from itertools import takewhile
@@ -32,7 +33,7 @@ from saraban.kit.number_formats import (
     shown_text,
     xls_formats,
 )
-from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings
+from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings, repeated_headings
 from saraban.kit.text import DANGEROUS
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take half of it
@@ -152,12 +153,12 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
     if len(tables) > 1:
         raise Problem("two_sheets", sheets=names)
     table = tables[0]
-    ends = [
-        merge.bottom
-        for merge in table.sheet.merges
-        if merge.top <= table.row <= merge.bottom and merge.left in table.places
-    ]
-    return table._replace(row=max([table.row, *ends]))
+    merges = [merge for merge in table.sheet.merges if merge.top <= table.row <= merge.bottom]
+    cells = next(cells for number, cells in _filled(table.sheet, columns) if number == table.row)
+    texts = ["" if any(m.left < at <= m.right for m in merges) else str(cells.get(at, "")) for at in range(columns)]
+    if repeated := repeated_headings(options["names"], texts, table.places):
+        raise Problem("two_headings", headings=", ".join(f"“{text}”" for text in repeated))
+    return table._replace(row=max([table.row, *(merge.bottom for merge in merges if merge.left in table.places)]))
 
 
 def _filled(sheet: _SourceSheet, columns: int) -> Rows:
@@ -224,26 +225,27 @@ def _attributes(element: ET.Element) -> dict[str, str]:
 
 def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]:
     text = _decoded(path.read_bytes())
-    text = text if "\n" in text else text.replace("\r", "\n")  # as an old Macintosh ends lines
-    first = re.match(r"sep=(.)\r?\n", text)
+    first = re.match(r"sep=(.)(?:\r\n?|\n)", text)
     if first:
         text = text[first.end() :]
 
     def rows(separator: str) -> Rows:
-        lines = (match[0] for match in re.finditer(r"[^\n]*\n|[^\n]+", text))  # without a second copy of the text
-        for number, row in enumerate(csv.reader(lines, delimiter=separator, strict=True), 1):
-            yield number, {at: _without_guard(cell) for at, cell in enumerate(row) if cell}
+        lines = (match[0] for match in re.finditer(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+", text))  # no copy of the text
+        number = 0
+        try:
+            for number, row in enumerate(csv.reader(lines, delimiter=separator, strict=True), 1):
+                yield number, {at: _without_guard(cell) for at, cell in enumerate(row) if cell}
+        except csv.Error:
+            raise Problem("quotes", row=number + 1) from None
 
     def headings(separator: str) -> tuple[int, int]:
         counts = [(0, 0)]
-        try:
+        with suppress(Problem):
             for number, cells in rows(separator):
                 if number > HEADING_ROWS:
                     break
                 texts = [str(cells.get(place, "")) for place in range(max(cells, default=-1) + 1)]
                 counts.append((sum(at is not None for at in match_headings(names, texts)), len(texts)))
-        except csv.Error:
-            pass
         return max(counts)
 
     separator = first[1] if first else max((",", ";", "\t", "|"), key=headings)

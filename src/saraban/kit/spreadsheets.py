@@ -48,6 +48,13 @@ _PROBLEMS: Final = {
         "ไม่มีคอลัมน์ {column} ค้นหาหัวตารางใน {rows} แถวแรกของ {sheets}",
         "The column {column} is missing. The headings were looked for in the first {rows} rows of {sheets}.",
     ),
+    "two_headings": Text(
+        "หัวตารางเหล่านี้มีความหมายเดียวกัน: {headings} ให้เหลือหัวเดียว หรือเปลี่ยนชื่อหัวอื่น",
+        "These headings mean the same: {headings}. Keep one of them, or rename the others.",
+    ),
+    "quotes": Text(
+        "เครื่องหมายคำพูดในแถว {row} ไม่ถูกต้อง", "Row {row} has a quotation mark that is not closed or not doubled."
+    ),
     "two_sheets": Text(
         "มีตารางอยู่หลายแผ่นงาน: {sheets} ให้ระบุชื่อแผ่นงานที่ต้องการ หรือซ่อนแผ่นอื่น",
         "Several sheets have these headings: {sheets}. Name the right sheet, or hide the others.",

@@ -144,7 +144,6 @@ def normal_form(text: str) -> str:
 
 
 def system_code(code: str) -> str:
-    """Return a code that the product defines, in capitals."""
     return normal_form(code).upper()
 
 

@@ -50,7 +50,7 @@ class TestLabel:
 @pytest.mark.parametrize("code", ["LETTER", "letter", "Ｌetter", " letter\u200b "])
 def test_a_type_is_known_however_it_is_spelled(code: str) -> None:
     assert TypeAdapter(GeneralType).validate_python(code) == "LETTER"
-    assert NumberRequest(correspondence_type_code="ｒfa", **PARTIES).correspondence_type_code == "RFA"
+    assert NumberRequest(correspondence_type_code="ｄrawing", **PARTIES).unique_in == "shop"
 
 
 class TestOverdue:

@@ -6,10 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from saraban.documents.drawing.domain.register_import import RevisionEntry, judge_history
+from saraban.documents.drawing.domain import SHOP
+from saraban.documents.drawing.domain.register_import import RevisionEntry, columns_of, judge_history
 from saraban.documents.drawing.schemas import DrawingImportReport
 from saraban.imports.domain import READY, REFUSED, THERE
 from saraban.imports.schemas import ImportReport
+from saraban.kit.sheet_columns import match_headings, repeated_headings
 from saraban.numbering.imports.schemas import ImportReportOut
 from saraban.projects.domain.revision_scheme import RevisionScheme
 
@@ -60,6 +62,27 @@ class TestJudgeHistory:
         judged = judge_history(SCHEME, [], entries(["P02", "P01"]), takes_more=False)
 
         assert [(one.entry.label, one.state) for one in judged] == [("P01", READY), ("P02", REFUSED)]
+
+
+@pytest.mark.parametrize(
+    "headings",
+    [
+        {"Sheet Number": "drawing_number", "Sheet Name": "title", "Current Revision": "revision"},
+        {"Number": "drawing_number", "Description": "title", "Issuance date": "revision_date"},
+        {"No": None, "แบบเลขที่": "drawing_number", "รายการ": "title", "ครั้งที่": "revision", "วันที่": "revision_date"},
+        {"Document No": "drawing_number", "Doc. Title": "title", "Status": None, "Description": None},
+        {"Drawing No": "drawing_number", "Drawing Title (English)": "title_en", "Drawing Title (Thai)": "title"},
+        {"Drawing No": "drawing_number", "Title (English)": "title", "Date": None, "Rev. Date": "revision_date"},
+    ],
+)
+def test_headings_of_other_programs_are_known(headings: dict[str, str | None]) -> None:
+    columns = columns_of(SHOP)
+    names = [column.names for column in columns]
+    places = match_headings(names, [*headings])
+
+    matched = {column.key: place for column, place in zip(columns, places, strict=True) if place is not None}
+    assert matched == {key: place for place, key in enumerate(headings.values()) if key is not None}
+    assert repeated_headings(names, [*headings], places) == []
 
 
 @pytest.mark.parametrize("schema", [DrawingImportReport, ImportReportOut])

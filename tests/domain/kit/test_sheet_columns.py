@@ -3,7 +3,7 @@
 import pytest
 
 from saraban.kit.errors import Text
-from saraban.kit.sheet_columns import CellKind, CellReader, RawCell, SheetColumn, match_headings
+from saraban.kit.sheet_columns import CellKind, CellReader, RawCell, SheetColumn, match_headings, repeated_headings
 
 COLUMNS = (
     SheetColumn("text", Text("ข้อความ", "Text"), longest=20, synonyms=("Drawing No",)),
@@ -100,3 +100,20 @@ def test_takes_a_column_for_one_field_only() -> None:
 
     assert match_headings(names, ["Drawing No", "Title", "No"]) == [0, 2]
     assert match_headings(names, ["Drawing No", "Title"]) == [0, None]
+
+
+@pytest.mark.parametrize(
+    ("headings", "repeated"),
+    [
+        (["Text", "Day", "Drawing No."], ["Text", "Drawing No."]),
+        (["ข้อความ (Drawing No.)", "TEXT"], ["TEXT", "ข้อความ (Drawing No.)"]),
+        (["Text", "text"], ["Text", "text"]),
+        (["Text", "Number", "จำนวน / Number"], []),
+        (["Drawing No. / Day", "Text"], []),
+        (["Text", "Approved by / Drawing No.", "Text (old)", ""], []),
+    ],
+)
+def test_names_two_headings_of_one_column(headings: list[str], repeated: list[str]) -> None:
+    names = [column.names for column in COLUMNS]
+
+    assert repeated_headings(names, headings, match_headings(names, headings)) == repeated

@@ -202,7 +202,7 @@ class TestImport:
         whole = unwrapped(await imports.client.get(f"/api/v1/drawings/shop/{one['publicId']}"))
         (revision,) = whole["revisions"]
         assert [whole["zone"], revision["statusCode"], revision["legacyNumber"]] == stated
-        assert (counts(again)["there"], faults(other)) == (1, [(2, "status", "differs")])
+        assert (counts(again)["there"], faults(other)) == (1, [(2, "status_code", "differs")])
 
     async def test_says_what_of_a_registered_drawing_stays(self, imports: DrawingImports) -> None:
         head = [*SHOP_HEAD, "scale"]

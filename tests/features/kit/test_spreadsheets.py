@@ -119,6 +119,7 @@ class TestReadTable:
             f'{HEAD}A-1,"แปลน",31/12/2568'.encode(),
             f"{HEAD}A-1,แปลน,31/12/2568".replace(",", "|").encode(),
             f"{HEAD}A-1,แปลน,31/12/2568\r".replace("\r\n", "\r").encode("cp874"),
+            f'sep=,\r{HEAD}A-1,"แปลน",31/12/2568,"two\nlines"\r'.replace("\r\n", "\r").encode(),
         ],
     )
     def test_finds_encoding_and_separator(self, tmp_path: Path, content: bytes) -> None:
@@ -135,7 +136,12 @@ class TestReadTable:
             (f"{HEAD}A-1,Übersicht,".encode("cp1252"), "encoding"),
             (HEAD.encode() + bytes(100), "unreadable"),
             (b"title,day\r\n", "column_missing"),
-            (f'{HEAD}A-1,"open'.encode(), "unreadable"),
+            (f'{HEAD}A-1,"open'.encode(), "quotes: Row 2 "),
+            (f'{HEAD}A-1,"two\nlines",\r\nA-2,"say "hello" now",'.encode(), "quotes: Row 3 "),
+            (
+                b"number,title,day,Title\r\nA-1,a,,b\r\n",
+                "two_headings: These headings mean the same: \u201ctitle\u201d, \u201cTitle\u201d.",
+            ),
         ],
     )
     def test_refuses_a_text_by_name(self, tmp_path: Path, content: bytes, code: str) -> None:
@@ -143,7 +149,8 @@ class TestReadTable:
 
         with pytest.raises(Invalid) as refused:
             rows_of(tmp_path / "a.csv")
-        assert [one.code for one in refused.value.fields] == [code]
+        (fault,) = refused.value.fields
+        assert f"{fault.code}: {fault.text.say('en', fault.values)}".startswith(code)
 
     def test_gives_the_text_shown_or_names_the_cell(self, tmp_path: Path) -> None:
         with Workbook(str(tmp_path / "a.xlsx")) as book:

@@ -240,6 +240,7 @@ class TestAnImport:
             ["NEW", "ใหม่", "New"],
             ["F", '=HYPERLINK("http://example.com")', "F"],
             ["NONE", "", "None"],
+            ["ｎew", "ใหม่", "New"],
         )
 
         answer = await admin.post(f"{disciplines}/import", content=sheet, headers={"Content-Type": MEDIA["xlsx"]})
@@ -250,7 +251,9 @@ class TestAnImport:
             ("/4/code", "twice"),
             ("/5/nameTh", "error"),
             ("/6/nameTh", "required"),
+            ("/7/code", "twice"),
         ]
+        assert answer.json()["errors"][-1]["detail"].endswith("Row 2 says the same.")
         assert (await admin.get(f"{disciplines}/NEW")).status_code == 404
 
     async def test_reads_the_named_sheet_of_any_kind_of_workbook_and_csv(

@@ -64,6 +64,10 @@ async def test_a_file_is_checked_shown_and_imported(
     assert "N-1" in html_of(await browser.get("/drawings/shop"))
     assert "drawings.csv" in html_of(await browser.get(BASE))
 
+    await sent(browser, tmp_path / "bad.csv", lines[1])
+    assert await drawing_worker(app).round()
+    assert {"th": "ไม่ผ่านทุกแถว", "en": "All rows rejected"}[language] in html_of(await browser.get(BASE))
+
 
 async def test_what_is_no_sheet_is_said_at_the_field(sit: Sit) -> None:
     browser = await sit("padmin", "en")

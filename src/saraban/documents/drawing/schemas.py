@@ -32,13 +32,12 @@ RevisionLabel = Annotated[str, CodeLine(10)]
 
 
 def _known_suitability(code: str) -> str:
-    code = system_code(code)
     if not SUITABILITY.fullmatch(code):
         raise PydanticCustomError("not_in_list", UNKNOWN_SUITABILITY.en, {"value": code, "th": UNKNOWN_SUITABILITY.th})
     return code
 
 
-SuitabilityCode = Annotated[str, CodeLine(20), AfterValidator(_known_suitability)]
+SuitabilityCode = Annotated[str, CodeLine(20), AfterValidator(system_code), AfterValidator(_known_suitability)]
 VolumePage = Annotated[int, Field(ge=1, le=100_000, strict=True)]
 
 
@@ -271,7 +270,7 @@ class DrawingSheetLine(Schema):
     scale: Annotated[str, SingleLine(50)] | None = None
     sheet_size: Annotated[str, SingleLine(20)] | None = None
     zone: Annotated[str, SingleLine(100)] | None = None
-    status: SuitabilityCode | None = None
+    status_code: SuitabilityCode | None = None
     legacy_number: Annotated[str, SingleLine(100)] | None = None
 
 

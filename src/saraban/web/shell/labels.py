@@ -50,6 +50,7 @@ IMPORT_STATES: Final[dict[str, tuple[Text, str]]] = {
     ImportState.IMPORTING: (Text("กำลังนำเข้า", "Importing"), "yellow"),
     ImportState.DONE: (Text("นำเข้าแล้ว", "Imported"), "green"),
     ImportState.FAILED: (Text("ไม่สำเร็จ", "Failed"), "red"),
+    "REFUSED": (Text("ไม่ผ่านทุกแถว", "All rows rejected"), "red"),
 }
 
 NUMBER_SOURCES: Final[dict[str, Text]] = {

@@ -17,21 +17,23 @@ from saraban.kit.text import normal_form
 from saraban.projects.domain.revision_scheme import RevisionScheme
 
 # fmt: off
+_TITLES: Final = ("Title", "Drawing Title", "Document Title", "Doc Title", "Sheet Title", "Sheet Name", "Drawing Name", "ชื่อแบบ")
 _NUMBER: Final = SheetColumn("drawing_number", Text("เลขที่แบบ", "Drawing number"),
     Text("ตามที่พิมพ์บนแบบ", "As printed on the sheet."), 100, is_required=True, example="A-101",
     synonyms=("Drawing No", "Dwg No", "Drawing", "Document No", "Document Number", "Doc No", "Sheet No", "Sheet Number",
-        "หมายเลขแบบ", "เลขแบบ", "แบบเลขที่", "เลขที่แบบก่อสร้าง"))
+        "หมายเลขแบบ", "เลขแบบ", "แบบเลขที่", "เลขที่แบบก่อสร้าง", "Number"))
 _TITLE: Final = SheetColumn("title", Text("ชื่อแบบ", "Title"), Text("ชื่อแบบภาษาไทย", "The Thai title."), is_required=True,
-    synonyms=("Drawing Title", "Document Title", "Sheet Title", "Sheet Name", "Drawing Name", "รายการแบบ", "ชื่อแบบก่อสร้าง"),
+    synonyms=(*_TITLES, "รายการแบบ", "ชื่อแบบก่อสร้าง", *(f"{title} {language}"
+        for language in ("Thai", "TH", "ไทย", "ภาษาไทย", "English", "EN", "อังกฤษ") for title in _TITLES), "รายการ", "Description"),
     example="ตัวอย่าง: แปลนชั้น 1")
 _SUB: Final = SheetColumn("sub_category", Text("หมวดย่อย", "Sub category"), Text("รหัสหมวดย่อย", "Code of the sub category."), 50,
     synonyms=("Subcategory",))
 _REVISIONS: Final = (
     SheetColumn("revision", Text("ฉบับแก้ไข", "Revision"), Text("เว้นว่างคือฉบับแรก", "The first one if empty."), 10, example="0",
-        synonyms=("Rev", "Rev No", "Revision No", "Revision Number", "แก้ไขครั้งที่", "ครั้งที่แก้ไข", "เลขที่แก้ไข")),
+        synonyms=("Rev", "Rev No", "Revision No", "Revision Number", "Current Revision", "แก้ไขครั้งที่", "ครั้งที่แก้ไข", "ครั้งที่", "เลขที่แก้ไข")),
     SheetColumn("revision_date", Text("วันที่แบบ", "Revision date"),
         Text("เช่น 31/12/2569 หรือ 2026-12-31", "As 31/12/2026 or 2026-12-31."), kind=CellKind.DAY, example="2026-12-31",
-        synonyms=("Rev Date", "Drawing Date", "Date", "Issue Date", "วันที่", "วันที่แก้ไข", "ลงวันที่")),
+        synonyms=("Rev Date", "Current Revision Date", "Drawing Date", "Issue Date", "Issuance Date", "วันที่แก้ไข", "ลงวันที่", "Date", "วันที่")),
 )
 _OPTIONAL: Final = (
     SheetColumn("contract", Text("สัญญา", "Contract"), Text("รหัสสัญญา", "Code of the contract."), 50,
@@ -43,9 +45,9 @@ _OPTIONAL: Final = (
     SheetColumn("scale", Text("มาตราส่วน", "Scale"), Text("เช่น 1:100", "As 1:100."), 50),
     SheetColumn("sheet_size", Text("ขนาดกระดาษ", "Sheet size"), Text("เช่น A1", "As A1."), 20, synonyms=("Paper size", "Size")),
     SheetColumn("title_en", Text("ชื่อแบบภาษาอังกฤษ", "Title in English"), Text("ถ้ามี", "If there is one."),
-        synonyms=("English title",)),
+        synonyms=("English title", *(f"{title} {english}" for title in _TITLES for english in ("English", "EN", "อังกฤษ")))),
     SheetColumn("zone", Text("โซน", "Zone"), Text("เช่น โซน 2", "As Zone 2."), 100, synonyms=("Area", "พื้นที่")),
-    SheetColumn("status", Text("รหัสสถานะ", "Status code"),
+    SheetColumn("status_code", Text("รหัสสถานะ", "Status code"),
         Text("รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2."), 20, synonyms=("Suitability", "Suitability code")),
     SheetColumn("legacy_number", Text("เลขที่แบบเดิม", "Former number"),
         Text("เลขที่บนแบบฉบับเก่า", "The number on an older sheet."), 100,

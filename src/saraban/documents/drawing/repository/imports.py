@@ -60,7 +60,7 @@ class RegisteredRevision(NamedTuple):
     current_from: datetime
     printed: str | None
     title_en: str | None
-    status: str | None
+    status_code: str | None
     legacy_number: str | None
 
 

@@ -43,7 +43,7 @@ from saraban.kit.errors import NO_FORMULA, DomainError, FieldProblem, Invalid, T
 from saraban.kit.ids import new_id
 from saraban.kit.problem import checked_values
 from saraban.kit.sheet_columns import SheetRow, at_column
-from saraban.kit.text import normal_form, sort_key
+from saraban.kit.text import Spellings, normal_form, sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
@@ -51,7 +51,7 @@ from saraban.projects.domain.master_data import ContractRef, OrganizationRef, Pr
 
 Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
-_OPTIONAL: Final = ("title_en", "status", "legacy_number")  # of a revision
+_OPTIONAL: Final = ("title_en", "status_code", "legacy_number")  # of a revision
 _FIELDS: Final = {
     "categoryCode": "category",
     "subCategoryCode": "sub_category",
@@ -137,7 +137,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._first_label: str
         self._has_workflows: bool
         self._reader: DrawingReader
-        self.ids: dict[str, dict[str, UUID]]
+        self.ids: dict[str, Mapping[str, UUID]]
         self._spellings: dict[str, dict[str, str]] = {}
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
@@ -155,8 +155,8 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)
         self.ids = {
-            "contract": {one.contract_code: one.public_id for one in read.contracts},
-            "originator": {one.organization_code: one.public_id for one in read.organizations},
+            "contract": Spellings({one.contract_code: one.public_id for one in read.contracts}),
+            "originator": Spellings({one.organization_code: one.public_id for one in read.organizations}),
         }
         lists = await register_rows.open_lists(session, self.kind, project_id=project.id)
         self.codes = {name: {one.code for one in rows} for name, rows in lists.items()}
@@ -199,11 +199,8 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         """Return a line with each code as the project spells it, or else as the file spells it first."""
         changed = {}
         for name, known in self._spellings.items():
-            if (code := getattr(read.stated, name)) is not None:
-                if code not in known:
-                    known[code] = known.setdefault(normal_form(code), code)
-                if known[code] != code:
-                    changed[name] = known[code]
+            if (code := getattr(read.stated, name)) is not None and known.get(code) != code:
+                changed[name] = known.setdefault(normal_form(code), code)
         return replace(read, stated=read.stated and read.stated.model_copy(update=changed)) if changed else read
 
     async def _judge_drawing(
@@ -400,7 +397,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             "revision_date": stated.revision_date,
             "title": stated.title,
             "title_en": stated.title_en,
-            "status_code": stated.status,
+            "status_code": stated.status_code,
             "legacy_drawing_number": stated.legacy_number,
             "current_from": since,
             "current_until": None if is_current else since,

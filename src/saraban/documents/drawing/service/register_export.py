@@ -115,7 +115,7 @@ def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[obje
         "scale": head.scale,
         "sheet_size": head.sheet_size,
         "zone": head.zone,
-        "status": revision.status_code,
+        "status_code": revision.status_code,
         "legacy_number": revision.legacy_drawing_number,
     }
     since = revision.current_from.astimezone(ctx.zone).replace(tzinfo=None)

@@ -77,15 +77,15 @@ class DrawingImporter(Importer[DrawingImport]):
         ctx.caller.require_somewhere(CREATE)
         project = await self.project(ctx, session, query.project)
         read = await projects.read_project(ctx, session, public_id=query.project)
-        contracts = {one.contract_code: one.contract_code for one in read.contracts}
-        originators = {one.organization_code: one.organization_code for one in read.organizations}
-        defaults: dict[str, str] = {}
-        for name, codes in (("contract", contracts), ("originator", originators)):
-            if (code := getattr(query, name)) is not None:
-                if code not in Spellings(codes):
-                    raise unknown(f"query:{name}", code)
-                defaults[name] = Spellings(codes)[code]
-        return DrawingImport(project_id=project, kind=self.kind.path, **defaults)
+        contracts = Spellings({one.contract_code: one for one in read.contracts})
+        if query.contract is not None and query.contract not in contracts:
+            raise unknown("query:contract", query.contract)
+        originators = Spellings({one.organization_code: one for one in read.organizations})
+        if query.originator is not None and query.originator not in originators:
+            raise unknown("query:originator", query.originator)
+        return DrawingImport(
+            project_id=project, kind=self.kind.path, contract=query.contract, originator=query.originator
+        )
 
     def choose(self, ctx: RequestContext, row: DrawingImport, choice: DrawingImportCommit) -> Mapping[str, object]:
         """:raises Forbidden: for who may not change the lists of the project, when some codes are to be made"""

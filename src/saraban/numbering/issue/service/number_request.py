@@ -89,14 +89,9 @@ class NumberRequest:
     range_public_id: UUID | None = None
     drawing_register: str | None = None
 
-    def __post_init__(self) -> None:
-        code = system_code(self.correspondence_type_code)
-        if code in {type_code for type_code, _ in _BELONGS.values()}:
-            object.__setattr__(self, "correspondence_type_code", code)
-
     @property
     def unique_in(self) -> str:
-        return register_of(self.correspondence_type_code, self.drawing_register)
+        return register_of(system_code(self.correspondence_type_code), self.drawing_register)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +148,7 @@ def scope_of(parties: NumberParties) -> Scope:
 def check_codes(request: NumberRequest) -> None:
     """Refuse codes of another kind of document, and an originator that is its own recipient."""
     for name, (type_code, pointer) in _BELONGS.items():
-        if getattr(request, name) and request.correspondence_type_code != type_code:
+        if getattr(request, name) and system_code(request.correspondence_type_code) != type_code:
             raise not_of_type(pointer, request.correspondence_type_code)
     if request.recipient_organization_public_id == request.originator_organization_public_id:
         raise invalid(
@@ -342,7 +337,7 @@ async def _resolved(session: AsyncSession, request: NumberRequest) -> ResolvedRe
 
 async def _first_revision(session: AsyncSession, request: NumberRequest, project: ProjectRef) -> str:
     """Return the first label of a drawing's register; documents, and a register without a scheme, begin with A (REQ-NUM-06)."""
-    if request.correspondence_type_code != DRAWING:
+    if system_code(request.correspondence_type_code) != DRAWING:
         return FIRST_REVISION
     settings = await projects.drawing_settings(session, project_id=project.id, register=request.unique_in)
     return settings.scheme.next_labels(None)[0] if settings.is_decided else FIRST_REVISION
