@@ -125,9 +125,10 @@ def _general(number: Decimal) -> str | None:
 
 def _joined(parts: Sequence[re.Match[str]], general: str, shares: Iterable[str] = ()) -> str:
     share = iter(shares)
-    values = {"figure": lambda: next(share), "general": lambda: general, "gap": lambda: " "}
     return "".join(
-        values[part.lastgroup]() if part.lastgroup in values else part[1] or part[2] or part[4] or part[8] or ""
+        next(share)
+        if part["figure"]
+        else (part["general"] and general) or (part["gap"] and " ") or part[1] or part[2] or part[4] or part[8] or ""
         for part in parts
     )
 

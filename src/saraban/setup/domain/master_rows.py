@@ -276,7 +276,7 @@ class ImportedRow:
     reason: FieldProblem | None = None
 
     def explain(self, language: str) -> str | None:
-        return self.reason and self.reason.text.say(language, self.reason.values)
+        return self.reason.text.say(language, self.reason.values) if self.reason else None
 
     @classmethod
     def of_left_out(cls, rows: Sequence[SheetRow]) -> "list[ImportedRow]":

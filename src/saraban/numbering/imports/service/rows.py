@@ -286,8 +286,10 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
                 number = _of_the_format(group.plan, group, line, token, issued)
             except Invalid:
                 if line.sequence is None:
-                    values = {"number": line.number, "example": group.plan.number(1), "year": group.plan.year}
-                    raise invalid("/number", "not_of_the_format", *_NOT_OF_FORMAT, **values) from None
+                    example, year = group.plan.number(1), group.plan.year
+                    raise invalid(
+                        "/number", "not_of_the_format", *_NOT_OF_FORMAT, number=line.number, example=example, year=year
+                    ) from None
             else:
                 if line.sequence not in {None, number.sequence}:
                     raise invalid("/sequence", "differs", *_OTHER_SEQUENCE, sequence=number.sequence)
