@@ -46,7 +46,7 @@ class SheetColumn:
 
     :param is_required: every sheet has the column, and every row a text in it
     :param synonyms: headings of other programs and offices; case, blanks and punctuation do not count
-    :param choices: names by key of a choice
+    :param choices: names by key of a choice; `aliases` are keys by further names
     :param example: of the row that a template shows
     """
 
@@ -58,6 +58,7 @@ class SheetColumn:
     kind: CellKind = CellKind.TEXT
     synonyms: tuple[str, ...] = ()
     choices: Mapping[str, Text] = field(default_factory=dict, hash=False)
+    aliases: Mapping[str, str] = field(default_factory=dict, hash=False)
     example: str = ""
 
     @property
@@ -67,6 +68,10 @@ class SheetColumn:
     @property
     def options(self) -> Mapping[str, Text]:
         return _YES_NO if self.kind == CellKind.FLAG else self.choices
+
+    @property
+    def option_names(self) -> list[str]:
+        return [" / ".join(dict.fromkeys((name.th, name.en))) for name in self.options.values()]
 
     @property
     def names(self) -> list[str]:
@@ -131,7 +136,10 @@ _CHARACTER: Final = Text(
     "เซลล์ {cell} มีอักขระที่ใช้ไม่ได้ {value}", "Cell {cell} contains the character {value}, which cannot be used."
 )
 _NO_NUMBER: Final = Text("เซลล์ {cell}: “{value}” ไม่ใช่ตัวเลข", "Cell {cell}: “{value}” is not a number.")
-_NO_CHOICE: Final = Text("เซลล์ {cell}: ไม่มีตัวเลือก “{value}”", "Cell {cell}: “{value}” is not a choice of this column.")
+_NO_CHOICE: Final = Text(
+    "เซลล์ {cell}: “{value}” ไม่ใช่ตัวเลือก เลือกจาก {choices}",
+    "Cell {cell}: “{value}” is not a choice. Choose from: {choices}.",
+)
 _TOO_LONG: Final = Text("เซลล์ {cell} ยาวเกิน {value} ตัวอักษร", "Cell {cell} is longer than {value} characters.")
 _NOT_SHOWN: Final = {
     "number": Text(
@@ -225,7 +233,8 @@ class CellReader:
                 code, text, value = fault
                 if not isinstance(raw, str) and len(raw) > len(fault) and code in _KEPT:
                     originals[column.key] = str(raw[2] or raw[-1]), str(raw[3])
-                values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS}
+                choices = ", ".join(column.option_names)
+                values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS, "choices": choices}
                 faults.append(FieldProblem(f"/{column.key}", code, text, values))
         filled = [text for text in cells.values() if text]
         is_total = bool(filled) and _TOTAL.fullmatch(filled[0]) and not any(text[0].isalpha() for text in filled[1:])
@@ -286,7 +295,7 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
         for key, name in column.options.items()
         for word in (key, name.th, name.en, f"{name.th} / {name.en}")
     }
-    key = ({**_FLAGS, **named} if column.kind == CellKind.FLAG else named).get(text.casefold())
+    key = {**(_FLAGS if column.kind == CellKind.FLAG else column.aliases), **named}.get(text.casefold())
     return (text, ("unknown", _NO_CHOICE, text)) if key is None else (key, None)
 
 

@@ -74,7 +74,7 @@ class SheetWriter:
             self._sheet.set_column(place, place, 22, as_text if column.kind == CellKind.TEXT else None)
             if column.options:
                 letters = column_letters(len(lists))
-                lists[place] = [" / ".join(dict.fromkeys((name.th, name.en))) for name in column.options.values()]
+                lists[place] = column.option_names
                 source = f"=Lists!${letters}$1:${letters}${len(column.options)}"
                 self._sheet.data_validation(1, place, _LAST_ROW, place, {"validate": "list", "source": source})
         if lists:

@@ -1,23 +1,35 @@
 """A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
-from saraban.kit.errors import SAID_TWICE, FieldProblem, Invalid, Text
+from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
 from saraban.kit.sheet_columns import CellKind, SheetColumn, SheetRow
+from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 
 Checked = TypeVar("Checked", bound=Schema)
 MOST_FAULTS: Final = 100
+_REPEATED: Final = Text("แถว {line} มีรหัสนี้หรือรหัสที่ดูเหมือนกัน", "Row {line} has the same code, or one that looks like it.")
+_OFFICES: Final = ("องค์กร", "หน่วยงาน", "บริษัท")
+_CALLED: Final = dict.fromkeys(("organization", "member", "party"), _OFFICES)  # further words for a kind in headings
+_ROLES: Final = {"ผู้รับจ้าง": "CONTRACTOR", "ผู้ว่าจ้าง": "OWNER", **dict.fromkeys(("อื่น ๆ", "อื่นๆ"), "OTHER")}
 _CELL_KINDS: Final = {FieldForm.DAY: CellKind.DAY, FieldForm.CHOICE: CellKind.CHOICE, FieldForm.TEXT: CellKind.LINES}
 
 
 def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
+    words = _CALLED.get(kind.name, (kind.singular.th,))
+    synonyms: list[tuple[str, ...]] = [  # of the code and its two names
+        ("ชื่อย่อ", *(f"{prefix}{word}" for prefix in ("รหัส", "เลขที่") for word in words)),
+        ("ชื่อ", "Name", *(f"ชื่อ{word}" for word in words)),
+        ("English name", "ชื่ออังกฤษ", "Name"),
+    ]
     return [
         SheetColumn(
             field.name,
@@ -25,28 +37,30 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
             longest=field.length,
             is_required=field.required,
             kind=_CELL_KINDS.get(field.form, CellKind.TEXT),
+            synonyms=more,
             choices={choice: Text(choice, choice) for choice in field.choices},
+            aliases=_ROLES if field.name == "role" else {},
             # A row that is equal to the example is not imported: no real code is.
             example=f"ตัวอย่าง {field.example}" if field is kind.code else field.example,
         )
-        for field in kind.fields
+        for field, more in zip_longest(kind.fields, synonyms, fillvalue=())
     ]
 
 
 def find_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> list[FieldProblem]:
-    """Return a fault for each row whose code an earlier row has."""
+    """Return a fault for each row whose code looks like that of an earlier row."""
     faults = []
     first: dict[tuple[str, str], int] = {}
     for row in rows:
         within = row.cells.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
-        line = first.setdefault((row.cells[kind.code.name], within), row.number)
+        line = first.setdefault((normal_form(row.cells[kind.code.name]), within), row.number)
         if line != row.number:
-            faults.append(FieldProblem(f"/{row.number}/{kind.code.name}", "twice", SAID_TWICE, {"line": line}))
+            faults.append(FieldProblem(f"/{row.number}/{kind.code.name}", "twice", _REPEATED, {"line": line}))
     return faults
 
 
 def checked(row: SheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[FieldProblem]]:
-    """Return the values of a row as its schema reads them, or its faults: at most one for each field."""
+    """Return the values of the filled cells of a row as its schema reads them, or its faults: at most one for each field."""
     faults = {fault.pointer: fault for fault in row.faults}
     try:
         stated = checked_values(schema, {name: text for name, text in row.cells.items() if text})
@@ -55,7 +69,7 @@ def checked(row: SheetRow, schema: type[Schema]) -> tuple[dict[str, Json], list[
     if faults:
         return {}, [at_line(row.number, fault) for fault in faults.values()]
     values = stated.model_dump(mode="json", by_alias=True)
-    return {name: values[name] for name in row.cells}, []
+    return {name: values[name] for name, text in row.cells.items() if text}, []
 
 
 def checked_values(schema: type[Checked], values: Mapping[str, Json]) -> Checked:

@@ -16,7 +16,6 @@ from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.json import Json
 from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.spreadsheets import read_table
-from saraban.kit.text import normal_form
 from saraban.kit.workbooks import write_table, write_template
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
@@ -40,7 +39,6 @@ class _Plan:
     changed: list[tuple[MasterRow, dict[str, Json]]] = field(default_factory=list)
     rows: list[ImportedRow] = field(default_factory=list)
     faults: list[FieldProblem] = field(default_factory=list)
-    looks: dict[tuple[str, str], str] = field(default_factory=dict)  # of what is added
 
     def take(self, row: SheetRow) -> None:
         values, faults = master_workbook.checked(row, new_row(self.kind))
@@ -61,9 +59,6 @@ class _Plan:
             whole = master_data.with_defaults(kind, values)
             master_rows.require_sensible(kind, whole)
             master_rows.require_own_code(kind, whole, self.alike, owner=self.owner)
-            first = self.looks.setdefault((normal_form(code), within), code)
-            if first != code:
-                raise MasterCodeTaken.beside(kind.code.name, code, first)
             self.added.append((whole, master_data.as_columns(kind, whole, self.keys)))
             self.rows.append(ImportedRow(line, code, "add"))
             return

@@ -18,7 +18,7 @@ from saraban.kit import etags
 from saraban.kit.errors import Invalid, NotFound, Text, invalid
 from saraban.kit.pagination import Page
 from saraban.kit.sheet_columns import SheetRow
-from saraban.kit.text import fold
+from saraban.kit.text import Spellings, fold
 from saraban.setup.domain import master_workbook
 from saraban.setup.domain.master_kinds import ORGANIZATION, MasterKind, Owner
 from saraban.setup.domain.master_rows import (
@@ -252,6 +252,8 @@ class _Present:
         if there is not None and there.values["role"] == values["role"]:
             verdict = "same"
         try:
+            if known is not None and known.code != code:
+                raise MasterCodeTaken.beside("organizationCode", code, known.code)
             _require_registered(values, known, asked=self.asked, is_same=verdict == "same")
             if verdict == "add" and code in self.outside:
                 raise invalid(
@@ -261,7 +263,7 @@ class _Present:
                     NoMemberOfTheProject.says.en,
                     value=code,
                 )
-        except Invalid as fault:
+        except (Invalid, MasterCodeTaken) as fault:
             raise faulty([master_workbook.at_line(row.number, one) for one in fault.fields]) from fault
         return ImportedRow(row.number, code, verdict, {**row.cells, **values}), values
 
@@ -311,7 +313,7 @@ async def _present(
             session, Owner.PROJECT, place.scope.project, [one.key for one in register.values()]
         )
         outside = frozenset(code for code, one in register.items() if one.key not in inside)
-    return _Present(kind, register, there, outside, await _who_adds(ctx, session))
+    return _Present(kind, Spellings(register), there, outside, await _who_adds(ctx, session))
 
 
 def _may_fill_project(ctx: RequestContext, place: MasterPlace) -> bool:
