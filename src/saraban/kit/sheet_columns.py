@@ -177,17 +177,27 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     :param names: of each column, normalized; the first ones count before the others
     :returns: the place of each column
     """
-    places: dict[str, int] = {}
-    for place, cell in enumerate(cells):
-        places.setdefault(normalize_heading(cell[:_LONGEST_TEXT]), place)
-    for place, cell in enumerate(cells):
-        for part in re.split(r"[/\n()|]", cell[:_LONGEST_HEADING]):
-            places.setdefault(normalize_heading(part), place)
-    places.pop("", None)
-    matched: list[int | None] = []
-    for column in names:
-        matched.append(next((places[name] for name in column if places.get(name) not in (None, *matched)), None))
+    matched: list[int | None] = [None] * len(names)
+    for read in (_whole_headings, _parts_of_heading):
+        places: dict[str, list[int]] = {"": []}
+        for place, cell in enumerate(cells):
+            for name in filter(None, map(normalize_heading, read(cell))):
+                places.setdefault(name, []).append(place)
+        for at, column in enumerate(names):
+            if matched[at] is None:
+                free = (place for name in column for place in places.get(name, ()) if place not in matched)
+                matched[at] = next(free, None)
     return matched
+
+
+def _whole_headings(cell: str) -> list[str]:
+    """Return a heading as it is, and each name in its first lines with the last one: `Title / ชื่อ` above `Thai`."""
+    above, _, below = cell[:_LONGEST_HEADING].rpartition("\n")
+    return [cell[:_LONGEST_TEXT], *(part + below for part in _parts_of_heading(above))]
+
+
+def _parts_of_heading(cell: str) -> list[str]:
+    return re.split(r"[/\n()|]", cell[:_LONGEST_HEADING])
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:

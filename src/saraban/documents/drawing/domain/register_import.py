@@ -21,7 +21,8 @@ _NUMBER: Final = SheetColumn("drawing_number", Text("เลขที่แบบ
     synonyms=("Drawing No", "Dwg No", "Drawing", "Document No", "Document Number", "Doc No", "Sheet No", "Sheet Number",
         "หมายเลขแบบ", "เลขแบบ", "แบบเลขที่", "เลขที่แบบก่อสร้าง"))
 _TITLE: Final = SheetColumn("title", Text("ชื่อแบบ", "Title"), Text("ชื่อแบบภาษาไทย", "The Thai title."), is_required=True,
-    synonyms=("Drawing Title", "Document Title", "Sheet Title", "Sheet Name", "Drawing Name", "รายการแบบ", "ชื่อแบบก่อสร้าง"),
+    synonyms=("Drawing Title", "Document Title", "Sheet Title", "Sheet Name", "Drawing Name", "รายการแบบ", "ชื่อแบบก่อสร้าง",
+        "ชื่อแบบภาษาไทย", "ชื่อแบบไทย", "Title Thai", "Drawing Title Thai"),
     example="ตัวอย่าง: แปลนชั้น 1")
 _SUB: Final = SheetColumn("sub_category", Text("หมวดย่อย", "Sub category"), Text("รหัสหมวดย่อย", "Code of the sub category."), 50,
     synonyms=("Subcategory",))
@@ -42,7 +43,7 @@ _OPTIONAL: Final = (
     SheetColumn("scale", Text("มาตราส่วน", "Scale"), Text("เช่น 1:100", "As 1:100."), 50),
     SheetColumn("sheet_size", Text("ขนาดกระดาษ", "Sheet size"), Text("เช่น A1", "As A1."), 20, synonyms=("Paper size", "Size")),
     SheetColumn("title_en", Text("ชื่อแบบภาษาอังกฤษ", "Title in English"), Text("ถ้ามี", "If there is one."),
-        synonyms=("English title",)),
+        synonyms=("English title", "Title English", "Drawing Title English", "ชื่อแบบ English", "ชื่อแบบอังกฤษ")),
     SheetColumn("zone", Text("โซน", "Zone"), Text("เช่น โซน 2", "As Zone 2."), 100, synonyms=("Area", "พื้นที่")),
     SheetColumn("status", Text("รหัสสถานะ", "Status code"),
         Text("รหัสสถานะการใช้งานแบบ เช่น S2", "Suitability code, as S2."), 20, synonyms=("Suitability", "Suitability code")),
