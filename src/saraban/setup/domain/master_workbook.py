@@ -1,7 +1,6 @@
 """A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
 from collections.abc import Mapping, Sequence
-from itertools import zip_longest
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -25,11 +24,11 @@ _CELL_KINDS: Final = {FieldForm.DAY: CellKind.DAY, FieldForm.CHOICE: CellKind.CH
 
 def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
     words = _CALLED.get(kind.name, (kind.singular.th,))
-    synonyms: list[tuple[str, ...]] = [  # of the code and its two names
-        ("ชื่อย่อ", *(f"{prefix}{word}" for prefix in ("รหัส", "เลขที่") for word in words)),
-        ("ชื่อ", "Name", *(f"ชื่อ{word}" for word in words)),
-        ("English name", "ชื่ออังกฤษ", "Name"),
-    ]
+    synonyms = {  # of the code and its two names
+        0: ("ชื่อย่อ", *(f"{prefix}{word}" for prefix in ("รหัส", "เลขที่") for word in words)),
+        1: (*(f"ชื่อ{word}" for word in words), "ชื่อ", "Name"),
+        2: ("English name", "ชื่ออังกฤษ", "Name"),
+    }
     return [
         SheetColumn(
             field.name,
@@ -37,13 +36,13 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
             longest=field.length,
             is_required=field.required,
             kind=_CELL_KINDS.get(field.form, CellKind.TEXT),
-            synonyms=more,
+            synonyms=synonyms.get(place, ()),
             choices={choice: Text(choice, choice) for choice in field.choices},
             aliases=_ROLES if field.name == "role" else {},
             # A row that is equal to the example is not imported: no real code is.
             example=f"ตัวอย่าง {field.example}" if field is kind.code else field.example,
         )
-        for field, more in zip_longest(kind.fields, synonyms, fillvalue=())
+        for place, field in enumerate(kind.fields)
     ]
 
 
