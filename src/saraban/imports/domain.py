@@ -60,6 +60,7 @@ OUTCOMES = {
     REFUSED: Text("ไม่ผ่าน", "rejected"),
     LEFT_OUT: Text("ข้าม", "left out"),
 }
+REPORTED = {"ready": READY, "there": THERE, "waiting": MISSING, "refused": REFUSED, "left_out": LEFT_OUT}
 MOST_FAULTS = 200  # of a page or an answer; the result workbook has all
 DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "imported")}
 

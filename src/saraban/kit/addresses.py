@@ -27,6 +27,6 @@ def split_url(address: str) -> SplitResult | None:
 
 def is_mailbox(address: str) -> bool:
     """Return whether a text is exactly one e-mail address, without a display name, quotes or a comment."""
-    return (
-        _MAILBOX.fullmatch(address) is not None and control_character(address) is None and not INVISIBLE.search(address)
-    )
+    domain = address.rpartition("@")[2]  # a name of the own network is in Latin letters
+    is_visible = control_character(address) is None and not INVISIBLE.search(address)
+    return is_visible and _MAILBOX.fullmatch(address) is not None and (domain.isascii() or "." in domain)

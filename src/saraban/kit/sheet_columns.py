@@ -49,7 +49,7 @@ class SheetColumn:
 
     :param is_required: every sheet has the column, and every row a text in it
     :param synonyms: headings of other programs and offices; case, blanks and punctuation do not count
-    :param choices: names by key of a choice
+    :param choices: names by key of a choice; `aliases` are keys by further names
     :param example: of the row that a template shows
     """
 
@@ -61,6 +61,7 @@ class SheetColumn:
     kind: CellKind = CellKind.TEXT
     synonyms: tuple[str, ...] = ()
     choices: Mapping[str, Text] = field(default_factory=dict, hash=False)
+    aliases: Mapping[str, str] = field(default_factory=dict, hash=False)
     example: str = ""
 
     @property
@@ -70,6 +71,10 @@ class SheetColumn:
     @property
     def options(self) -> Mapping[str, Text]:
         return _YES_NO if self.kind == CellKind.FLAG else self.choices
+
+    @property
+    def option_names(self) -> list[str]:
+        return [" / ".join(dict.fromkeys((name.th, name.en))) for name in self.options.values()]
 
     @property
     def names(self) -> list[str]:
@@ -176,7 +181,10 @@ _CHARACTER: Final = Text(
     "เซลล์ {cell} มีอักขระที่ใช้ไม่ได้ {value}", "Cell {cell} contains the character {value}, which cannot be used."
 )
 _NO_NUMBER: Final = Text("เซลล์ {cell}: “{value}” ไม่ใช่ตัวเลข", "Cell {cell}: “{value}” is not a number.")
-_NO_CHOICE: Final = Text("เซลล์ {cell}: ไม่มีตัวเลือก “{value}”", "Cell {cell}: “{value}” is not a choice of this column.")
+_NO_CHOICE: Final = Text(
+    "เซลล์ {cell}: “{value}” ไม่ใช่ตัวเลือก เลือกจาก {choices}",
+    "Cell {cell}: “{value}” is not a choice. Choose from: {choices}.",
+)
 _TOO_LONG: Final = Text("เซลล์ {cell} ยาวเกิน {value} ตัวอักษร", "Cell {cell} is longer than {value} characters.")
 _NOT_SHOWN: Final = {
     "number": Text(
@@ -214,24 +222,36 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     :param names: of each column, normalized; the first ones count before the others
     :returns: the place of each column
     """
-    places: dict[str, int] = {}
     known = {name for column in names for name in column}
-    for place, cell in enumerate(cells):
-        places.setdefault(normalize_heading(cell[:_LONGEST_TEXT]), place)
-    for place, cell in enumerate(cells):
-        if normalize_heading(cell[:_LONGEST_TEXT]) not in known:  # `Title (English)` is no title
-            for part in _heading_parts(cell):
-                places.setdefault(part, place)
-    places.pop("", None)
-    matched: list[int | None] = []
-    for column in names:
-        matched.append(next((places[name] for name in column if places.get(name) not in (None, *matched)), None))
+    matched: list[int | None] = [None] * len(names)
+    for read in (_whole_headings, _parts_of_heading):
+        places: dict[str, list[int]] = {}
+        for place, cell in enumerate(cells):
+            if (
+                read is _whole_headings or normalize_heading(cell[:_LONGEST_TEXT]) not in known
+            ):  # `Title (English)` is no title
+                for name in filter(None, map(normalize_heading, read(cell))):
+                    places.setdefault(name, []).append(place)
+        for at, column in enumerate(names):
+            if matched[at] is None:
+                free = (place for name in column for place in places.get(name, ()) if place not in matched)
+                matched[at] = next(free, None)
     return matched
+
+
+def _whole_headings(cell: str) -> list[str]:
+    """Return a heading as it is, and each name in its first lines with the last one: `Title / ชื่อ` above `Thai`."""
+    above, _, below = cell[:_LONGEST_HEADING].rpartition("\n")
+    return [cell[:_LONGEST_TEXT], *(part + below for part in _parts_of_heading(above))]
+
+
+def _parts_of_heading(cell: str) -> list[str]:
+    return re.split(r"[/\n()|]", cell[:_LONGEST_HEADING])
 
 
 def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
     """Return the headings of the first column that has several, after its title. Vague ones do not count."""
-    others = [(cell, _heading_parts(cell)) for place, cell in enumerate(cells) if place not in places]
+    others = [(cell, {*map(normalize_heading, _parts_of_heading(cell))} - {""}) for cell in _without(cells, places)]
     for column, taken in zip(names, places, strict=True):
         same = [cell for cell, parts in others if parts and parts <= {*column} - _VAGUE]
         if taken is not None and same:
@@ -239,8 +259,8 @@ def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], plac
     return []
 
 
-def _heading_parts(cell: str) -> set[str]:
-    return {normalize_heading(part) for part in re.split(r"[/\n()|]", cell[:_LONGEST_HEADING])} - {""}
+def _without(cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
+    return [cell for place, cell in enumerate(cells) if place not in places]
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
@@ -286,7 +306,8 @@ class CellReader:
                 code, text, value = fault
                 if not isinstance(raw, str) and len(raw) > len(fault) and code in _KEPT:
                     originals[column.key] = str(raw[2] or raw[-1]), str(raw[3])
-                values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS}
+                choices = ", ".join(column.option_names)
+                values = {"cell": f"{letters}{number}", "value": value, "most": MOST_MARKS, "choices": choices}
                 faults.append(FieldProblem(f"/{column.key}", code, text, values))
         filled = [text for text in cells.values() if text]
         is_total = bool(filled) and _TOTAL.fullmatch(filled[0]) and not any(text[0].isalpha() for text in filled[1:])
@@ -347,7 +368,7 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
         for key, name in column.options.items()
         for word in (key, name.th, name.en, f"{name.th} / {name.en}")
     }
-    key = ({**_FLAGS, **named} if column.kind == CellKind.FLAG else named).get(text.casefold())
+    key = {**(_FLAGS if column.kind == CellKind.FLAG else column.aliases), **named}.get(text.casefold())
     return (text, ("unknown", _NO_CHOICE, text)) if key is None else (key, None)
 
 

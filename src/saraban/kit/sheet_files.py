@@ -134,16 +134,30 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
     """
     required, tables, nearest = options["required"], [], (-1, 0)
     for sheet in sheets:
-        found = []
+        found, above = [], [""] * columns
         for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _filled(sheet, columns)):
-            texts = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
+            own = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
+            merged = [
+                merge for merge in sheet.merges if merge.top < number <= merge.bottom + 1 and merge.left < merge.right
+            ]
+            texts = [  # headings may go on below a merged one
+                f"{upper}\n{text}"
+                if any(one.left <= place <= one.right for one in merged)
+                else text or upper * bool(merged)
+                for place, (upper, text) in enumerate(zip(above, own, strict=True))
+            ]
+            above = own
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
             missing = [at for at, is_needed in enumerate(required) if is_needed and places[at] is None]
             if missing:
                 nearest = max(nearest, (count, -missing[0]))
             else:
-                ignored = [text for at, text in enumerate(texts) if text and at not in places]
+                ignored = [
+                    text or upper
+                    for at, (text, upper) in enumerate(zip(own, texts, strict=True))
+                    if upper and at not in places
+                ]
                 found.append((count, -number, _Table(sheet, number, places, [*dict.fromkeys(ignored)])))
         if found:
             tables.append(max(found)[-1])

@@ -60,6 +60,10 @@ _PROBLEMS: Final = {
         "Several sheets have these headings: {sheets}. Name the right sheet, or hide the others.",
     ),
 }
+_RUNNING_NUMBERS: Final = (
+    "คอลัมน์แรกดูเหมือนลำดับแถว ให้วางพร้อมหัวตาราง หรือวางโดยไม่มีคอลัมน์นี้",
+    "The first column seems to count the rows. Paste the headings, too, or leave this column out.",
+)
 _THE_FILE: Final = Text("ไฟล์", "the file")
 
 
@@ -97,7 +101,11 @@ def read_table(
 
 
 def read_pasted(text: str, columns: Sequence[SheetColumn]) -> SheetTable:
-    """Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns."""
+    """
+    Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns.
+
+    :raises Invalid: at `/pasted`, when the first cells seem to count the rows
+    """
     table: list[list[str]] = [[]]
     for quoted, plain, end in _PASTED.findall(text):
         table[-1].append(quoted.replace('""', '"') or plain)
@@ -107,6 +115,8 @@ def read_pasted(text: str, columns: Sequence[SheetColumn]) -> SheetTable:
     places = match_headings([column.names for column in columns], table[0] if table else [])
     has_headings = not any(column.is_required and at is None for column, at in zip(columns, places, strict=True))
     if not has_headings:
+        if [row[0].strip() for row in table[:2]] == ["1", "2"]:
+            raise invalid("/pasted", "running_numbers", *_RUNNING_NUMBERS)
         places = list(range(min(len(columns), max(map(len, table), default=0))))
         places += [None] * (len(columns) - len(places))
     at = [place for place in places if place is not None]

@@ -74,7 +74,7 @@ class SheetWriter:
             self._sheet.set_column(place, place, 22, as_text if column.kind == CellKind.TEXT else None)
             if column.options:
                 letters = column_letters(len(lists))
-                lists[place] = [" / ".join(dict.fromkeys((name.th, name.en))) for name in column.options.values()]
+                lists[place] = column.option_names
                 source = f"=Lists!${letters}$1:${letters}${len(column.options)}"
                 refusal = "information" if column.kind == CellKind.TEXT else "stop"  # a new code may be typed
                 rule = {"validate": "list", "source": source, "error_type": refusal}

@@ -28,7 +28,7 @@ class TestMailbox:
         "address",
         [
             "a@x,b@y", "a@x;b@y", "a@x b@y", "<a@x>", "A <a@x>", '"a@x,b"@y', "a(b)@x", "a@[127.0.0.1]", "a@x@y", "a@", "@x", "a",
-            "", "a\n@x", "a@x\r\nBcc: b@y", "a..b@x", ".a@x", "a@x..y", "a@x.", "a:b@x", "a\\@x", "a\x00@x",
+            "", "a\n@x", "a@x\r\nBcc: b@y", "a..b@x", ".a@x", "a@x..y", "a@x.", "a:b@x", "a\\@x", "a\x00@x", "สมชาย@ตัวอย่าง",
         ],
     )  # fmt: skip
     def test_is_one_address_and_nothing_else(self, address: str) -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from saraban.kit.errors import REQUIRED, FieldProblem, Invalid
-from saraban.kit.sheet_columns import CellKind, RowFaults, SheetRow
-from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, KINDS
+from saraban.kit.sheet_columns import CellKind, RowFaults, SheetRow, match_headings
+from saraban.setup.domain.master_kinds import CONTRACT, DISCIPLINE, KINDS, ORGANIZATION
 from saraban.setup.domain.master_workbook import check_repeated, checked, sheet_columns
 from saraban.setup.schemas.master_data import new_row
 
@@ -37,3 +37,16 @@ def test_a_code_that_comes_twice_is_named_with_its_first_row() -> None:
     rows = [SheetRow(number, {"code": code}) for number, code in ((2, "A"), (5, "B"), (7, "A"))]
 
     assert [(one.pointer, one.values) for one in check_repeated(DISCIPLINE, rows)] == [("/7/code", {"line": 2})]
+
+
+def test_an_empty_cell_states_nothing() -> None:
+    row = SheetRow(3, {"code": "A", "nameTh": "ก", "nameEn": "x", "description": ""})
+
+    assert checked(row, new_row(DISCIPLINE)) == {"code": "A", "nameTh": "ก", "nameEn": "x"}
+
+
+def test_offices_have_words_of_their_own() -> None:
+    names = [["รหัสหน่วยงาน", "ชื่อองค์กร", "Name"], ["ชื่อย่อ", "ชื่อบริษัท"]]
+    columns = [column.names for column in sheet_columns(ORGANIZATION)]
+
+    assert [match_headings(columns, cells) for cells in names] == [[0, 1, 2, None], [0, 1, None, None]]

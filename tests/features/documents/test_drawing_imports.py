@@ -251,6 +251,16 @@ class TestMissing:
         assert (found["report"]["missing"], counts(found)["waiting"]) == (missing, 1)
         assert (done["state"], done["rowsRefused"], await register(imports, "contract")) == ("DONE", 1, {})
 
+    async def test_does_not_hide_what_else_is_wrong_with_a_line(self, imports: DrawingImports) -> None:
+        lines = [[FIRST, "ZZ", "", label, "", "แปลน"] for label in ("0", "0", "Rev.1", "1")]
+
+        found = await imports.checked(*lines)
+
+        assert counts(found) == {"ready": 0, "there": 0, "waiting": 2, "refused": 2, "imported": None}
+        assert [one["message"] for one in found["report"]["faults"] if one["line"] == 3] == [
+            "Row 2 has the same number and revision."
+        ]
+
     async def test_is_made_when_that_is_said(self, imports: DrawingImports) -> None:
         lines = [[f"N-{place}", "แปลน", "VOL-9", place, "ZZ", f"ZZ-{place}"] for place in (1, 2)]
         lines.append(["N-3", "แปลน", "vol\u20119", "", "YY", "zz-1"])

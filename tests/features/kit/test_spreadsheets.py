@@ -289,10 +289,27 @@ class TestReadTable:
             sheet.merge_range("A10:C10", "งานโครงสร้าง")
 
         assert rows_of(tmp_path / "a.xlsx") == [
+            (3, ["", "", ""], ["left_out"]),
             (4, ["A-1", "ผัง", ""], []),
             (5, ["A-2", "ผัง", ""], []),
-            (10, ["งานโครงสร้าง", "", ""], ["required"]),
+            (10, ["งานโครงสร้าง", "", ""], ["left_out"]),
         ]
+
+    def test_joins_headings_below_a_merged_one(self, tmp_path: Path) -> None:
+        columns = [*COLUMNS, SheetColumn("english", Text("ชื่ออังกฤษ", "English title"), synonyms=("Title English",))]
+        with Workbook(str(tmp_path / "a.xlsx")) as book:
+            sheet = book.add_worksheet()
+            sheet.merge_range("A1:F1", "Register of 2026")
+            sheet.merge_range("B2:B3", "Number")
+            sheet.merge_range("C2:D2", "ชื่อ / Title")
+            sheet.write_row("C3", ["English", "ไทย"])
+            sheet.write_row("E2", ["Note", "Day"])
+            sheet.write_row("B4", ["A-1", "plan", "ผัง", "x", "31/12/2568"])
+
+        first, row = read_table(tmp_path / "a.xlsx", columns).rows
+
+        assert row.cells == {"number": "A-1", "title": "ผัง", "day": "2025-12-31", "english": "plan"}
+        assert first.faults[0].values == {"columns": "“Note”"}
 
     @pytest.mark.parametrize(
         ("name", "rows"),

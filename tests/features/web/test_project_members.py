@@ -118,6 +118,23 @@ class TestMembers:
         assert ref_of(after, "ผรม.9") != ref_of(after, "Q")
         assert {said for _, said in verdicts(same)} == {"The same"}
 
+    async def test_may_have_rows_that_are_no_records_and_words_of_offices(self, sit: Sit) -> None:
+        browser = await sit("admin", "en")
+        url = f"{await home_of(browser)}/members"
+        rows = ["LK-1\tหนึ่ง\t\tผู้รับจ้าง", "LK-2\tสอง\t\tอื่น ๆ", "lk-1\tสาม", "รหัส\tชื่อภาษาไทย", "รวม 3 ราย\t\t\t"]
+
+        wrong = await browser.post(f"{url}/check", data={"pasted": "\n".join(rows)})
+        right = await browser.post(f"{url}/check", data=packed(wrong) | {"fix3.organizationCode": "LK-3"})
+        saved = await browser.post(f"{url}/check", data=packed(right) | {"apply": "1"})
+        alike = await browser.post(f"{url}/check", data={"pasted": "lk-2\tสอง"})
+        counted = html_of(await browser.post(f"{url}/check", data={"pasted": "1\tA\tหนึ่ง\n2\tB\tสอง"}))
+
+        assert 'id="e-3-organizationCode"' in wrong.text
+        assert sorted(verdicts(right)) == [*((line, "New") for line in "123"), ("4", "Left out"), ("5", "Left out")]
+        assert ("Contractor" in html_of(right), saved.status_code) == (True, httpx.codes.SEE_OTHER)
+        assert "looks like “LK-2”" in html_of(alike)
+        assert "The first column seems to count the rows" in counted
+
     async def test_of_a_spreadsheet_are_named_by_row_where_the_register_says_otherwise(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
         url = f"{await home_of(browser)}/members"
@@ -127,7 +144,7 @@ class TestMembers:
 
         said = dict(re.findall(r'<div class="fault" id="e-(\d+-\w+)">([^<]*)<', wrong))
         assert said["1-organizationCode"].startswith("This is the code of “")
-        assert said["2-organizationCode"] == "Row 1 says the same."
+        assert said["2-organizationCode"] == "Row 1 has the same code, or one that looks like it."
         assert said["3-organizationCode"].startswith(
             "“NEW” is not in the register. Only a Super Admin adds organizations"
         )

@@ -32,7 +32,10 @@ class TestPastedRows:
         again = await browser.post(f"{url}/check", data=packed(right))
 
         assert wrong.status_code == httpx.codes.UNPROCESSABLE_ENTITY
-        assert faults(wrong) == {"2-nameEn": "Required", "4-code": "Row 1 says the same."}
+        assert faults(wrong) == {
+            "2-nameEn": "Required",
+            "4-code": "Row 1 has the same code, or one that looks like it.",
+        }
         assert 'name="fix2.nameEn"' in wrong.text
         assert "apply" not in wrong.text
         assert [said for _, said in sorted(verdicts(right))] == ["New", "New", "The same", "New"]

@@ -57,14 +57,10 @@ class KnownPerson:
 
 @dataclass(frozen=True, slots=True)
 class PeopleImport:
-    """
-    :param invitations: of a dry run nobody's link works
-    :param left_out: rows that are no records
-    """
+    """:param invitations: of a dry run nobody's link works"""
 
     invitations: Sequence[Invitation]
     known: Sequence[KnownPerson]
-    left_out: Sequence[SheetRow] = ()
 
 
 async def import_people(
@@ -78,8 +74,7 @@ async def import_people(
     :raises Invalid: with every fault, at `/row/column`; nobody is invited then
     """
     ctx.caller.require_somewhere(CREATE)
-    sheet = list(rows)
-    people, faults = read_people(row for row in sheet if not row.is_left_out)
+    people, faults = read_people(row for row in rows if not row.is_left_out)
     async with session.begin_nested() as attempt:
         names = [canonical_username(person.cells["username"]) for person in people]
         there = await repository.people_named(session, names)
@@ -95,7 +90,7 @@ async def import_people(
         known = await _compare(session, [one for one in people if one not in new], there, wanted)
         if dry_run:
             await attempt.rollback()
-    return PeopleImport(invitations, known, [row for row in sheet if row.is_left_out])
+    return PeopleImport(invitations, known)
 
 
 def _account(cells: Mapping[str, str]) -> NewAccount:

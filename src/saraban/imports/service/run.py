@@ -20,17 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import RequestContext
 from saraban.imports import repository
-from saraban.imports.domain import (
-    LEFT_OUT,
-    MISSING,
-    MOST_FAULTS,
-    READY,
-    REFUSED,
-    THERE,
-    ImportState,
-    JudgedRow,
-    shown_fault,
-)
+from saraban.imports.domain import MISSING, MOST_FAULTS, REFUSED, REPORTED, ImportState, JudgedRow, shown_fault
 from saraban.imports.models import ImportRow, OneImport
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import DomainError
@@ -88,7 +78,7 @@ class ImportTurn(Generic[OneImport]):
 
     def take(self, judged: Sequence[JudgedRow]) -> None:
         for one in judged:
-            if one.state in {*self.refused_states, LEFT_OUT}:
+            if one.state in self.refused_states or one.row.is_left_out:
                 room = max(MOST_FAULTS - len(self.faults), 0)
                 self.faults += [shown_fault(one.row.number, fault) for fault in one.faults[:room]]
             if self.sheet is not None:
@@ -98,8 +88,7 @@ class ImportTurn(Generic[OneImport]):
             self.progress(self.done)
 
     def report(self) -> dict[str, object]:
-        names = {"ready": READY, "there": THERE, "waiting": MISSING, "refused": REFUSED, "left_out": LEFT_OUT}
-        return {name: self.counts[state] for name, state in names.items()} | {"faults": self.faults}
+        return {name: self.counts[state] for name, state in REPORTED.items()} | {"faults": self.faults}
 
     async def write(self, session: AsyncSession, **values: object) -> None:
         """
@@ -301,7 +290,7 @@ async def _finish(run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], sess
         raise LeaseLost
     refused = turn.refused()
     there = (
-        turn.done - refused - turn.counts[LEFT_OUT] - row.rows_written
+        turn.done - refused - turn.counts[REPORTED["left_out"]] - row.rows_written
     )  # what was written before a break is of this import
     counts = {"imported": row.rows_written, "there": there, "waiting": 0, "refused": refused}
     row.report = {**(row.report or {}), **turn.report(), **await run.finish(session), **counts}

@@ -23,7 +23,7 @@ COLUMNS: Final = (
         synonyms=("Document No", "Doc No", "Letter No", "Reference No", "Number", "Mail No", "เลขที่", "เลขที่หนังสือ", "ที่"),
         example="ผรม.1-คคง.-0001-2567"),
     SheetColumn("type", Text("ประเภท", "Type"), Text("รหัสประเภทเอกสาร เช่น LETTER, RFA", "Document type code: LETTER, RFA, …"),
-        50, is_required=True, synonyms=("Document Type", "Mail Type", "ประเภทเอกสาร"), example="LETTER"),
+        50, is_required=True, synonyms=("Document Type", "Mail Type", "ประเภทเอกสาร", "ชนิด", "ชนิดเอกสาร"), example="LETTER"),
     SheetColumn("originator", Text("ผู้ส่ง", "Originator"), Text("รหัสองค์กรผู้ออกเอกสาร", "Originator code."), 50, is_required=True,
         synonyms=("From", "Sender", "จาก", "ผู้ออก"), example="ผรม.1"),
     SheetColumn("recipient", Text("ผู้รับ", "Recipient"), Text("รหัสองค์กรผู้รับหลัก", "Main recipient code."), 50,

@@ -296,7 +296,7 @@ async def _present(
             session, Owner.PROJECT, place.scope.project, [one.key for one in register.values()]
         )
         outside = frozenset(code for code, one in register.items() if one.key not in inside)
-    return _Present(kind, register, there, outside, await _who_adds(ctx, session))
+    return _Present(kind, Spellings(register), there, outside, await _who_adds(ctx, session))
 
 
 def _may_fill_project(ctx: RequestContext, place: MasterPlace) -> bool:

@@ -78,7 +78,7 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
         if has_own_page(error):
             raise
         return _page(page, error=error)
-    return _page(page, found=found, packed=pack_rows(rows))
+    return _page(page, found=found, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
 
 
 @router.post("/commit")
@@ -119,18 +119,18 @@ def _page(
     error: DomainError | None = None,
     packed: str = "",
     links: Sequence[SheetRow] = (),
+    left_out: Sequence[SheetRow] = (),
     done: bool = False,
 ) -> Response:
     of_rows = [fault for fault in error.fields if fault.pointer.count("/") == 2] if isinstance(error, Invalid) else []
     shown = [shown_fault(int(fault.pointer.split("/")[1]), fault) for fault in of_rows[:MOST_FAULTS]]
-    left_out = [shown_fault(row.number, row.faults[0]) for row in (found.left_out if found else ())]
     return page.show(
         PeopleImportPage(
             columns=COLUMNS,
             headings={column.key: column.heading for column in COLUMNS},
             found=found,
             report={"faults": shown, "refused": len(of_rows)},
-            left_out=left_out,
+            left_out=[shown_fault(row.number, row.faults[0]) for row in left_out],
             packed=packed,
             links=links,
             done=done,

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from saraban.documents.drawing.domain import DrawingKind
 from saraban.imports.domain import READY, REFUSED, THERE
-from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Text
+from saraban.kit.errors import DomainError, FieldProblem, Text
 from saraban.kit.sheet_columns import CellKind, SheetColumn
 from saraban.kit.text import normal_form
 from saraban.projects.domain.revision_scheme import RevisionScheme
@@ -106,6 +106,7 @@ _KEPT: Final = Text(
     "The register has “{value}”, which stays: Classify on the page of the drawing changes it.",
 )
 _DISAGREE: Final = Text("แถวของแบบใหม่เลขที่นี้ระบุไม่ตรงกัน: {values}", "The rows of this new drawing do not agree: {values}.")
+_TWICE: Final = Text("แถว {line} มีเลขที่และฉบับแก้ไขเดียวกัน", "Row {line} has the same number and revision.")
 _NO_ADDENDA: Final = Text(
     "โครงการนี้ไม่รับฉบับแก้ไขของแบบคู่สัญญา", "The contract drawings of this project take no addenda as revisions."
 )
@@ -175,7 +176,7 @@ def judge_history(
         faults = _against(scheme, known, one, newest=newest, takes_more=takes_more)
         first = lines.setdefault(one.label, one.line)
         if first != one.line:
-            faults = [FieldProblem("/revision", "twice", SAID_TWICE, {"line": first})]
+            faults = [FieldProblem("/revision", "twice", _TWICE, {"line": first})]
         if faults:
             judged.append(JudgedEntry(one, REFUSED, tuple(faults)))
         elif one.label in known:

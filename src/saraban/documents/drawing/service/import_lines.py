@@ -192,7 +192,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
                 continue
             head = there.get(number)
             history = histories[head.key] if head is not None else []
-            judged += await self._judge_drawing(session, lines, head, history, rows)
+            judged += await self._judge_drawing(session, lines, head, history, rows, lock=lock)
         return judged, rows
 
     def _respelled(self, read: ReadLine) -> ReadLine:
@@ -210,14 +210,19 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         head: RegisteredDrawing | None,
         history: Sequence[RegisteredRevision],
         rows: RegisterRows,
+        *,
+        lock: bool,
     ) -> list[JudgedRow]:
         judged, fitting = [], []
+        waiting: dict[int, Sequence[FieldProblem]] = {}  # a dry run judges the history of these lines, too
         if head is None:
             lines, disagreements = _agreed(lines)
             if disagreements:
                 return [JudgedRow(read.row, REFUSED, tuple(disagreements)) for read in lines]
         for read in lines:
             state, faults = await self._beside(session, read, head)
+            if state == MISSING and not lock:
+                waiting[read.row.number], faults = faults, ()
             if faults:
                 judged.append(JudgedRow(read.row, state, tuple(at_column(one, self._fields) for one in faults)))
             else:
@@ -237,10 +242,14 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             read, kept = by_line[one.entry.line], []
             if head is not None and (one.state == READY or one.entry.label == known[-1].label):
                 kept = kept_as_registered(head.classified, dict(read.stated or ()))
+            if one.state == READY and read.row.number in waiting:
+                faults = [at_column(each, self._fields) for each in waiting[read.row.number]]
+                judged.append(JudgedRow(read.row, MISSING, faults))
+                continue
             judged.append(
                 JudgedRow(read.row, one.state, (*one.faults, *(at_column(each, self._fields) for each in kept)))
             )
-        new = [by_line[one.entry.line] for one in entries if one.state == READY]
+        new = [by_line[one.entry.line] for one in entries if one.state == READY and one.entry.line not in waiting]
         if new:
             await self._collect(session, rows, head, history, new)
         return judged
@@ -259,20 +268,19 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         """Hold a line against what the project allows, and against whose the drawing is that has the number already."""
         stated = read.stated
         assert stated is not None
-        if head is None and (missing := self._missing(stated)):
-            return MISSING, missing
+        missing = self._missing(stated) if head is None else []
         try:
             if head is not None:  # how it is classified stays, whatever the line says
                 await self._require_own(session, stated, head)
                 return READY, ()
             if self._settings.pattern is not None:
                 self._settings.pattern.require(stated.drawing_number)
-            await self._classified(session, stated)
+            await self._classified(session, stated.model_copy(update=dict.fromkeys(LISTS) if missing else {}))
         except DomainError as refused:
             return REFUSED, list(refused.fields) or [
                 FieldProblem("/originator", "forbidden", refused.words, refused.values)
             ]
-        return READY, ()
+        return (MISSING if missing else READY), missing
 
     def _missing(self, stated: DrawingSheetLine) -> list[FieldProblem]:
         found: list[FieldProblem] = []

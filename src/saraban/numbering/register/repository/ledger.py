@@ -26,7 +26,7 @@ from saraban.numbering.register.domain import (
     NumberRow,
 )
 from saraban.numbering.series.domain.counter import SequenceRange
-from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
+from saraban.numbering.series.domain.states import RANGE_RELEASED, NumberSource, OperationCode, RangeKind
 from saraban.numbering.series.domain.template import Narrowing
 from saraban.numbering.series.models import (
     COUNTER_OF_RANGE,
@@ -78,7 +78,7 @@ _EXPORTED = (
     LedgerEntry.holder_public_id,
     LedgerEntry.reason,
     User.username,
-    LedgerEntry.created_at,
+    sa.case((LedgerEntry.source == NumberSource.IMPORT, LedgerEntry.confirmed_at), else_=LedgerEntry.created_at),
     LedgerEntry.confirmed_at,
     LedgerEntry.cancelled_at,
     LedgerEntry.voided_at,

@@ -19,30 +19,16 @@ from saraban.numbering.series.domain.template import reason_text
 from saraban.projects import service as projects
 
 PAGE = 2000
+# fmt: off
 LEDGER_HEADINGS = (
-    "เลขที่เอกสาร / Document number",
-    "ประเภท / Type",
-    "ผู้ส่ง / Originator",
-    "ผู้รับ / Recipient",
-    "ชุดเลข / Series",
-    "ลำดับ / Sequence",
-    "ฉบับแก้ไข / Revision",
-    "สถานะ / Status",
-    "ที่มา / Source",
-    "ชนิดเอกสาร / Document kind",
-    "เอกสาร / Document publicId",
-    "เหตุผล / Reason",
-    "ผู้ใช้ / User",
-    "ออกเมื่อ / Issued at",
-    "ยืนยันเมื่อ / Confirmed at",
-    "ยกเลิกการจองเมื่อ / Released at",
-    "ยกเลิกเลขที่เมื่อ / Voided at",
-    "publicId",
-    "ออกแทนเลขที่ / Replaces",
-    "แทนด้วยเลขที่ / Replaced by",
-    "รูปแบบ / Format",
-    "เหตุผลที่ใช้รูปแบบ / Reason for format",
+    "เลขที่เอกสาร / Document number", "ประเภท / Type", "ผู้ส่ง / Originator", "ผู้รับ / Recipient",
+    "ชุดเลข / Series", "ลำดับ / Sequence", "ฉบับแก้ไข / Revision", "สถานะ / Status", "ที่มา / Source",
+    "ชนิดเอกสาร / Document kind", "เอกสาร / Document publicId", "เหตุผล / Reason", "ผู้ใช้ / User",
+    "ออกเมื่อ / Issued at", "ยืนยันเมื่อ / Confirmed at", "ยกเลิกการจองเมื่อ / Released at",
+    "ยกเลิกเลขที่เมื่อ / Voided at", "publicId", "ออกแทนเลขที่ / Replaces", "แทนด้วยเลขที่ / Replaced by",
+    "รูปแบบ / Format", "เหตุผลที่ใช้รูปแบบ / Reason for format",
 )
+# fmt: on
 
 
 async def ledger_rows(
