@@ -1,6 +1,6 @@
 """A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
@@ -10,6 +10,7 @@ from saraban.kit.json import Json
 from saraban.kit.problem import field_problems
 from saraban.kit.schema import Schema
 from saraban.kit.sheet_columns import CellKind, RowFaults, SheetColumn, SheetRow
+from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 
 Checked = TypeVar("Checked", bound=Schema)
@@ -33,13 +34,14 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
     ]
 
 
-def check_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> RowFaults:
-    """Return a fault for each row whose code an earlier row has."""
+def check_repeated(kind: MasterKind, rows: Sequence[SheetRow], known: Collection[str] = ()) -> RowFaults:
+    """Return a fault for each row whose code an earlier row has. Only codes that are `known` may look like others."""
     faults = RowFaults()
     first: dict[tuple[str, str], int] = {}
     for row in rows:
         within = row.cells.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
-        line = first.setdefault((row.cells[kind.code.name], within), row.number)
+        code = row.cells[kind.code.name]
+        line = first.setdefault((code if code in known else normal_form(code), within), row.number)
         if line != row.number:
             faults.add(row.number, FieldProblem(f"/{kind.code.name}", "twice", SAID_TWICE, {"line": line}))
     return faults

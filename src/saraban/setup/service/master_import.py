@@ -12,11 +12,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.errors import SAID_TWICE, DomainError, FieldProblem, Invalid
+from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.json import Json
 from saraban.kit.sheet_columns import RowFaults, SheetRow
 from saraban.kit.spreadsheets import read_table
-from saraban.kit.text import normal_form
 from saraban.kit.workbooks import write_table, write_template
 from saraban.setup.domain import master_rows, master_workbook
 from saraban.setup.domain.master_kinds import MasterKind
@@ -40,7 +39,6 @@ class _Plan:
     added: list[tuple[Values, Mapping[str, object]]] = field(default_factory=list)
     changed: list[tuple[MasterRow, dict[str, Json]]] = field(default_factory=list)
     rows: list[ImportedRow] = field(default_factory=list)
-    added_on: dict[tuple[str, str], int] = field(default_factory=dict)  # lines, by normal form
 
     def take(self, row: SheetRow) -> None:
         try:
@@ -57,9 +55,6 @@ class _Plan:
             whole = master_data.with_defaults(kind, values)
             master_rows.require_sensible(kind, whole)
             master_rows.require_own_code(kind, whole, self.alike, owner=self.owner)
-            first = self.added_on.setdefault((normal_form(code), within), line)
-            if first != line:
-                raise Invalid(fields=[FieldProblem(f"/{kind.code.name}", "twice", SAID_TWICE, {"line": first})])
             self.added.append((whole, master_data.as_columns(kind, whole, self.keys)))
             self.rows.append(ImportedRow(line, code, "add"))
             return
@@ -125,7 +120,8 @@ async def import_rows(
     codes = [row.cells[kind.code.name] for row in rows]
     alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
     keys = await master_data.reference_keys(session, kind, place.key)
-    plan = _Plan(kind, place.key, there, alike, keys, master_workbook.check_repeated(kind, rows))
+    faults = master_workbook.check_repeated(kind, rows, {code for code, _ in there})
+    plan = _Plan(kind, place.key, there, alike, keys, faults)
     for row in rows:
         plan.take(row)
     plan.require_unique({row.cells[kind.code.name]: row.number for row in rows})
