@@ -41,7 +41,7 @@ class TestTags:
         await desk.register("admin", kind, "N-2")
         address, client = f"/api/v1/drawings/{kind}/{drawing['publicId']}", await desk.as_("admin")
         kept = unwrapped(await client.patch(address, json={"zone": "2"}))
-        changed = unwrapped(await client.patch(address, json={"tags": ["SITE"]}))
+        changed = unwrapped(await client.patch(address, json={"tags": ["ｓite"]}))
         found = [await tagged(desk, "admin", kind, tag) for tag in ("SITE", "URGENT", "NONE")]
         emptied = unwrapped(await client.patch(address, json={"tags": None}))
 

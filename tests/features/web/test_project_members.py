@@ -101,7 +101,7 @@ class TestMembers:
     async def test_come_from_a_spreadsheet_and_go_into_one(self, sit: Sit) -> None:
         browser = await sit("admin", "en")
         url = f"{await home_of(browser)}/members"
-        rows = ["ผรม.9\tผู้รับเหมางานไฟฟ้า\tElectrical\tDesigner", "คคง.\t\t\tContractor", "กทท.", "Q\t\t\t"]
+        rows = ["ผรม.9\tผู้รับเหมางานไฟฟ้า\tElectrical\tDesigner", "คคง.\t\t\tContractor", "กทท．", "Q\t\t\t"]
 
         wrong = await browser.post(f"{url}/check", data={"pasted": "\n".join(rows)})
         shown = await browser.post(f"{url}/check", data=packed(wrong) | {"fix4.organizationName": "ใหม่"})
@@ -138,7 +138,7 @@ class TestMembers:
     async def test_of_a_spreadsheet_are_named_by_row_where_the_register_says_otherwise(self, sit: Sit) -> None:
         browser = await sit("padmin", "en")
         url = f"{await home_of(browser)}/members"
-        rows = ["คคง.\tคนอื่น\t\t", "คคง.\t\t\tDesigner", "NEW\tใหม่\t\t", "กทท.\t\tElse\tOwner", "ผรม.1\t\t\tKing"]
+        rows = ["คคง.\tคนอื่น\t\t", "คคง．\t\t\tDesigner", "NEW\tใหม่\t\t", "กทท.\t\tElse\tOwner", "ผรม.1\t\t\tKing"]
 
         wrong = html_of(await browser.post(f"{url}/check", data={"pasted": "\n".join(rows)}))
 

@@ -1,6 +1,6 @@
 """A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from saraban.kit.errors import FieldProblem, Invalid, Text
@@ -43,13 +43,14 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
     ]
 
 
-def check_repeated(kind: MasterKind, rows: Sequence[SheetRow]) -> RowFaults:
-    """Return a fault for each row whose code looks like that of an earlier row."""
+def check_repeated(kind: MasterKind, rows: Sequence[SheetRow], known: Collection[str] = ()) -> RowFaults:
+    """Return a fault for each row whose code looks like that of an earlier row, unless it is `known`."""
     faults = RowFaults()
     first: dict[tuple[str, str], int] = {}
     for row in rows:
         within = row.cells.get(kind.within or "") or (kind.field(kind.within).default if kind.within else "") or ""
-        line = first.setdefault((normal_form(row.cells[kind.code.name]), within), row.number)
+        code = row.cells[kind.code.name]
+        line = first.setdefault((code if code in known else normal_form(code), within), row.number)
         if line != row.number:
             faults.add(row.number, FieldProblem(f"/{kind.code.name}", "twice", _REPEATED, {"line": line}))
     return faults

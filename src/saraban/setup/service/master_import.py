@@ -119,7 +119,8 @@ async def import_rows(
     codes = [row.cells[kind.code.name] for row in rows]
     alike = await repository.alike(session, kind, codes, owner=place.key, project=place.scope.project)
     keys = await master_data.reference_keys(session, kind, place.key)
-    plan = _Plan(kind, place.key, there, alike, keys, master_workbook.check_repeated(kind, rows))
+    faults = master_workbook.check_repeated(kind, rows, {code for code, _ in there})
+    plan = _Plan(kind, place.key, there, alike, keys, faults)
     for row in rows:
         plan.take(row)
     plan.require_unique({row.cells[kind.code.name]: row.number for row in rows})
