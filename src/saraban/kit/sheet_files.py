@@ -14,7 +14,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date, time, timedelta
+from datetime import date, timedelta
 from functools import cache, partial, reduce
 from itertools import takewhile
 from pathlib import Path
@@ -23,16 +23,8 @@ from xml.etree import ElementTree as ET
 
 import orjson
 
-from saraban.kit.number_formats import (
-    BUILT_IN,
-    NumberKind,
-    kind_of,
-    plain_number,
-    shown_number,
-    shown_text,
-    xls_formats,
-)
-from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings
+from saraban.kit import number_formats
+from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, join_headings, match_headings
 from saraban.kit.text import DANGEROUS
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take half of it
@@ -139,12 +131,8 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
             merged = [
                 merge for merge in sheet.merges if merge.top < number <= merge.bottom + 1 and merge.left < merge.right
             ]
-            texts = [  # headings may go on below a merged one
-                f"{upper}\n{text}"
-                if any(one.left <= place <= one.right for one in merged)
-                else text or upper * bool(merged)
-                for place, (upper, text) in enumerate(zip(above, own, strict=True))
-            ]
+            wide = [(merge.left, merge.right) for merge in merged]
+            texts = join_headings(above, own, wide)
             above = own
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
@@ -311,37 +299,19 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
         def rows() -> Rows:
             for number, row in enumerate(table.iter_rows(), 1):
                 filled = (place for place, cell in enumerate(row) if cell not in {None, ""})
-                yield number, {place: _xls_cell(row[place], formats.get((number, place), "")) for place in filled}
+                yield (
+                    number,
+                    {place: number_formats.xls_cell(row[place], formats.get((number, place), "")) for place in filled},
+                )
 
         return _SourceSheet(name, rows, merges)
 
     visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
     return [
         sheet(one.name, formats)
-        for one, formats in zip(book.sheets_metadata, xls_formats(path), strict=True)
+        for one, formats in zip(book.sheets_metadata, number_formats.xls_formats(path), strict=True)
         if (one.visible, one.typ) == visible
     ]
-
-
-def _xls_cell(cell: object, code: str) -> RawCell:
-    if isinstance(cell, bool):
-        return ["flag", str(cell).upper(), str(cell).lower()]
-    if isinstance(cell, int | float):
-        return ["number", shown_number(str(cell), code), plain_number(str(cell)), code]
-    if isinstance(cell, date):
-        return ["day", None, cell.isoformat()[:10], code]
-    if isinstance(cell, str):
-        return _text_cell(cell, code)
-    if isinstance(cell, time):
-        cell = timedelta(hours=cell.hour, minutes=cell.minute, seconds=cell.second)
-    assert isinstance(cell, timedelta)
-    days = str(cell / timedelta(days=1))
-    return ["time", shown_number(days, code), days, code]
-
-
-def _text_cell(text: str, code: str) -> RawCell:
-    shown = shown_text(text, code) if code else text
-    return ["number", None, "#N/A"] if shown is None else shown
 
 
 # ODS
@@ -406,7 +376,7 @@ def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
     shown = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
     kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
     if kind in {"float", "currency", "percentage"}:
-        return ["number", shown, plain_number(values["value"])]
+        return ["number", shown, number_formats.plain_number(values["value"])]
     if kind == "date":
         return ["day", None, values["date-value"][:10], "yyyy-mm-dd"]
     if kind in {"time", "boolean"}:
@@ -436,7 +406,9 @@ class _Workbook:
         if "sharedStrings" in parts:
             self._strings = [_text_of(element) for element in _elements(packed, parts["sharedStrings"], "si")]
         self._formats = self._number_formats(parts["styles"]) if "styles" in parts else []
-        self._text_formats = {at: code for at, code in enumerate(self._formats) if shown_text("x", code) != "x"}
+        self._text_formats = {
+            at: code for at, code in enumerate(self._formats) if number_formats.shown_text("x", code) != "x"
+        }
         is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
 
@@ -468,7 +440,7 @@ class _Workbook:
         styles = self._read(part)
         own = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
         keys = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
-        return [own.get(key) or BUILT_IN.get(int(key), "") for key in keys]
+        return [own.get(key) or number_formats.BUILT_IN.get(int(key), "") for key in keys]
 
     def _merges(self, part: str) -> Iterator[_Merge]:
         """They come after the cells that they concern."""
@@ -503,16 +475,18 @@ class _Workbook:
         if kind in {"e", "d"}:
             return ["error", None, text] if kind == "e" else ["day", None, text[:10]]
         text = self._strings[int(text)] if kind == "s" else _text_of(content) if name == "is" else _unescaped(text)
-        return _text_cell(text, self._text_formats[style]) if text and style in self._text_formats else text
+        return (
+            number_formats.text_cell(text, self._text_formats[style]) if text and style in self._text_formats else text
+        )
 
     def _number(self, text: str, style: int) -> RawCell:
         code = self._formats[style] if style < len(self._formats) else "General"
-        kind, value = kind_of(code), plain_number(text)
-        if kind == NumberKind.DAY:
+        kind, value = number_formats.kind_of(code), number_formats.plain_number(text)
+        if kind == number_formats.NumberKind.DAY:
             serial = float(text)  # programs do not agree on the first two months of 1900
             is_day = _FIRST_SERIAL <= serial < _AFTER_LAST_SERIAL
             value = (self._first_day + timedelta(days=int(serial))).isoformat() if is_day else ""
-        return [kind, shown_number(text, code), value, code, plain_number(text)]
+        return [kind, number_formats.shown_number(text, code), value, code, number_formats.plain_number(text)]
 
 
 def _text_of(element: ET.Element) -> str:
