@@ -131,8 +131,7 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
             merged = [
                 merge for merge in sheet.merges if merge.top < number <= merge.bottom + 1 and merge.left < merge.right
             ]
-            wide = [(merge.left, merge.right) for merge in merged]
-            texts = join_headings(above, own, wide)
+            texts = join_headings(above, own, [(merge.left, merge.right) for merge in merged])
             above = own
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
@@ -140,11 +139,7 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
             if missing:
                 nearest = max(nearest, (count, -missing[0]))
             else:
-                ignored = [
-                    text or upper
-                    for at, (text, upper) in enumerate(zip(own, texts, strict=True))
-                    if upper and at not in places
-                ]
+                ignored = [own[at] or text for at, text in enumerate(texts) if text and at not in places]
                 found.append((count, -number, _Table(sheet, number, places, [*dict.fromkeys(ignored)])))
         if found:
             tables.append(max(found)[-1])
