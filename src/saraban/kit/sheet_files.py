@@ -111,10 +111,9 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
             places = [place for place in table.places if place is not None]
             row = [cells.get(place, "") for place in places]
             if any(row):
-                merge = sections.get(number)
+                left, _, right, _ = sections.get(number, (0, 0, 0, 0))
                 filled = [place for place in places if cells.get(place)]
-                is_section = merge is not None and merge.left <= min(filled) < max(filled) <= merge.right
-                yield number, row, is_section
+                yield number, row, left <= min(filled) < max(filled) <= right
 
 
 def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
@@ -128,10 +127,8 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
         found, above = [], [""] * columns
         for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _filled(sheet, columns)):
             own = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
-            merged = [
-                merge for merge in sheet.merges if merge.top < number <= merge.bottom + 1 and merge.left < merge.right
-            ]
-            texts = join_headings(above, own, [(merge.left, merge.right) for merge in merged])
+            near = (one for one in sheet.merges if one.top < number <= one.bottom + 1)
+            texts = join_headings(above, own, [(one.left, one.right) for one in near if one.left < one.right])
             above = own
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
