@@ -4,6 +4,7 @@ import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, time, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from enum import StrEnum
 from functools import lru_cache
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from olefile import OleFileIO
+
+from saraban.kit.sheet_columns import RawCell
 
 # ECMA-376 part 1, 18.8.30; dates of all countries have one format here, because none is ever shown.
 # fmt: off
@@ -160,6 +163,27 @@ def _shares(number: Decimal, figures: str) -> list[str] | None:
         *fraction[:kept],
         *blanks[len(whole) + kept :],
     ]
+
+
+def xls_cell(cell: object, code: str) -> RawCell:
+    if isinstance(cell, bool):
+        return ["flag", str(cell).upper(), str(cell).lower()]
+    if isinstance(cell, int | float):
+        return ["number", shown_number(str(cell), code), plain_number(str(cell)), code]
+    if isinstance(cell, date):
+        return ["day", None, cell.isoformat()[:10], code]
+    if isinstance(cell, str):
+        return text_cell(cell, code)
+    if isinstance(cell, time):
+        cell = timedelta(hours=cell.hour, minutes=cell.minute, seconds=cell.second)
+    assert isinstance(cell, timedelta)
+    days = str(cell / timedelta(days=1))
+    return ["time", shown_number(days, code), days, code]
+
+
+def text_cell(text: str, code: str) -> RawCell:
+    shown = shown_text(text, code) if code else text
+    return ["number", None, "#N/A"] if shown is None else shown
 
 
 # Records of an XLS (MS-XLS 2.4): the end of a part, a sheet, a format, a style; cells with a formula, a number, a text, several

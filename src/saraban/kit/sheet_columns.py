@@ -239,6 +239,14 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     return matched
 
 
+def join_headings(above: Sequence[str], below: Sequence[str], wide: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the headings of two rows; those of the upper one go on below it in `wide` ranges of places."""
+    return [
+        f"{upper}\n{text}" if any(left <= place <= right for left, right in wide) else text or upper * bool(wide)
+        for place, (upper, text) in enumerate(zip(above, below, strict=True))
+    ]
+
+
 def _whole_headings(cell: str) -> list[str]:
     """Return a heading as it is, and each name in its first lines with the last one: `Title / ชื่อ` above `Thai`."""
     above, _, below = cell[:_LONGEST_HEADING].rpartition("\n")

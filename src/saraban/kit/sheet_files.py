@@ -15,7 +15,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date, time, timedelta
+from datetime import date, timedelta
 from functools import cache, partial, reduce
 from itertools import takewhile
 from pathlib import Path
@@ -24,16 +24,15 @@ from xml.etree import ElementTree as ET
 
 import orjson
 
-from saraban.kit.number_formats import (
-    BUILT_IN,
-    NumberKind,
-    kind_of,
-    plain_number,
-    shown_number,
-    shown_text,
-    xls_formats,
+from saraban.kit import number_formats
+from saraban.kit.sheet_columns import (
+    HEADING_ROWS,
+    RawCell,
+    column_letters,
+    join_headings,
+    match_headings,
+    repeated_headings,
 )
-from saraban.kit.sheet_columns import HEADING_ROWS, RawCell, column_letters, match_headings, repeated_headings
 from saraban.kit.text import DANGEROUS
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take half of it
@@ -120,10 +119,9 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
             places = [place for place in table.places if place is not None]
             row = [cells.get(place, "") for place in places]
             if any(row):
-                merge = sections.get(number)
+                left, _, right, _ = sections.get(number, (0, 0, 0, 0))
                 filled = [place for place in places if cells.get(place)]
-                is_section = merge is not None and merge.left <= min(filled) < max(filled) <= merge.right
-                yield number, row, is_section
+                yield number, row, left <= min(filled) < max(filled) <= right
 
 
 def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
@@ -137,15 +135,8 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
         found, above = [], [""] * columns
         for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _filled(sheet, columns)):
             own = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
-            merged = [
-                merge for merge in sheet.merges if merge.top < number <= merge.bottom + 1 and merge.left < merge.right
-            ]
-            texts = [  # headings may go on below a merged one
-                f"{upper}\n{text}"
-                if any(one.left <= place <= one.right for one in merged)
-                else text or upper * bool(merged)
-                for place, (upper, text) in enumerate(zip(above, own, strict=True))
-            ]
+            near = (one for one in sheet.merges if one.top < number <= one.bottom + 1)
+            texts = join_headings(above, own, [(one.left, one.right) for one in near if one.left < one.right])
             above = own
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
@@ -153,11 +144,7 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
             if missing:
                 nearest = max(nearest, (count, -missing[0]))
             else:
-                ignored = [
-                    text or upper
-                    for at, (text, upper) in enumerate(zip(own, texts, strict=True))
-                    if upper and at not in places
-                ]
+                ignored = [own[at] or text for at, text in enumerate(texts) if text and at not in places]
                 found.append((count, -number, _Table(sheet, number, places, [*dict.fromkeys(ignored)])))
         if found:
             tables.append(max(found)[-1])
@@ -166,17 +153,25 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
         raise Problem("column_missing", column=-nearest[1], sheets=names, rows=HEADING_ROWS)
     if len(tables) > 1:
         raise Problem("two_sheets", sheets=names)
-    table = tables[0]
+    return _refuse_repeated(tables[0], columns, options["names"])
+
+
+def _refuse_repeated(table: _Table, columns: int, names: Sequence[Sequence[str]]) -> _Table:
+    """
+    Return the table; its rows begin below the merged cells of its headings.
+
+    :raises Problem: where two headings name one column
+    """
     merges = [merge for merge in table.sheet.merges if merge.top <= table.row <= merge.bottom]
     cells = next(cells for number, cells in _filled(table.sheet, columns) if number == table.row)
     texts = ["" if any(m.left < at <= m.right for m in merges) else str(cells.get(at, "")) for at in range(columns)]
-    if repeated := repeated_headings(options["names"], texts, table.places):
+    if repeated := repeated_headings(names, texts, table.places):
         raise Problem("two_headings", headings=", ".join(f"“{text}”" for text in repeated))
     return table._replace(row=max([table.row, *(merge.bottom for merge in merges if merge.left in table.places)]))
 
 
 def _filled(sheet: _SourceSheet, columns: int) -> Rows:
-    """Give each merged cell the value of its range; a row that has nothing else stays empty."""
+    """Give each merged cell the value of its range."""
     merges = sorted(sheet.merges, key=lambda merge: merge.top, reverse=True)
     active: list[tuple[_Merge, RawCell]] = []
     for number, cells in sheet.rows():
@@ -189,8 +184,7 @@ def _filled(sheet: _SourceSheet, columns: int) -> Rows:
             if merge.top == number and merge.left in own:
                 active.append((merge, own[merge.left]))
         for merge, value in active:
-            is_section = own.keys() == {merge.left} and merge.top == number  # the title of rows is no row of the table
-            for place in range(merge.left, merge.left + 1 if is_section else min(merge.right + 1, columns)):
+            for place in range(merge.left, min(merge.right + 1, columns)):
                 cells.setdefault(place, value)
         yield number, cells
 
@@ -305,7 +299,9 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
         raise Problem("password") from None
     except calamine.CalamineError:
         raise Problem("unreadable") from None
-    formats = {one.name: codes for one, codes in zip(book.sheets_metadata, xls_formats(path), strict=True)}
+    formats = {
+        one.name: codes for one, codes in zip(book.sheets_metadata, number_formats.xls_formats(path), strict=True)
+    }
 
     def sheet(name: str) -> _SourceSheet:
         table = book.get_sheet_by_name(name)
@@ -316,33 +312,13 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
         def rows() -> Rows:
             for number, row in enumerate(table.iter_rows(), 1):
                 filled = (place for place, cell in enumerate(row) if cell not in {None, ""})
-                yield number, {place: _xls_cell(row[place], formats[name].get((number, place), "")) for place in filled}
+                codes = ((place, formats[name].get((number, place), "")) for place in filled)
+                yield number, {place: number_formats.xls_cell(row[place], code) for place, code in codes}
 
         return _SourceSheet(name, rows, merges)
 
     visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
     return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
-
-
-def _xls_cell(cell: object, code: str) -> RawCell:
-    if isinstance(cell, bool):
-        return ["flag", str(cell).upper(), str(cell).lower()]
-    if isinstance(cell, int | float):
-        return ["number", shown_number(str(cell), code), plain_number(str(cell)), code]
-    if isinstance(cell, date):
-        return ["day", None, cell.isoformat()[:10], code]
-    if isinstance(cell, str):
-        return _text_cell(cell, code)
-    if isinstance(cell, time):
-        cell = timedelta(hours=cell.hour, minutes=cell.minute, seconds=cell.second)
-    assert isinstance(cell, timedelta)
-    days = str(cell / timedelta(days=1))
-    return ["time", shown_number(days, code), days, code]
-
-
-def _text_cell(text: str, code: str) -> RawCell:
-    shown = shown_text(text, code) if code else text
-    return ["number", None, "#N/A"] if shown is None else shown
 
 
 # ODS
@@ -407,7 +383,7 @@ def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
     shown = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
     kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
     if kind in {"float", "currency", "percentage"}:
-        return ["number", shown, plain_number(values["value"])]
+        return ["number", shown, number_formats.plain_number(values["value"])]
     if kind == "date":
         return ["day", None, values["date-value"][:10], "yyyy-mm-dd"]
     if kind in {"time", "boolean"}:
@@ -437,7 +413,9 @@ class _Workbook:
         if "sharedStrings" in parts:
             self._strings = [_text_of(element) for element in _elements(packed, parts["sharedStrings"], "si")]
         self._formats = self._number_formats(parts["styles"]) if "styles" in parts else []
-        self._text_formats = {at: code for at, code in enumerate(self._formats) if shown_text("x", code) != "x"}
+        self._text_formats = {
+            at: code for at, code in enumerate(self._formats) if number_formats.shown_text("x", code) != "x"
+        }
         is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
 
@@ -469,7 +447,7 @@ class _Workbook:
         styles = self._read(part)
         own = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
         keys = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
-        return [own.get(key) or BUILT_IN.get(int(key), "") for key in keys]
+        return [own.get(key) or number_formats.BUILT_IN.get(int(key), "") for key in keys]
 
     def _merges(self, part: str) -> Iterator[_Merge]:
         """They come after the cells that they concern."""
@@ -504,16 +482,18 @@ class _Workbook:
         if kind in {"e", "d"}:
             return ["error", None, text] if kind == "e" else ["day", None, text[:10]]
         text = self._strings[int(text)] if kind == "s" else _text_of(content) if name == "is" else _unescaped(text)
-        return _text_cell(text, self._text_formats[style]) if text and style in self._text_formats else text
+        return (
+            number_formats.text_cell(text, self._text_formats[style]) if text and style in self._text_formats else text
+        )
 
     def _number(self, text: str, style: int) -> RawCell:
         code = self._formats[style] if style < len(self._formats) else "General"
-        kind, value = kind_of(code), plain_number(text)
-        if kind == NumberKind.DAY:
+        kind, value = number_formats.kind_of(code), number_formats.plain_number(text)
+        if kind == number_formats.NumberKind.DAY:
             serial = float(text)  # programs do not agree on the first two months of 1900
             is_day = _FIRST_SERIAL <= serial < _AFTER_LAST_SERIAL
             value = (self._first_day + timedelta(days=int(serial))).isoformat() if is_day else ""
-        return [kind, shown_number(text, code), value, code, plain_number(text)]
+        return [kind, number_formats.shown_number(text, code), value, code, number_formats.plain_number(text)]
 
 
 def _text_of(element: ET.Element) -> str:
