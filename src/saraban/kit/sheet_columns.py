@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cache, reduce
 from types import MappingProxyType
 from typing import Final
 
@@ -297,9 +298,10 @@ class CellReader:
         self._at = next((at for at, column in enumerate(columns) if column.is_required), 0)
         self._first = columns[self._at].key
         self._beginnings = {name[:2] for name in columns[self._at].names}
-        self._columns = [(column, column_letters(place), {}) for column, place in zip(columns, places, strict=True)]  # type: list[tuple[SheetColumn, str, dict[str, tuple[str, Fault | None]]]]
+        known: list[dict[str, tuple[str, Fault | None]]] = [{} for _ in columns]
+        self._columns = [*zip(columns, map(column_letters, places), known, strict=True)]
 
-    def read(self, number: int, raw_cells: Iterable[RawCell], is_section: bool = False) -> SheetRow:  # noqa: FBT
+    def read(self, number: int, raw_cells: Iterable[RawCell], *, is_section: bool = False) -> SheetRow:
         """:param is_section: a merged range is all that the row has"""
         cells, faults, originals = {}, [], {}
         raw_cells = list(raw_cells)
@@ -383,3 +385,8 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
 def column_letters(place: int) -> str:
     """Return the name of a column as a spreadsheet program shows it."""
     return (column_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
+
+
+@cache
+def column_place(letters: str) -> int:
+    return reduce(lambda place, letter: place * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1

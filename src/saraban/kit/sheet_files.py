@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import date, timedelta
-from functools import cache, partial, reduce
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,11 +29,12 @@ from saraban.kit.sheet_columns import (
     HEADING_ROWS,
     RawCell,
     column_letters,
+    column_place,
     join_headings,
     match_headings,
     repeated_headings,
 )
-from saraban.kit.text import DANGEROUS
+from saraban.kit.text import DANGEROUS, UTF_16, is_text
 
 MEMORY = 1 << 30  # bytes of address space; 200,000 rows of 13 columns take half of it
 # Processor time: seconds, and one more for so many rows; 200,000 rows take 10 to 15.
@@ -41,13 +42,11 @@ SECONDS, ROWS_PER_SECOND = 5, 8_000
 NO_MEMORY = 3
 _MOST_UNPACKED = 400 * 1024 * 1024
 _CHUNK = 64 * 1024
-_LEAST_TEXT = 20  # bytes of a text for each zero
 _MERGE = re.compile(rb"""<(?:\w+:)?mergeCell\s+ref=["']([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})["']""")
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 _ODD_THAI = re.compile("(?<![ก-๎])[ัิ-ฺ็-๎]|[A-Za-z][ก-๛][A-Za-z]")
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 TEXTS = (".csv", ".txt", ".tsv")
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _SPREADSHEET = b"opendocument.spreadsheet"
 _MOST_REPEATED = 100  # cells or blanks; further ones are beyond the columns that are read
 _FIRST_SERIAL, _AFTER_LAST_SERIAL = 61, 2_958_466
@@ -267,23 +266,14 @@ def _without_guard(cell: str) -> str:
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
 
 
-def is_binary(content: bytes) -> bool:
-    """Return whether too many bytes are zero for a text; a few are characters that are refused at their cells."""
-    return content.count(0) * _LEAST_TEXT > len(content)
-
-
 def _decoded(content: bytes) -> str:
-    if content.startswith(UTF_16):
-        return content.decode("utf-16")
-    if is_binary(content):
+    if not is_text(content):
         raise Problem("unreadable")
-    for encoding in ("utf-8-sig", "cp874"):
-        try:
+    for encoding in ("utf-16",) if content.startswith(UTF_16) else ("utf-8-sig", "cp874"):
+        with suppress(UnicodeDecodeError):
             text = content.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if encoding != "cp874" or not _ODD_THAI.search(text):
-            return text
+            if encoding != "cp874" or not _ODD_THAI.search(text):
+                return text
     raise Problem("encoding")
 
 
@@ -456,7 +446,7 @@ class _Workbook:
             while chunk := file.read(_CHUNK):
                 text = rest + chunk
                 for left, top, right, bottom in _MERGE.findall(text):
-                    yield _Merge(_place(left.decode()), int(top), _place(right.decode()), int(bottom))
+                    yield _Merge(column_place(left.decode()), int(top), column_place(right.decode()), int(bottom))
                 rest = text[max(text.rfind(b"<"), len(text) - 100) :]
 
     def _rows(self, part: str) -> Rows:
@@ -465,7 +455,7 @@ class _Workbook:
             number, place, cells = int(row.get("r") or number + 1), -1, {}
             for element in row:
                 reference = element.get("r")
-                place = _place(reference.rstrip("0123456789")) if reference else place + 1
+                place = column_place(reference.rstrip("0123456789")) if reference else place + 1
                 if len(element) and (cell := self._cell(element)):
                     cells[place] = cell
             yield number, cells
@@ -504,11 +494,6 @@ def _text_of(element: ET.Element) -> str:
 
 def _unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
-
-
-@cache
-def _place(letters: str) -> int:
-    return reduce(lambda place, letter: place * 26 + ord(letter) - ord("A") + 1, letters, 0) - 1
 
 
 if __name__ == "__main__":

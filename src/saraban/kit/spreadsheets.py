@@ -21,6 +21,7 @@ import orjson
 from saraban.kit import sheet_files
 from saraban.kit.errors import Invalid, Text, invalid
 from saraban.kit.sheet_columns import IGNORED, CellReader, SheetColumn, SheetRow, clean_text, match_headings, read_cell
+from saraban.kit.text import is_text
 
 SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
 MOST_ROWS: Final = 200_000
@@ -144,8 +145,8 @@ def _table(
     def rows() -> Iterator[SheetRow]:
         if ignored:
             yield reader.leave_out(row, IGNORED, columns=", ".join(f"“{clean_text(one)[0][:100]}”" for one in ignored))
-        for line in lines:
-            read = reader.read(*line)
+        for number, cells, *section in lines:
+            read = reader.read(number, cells, is_section=any(section))
             # The example row of a template is no row; a sheet may have only some of its columns.
             if any(read.cells.values()) and (read.cells != example or not any(example.values())):
                 yield read
@@ -160,8 +161,7 @@ def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:
     if head.startswith(b"PK") and zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as packed:
             return any(name.startswith("xl/") or name == "content.xml" for name in packed.namelist())
-    is_text = head.startswith(sheet_files.UTF_16) or not sheet_files.is_binary(head)
-    return head.startswith(sheet_files.OLE) or (is_text and suffix in sheet_files.TEXTS)
+    return head.startswith(sheet_files.OLE) or (suffix in sheet_files.TEXTS and is_text(head))
 
 
 def unreadable() -> Invalid:

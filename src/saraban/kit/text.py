@@ -32,6 +32,7 @@ INVISIBLE: Final = re.compile(
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 _CONTROLS: Final = re.compile("[\u0000-\u0008\u000e-\u001b\u007f-\u0084\u0086-\u009f]")
+UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 DASHES: Final = re.compile(
     "[" + "".join(c for c in map(chr, range(0x80, 0x10000)) if unicodedata.category(c) == "Pd") + "\u2043\u2212]"
 )
@@ -111,6 +112,11 @@ def unify(text: str) -> str:
         if "\u0e4d" in folded:
             folded = _SPLIT_SARA_AM.sub("\\1\u0e33", folded)
     return _BLANKS.sub(" ", folded) if "  " in folded or not folded.isprintable() else folded
+
+
+def is_text(content: bytes) -> bool:
+    """Return whether bytes may be a text: few are zero, or a mark of UTF-16 begins them."""
+    return content.startswith(UTF_16) or content.count(0) * 20 <= len(content)
 
 
 def ascii_digits(text: str) -> str:

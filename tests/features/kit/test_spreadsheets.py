@@ -473,7 +473,7 @@ class TestBounds:
 
     @pytest.mark.parametrize("name", ["a.xlsx", "a.csv"])
     def test_refuses_what_is_no_spreadsheet(self, tmp_path: Path, name: str) -> None:
-        (tmp_path / name).write_bytes(b"\xff\xfe\x00PK")
+        (tmp_path / name).write_bytes(b"\x00PK\x00\xff")
 
         assert "must be XLSX, XLSM, XLS, ODS or CSV" in refusal(tmp_path / name)
 

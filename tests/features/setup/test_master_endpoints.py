@@ -253,7 +253,7 @@ class TestAnImport:
             ("/6/nameTh", "required"),
             ("/7/code", "twice"),
         ]
-        assert answer.json()["errors"][-1]["detail"].endswith("Row 2 says the same.")
+        assert answer.json()["errors"][-1]["detail"].endswith("Row 2 has the same code, or one that looks like it.")
         assert (await admin.get(f"{disciplines}/NEW")).status_code == 404
 
     async def test_reads_the_named_sheet_of_any_kind_of_workbook_and_csv(

@@ -11,6 +11,8 @@ from olefile import OleFileIO
 from python_calamine import CalamineWorkbook
 from striprtf.striprtf import rtf_to_text
 
+from saraban.kit.text import UTF_16
+
 _TAG: Final = re.compile(r"(?i)<(?:(style|script)\b[^<]*</\1|/?(b|i|u|a|font|span|strong|em)\b[^<>]*|[^<>]*)>")
 # Sender, recipients, subject, body and names of attachments, as UTF-16 or in bytes.
 _MSG_TEXT: Final = re.compile("__substg1\\.0_(?:0037|0C1A|0C1F|0E03|0E04|1000|1013|3707)(001F|001E|0102)")
@@ -22,7 +24,7 @@ def plain_text(file: BinaryIO) -> Iterator[str]:
 
 def _decoded(content: bytes) -> str:
     """Decode UTF-8, UTF-16 with its mark, or else what Thai Windows writes."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if content.startswith(UTF_16):
         return content.decode("utf-16", "replace")
     try:
         return content.decode("utf-8-sig")
