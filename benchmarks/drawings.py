@@ -26,7 +26,7 @@ from saraban.documents.drawing.repository.registers import DrawingSearch
 from saraban.documents.drawing.service.import_lines import BATCH, by_drawing
 from saraban.identity import service as identity
 from saraban.imports.domain import READY
-from saraban.imports.service import import_batch
+from saraban.imports.service.run import import_batch
 from saraban.kit.db import Database, table_of
 from saraban.kit.ids import new_id
 from saraban.kit.sheet_columns import SheetRow

@@ -30,7 +30,7 @@ COUNTS = {
     "approximateCount", "holders", "drawsPerMinute",
     "in_use", "overflow", "limit", "waiting", "deadLetters", "freeBytes", "totalBytes", "block", "unsealedRows", "verifyFailures",
     "lastNumber", "highestNumber", "ranges", "first", "last",
-    "rowsTotal", "rowsDone", "rowsRefused", "ready", "there", "refused", "imported", "line", "highest", "counter", "jump",
+    "rowsTotal", "rowsDone", "rowsRefused", "ready", "there", "refused", "leftOut", "imported", "line", "highest", "counter", "jump",
     "before", "after", "seriesTotal", "peopleCount", "digestHour", "quietFrom", "quietUntil", "every", "hour",
 }  # fmt: skip
 # Names that end in "id" and are not keys of rows.

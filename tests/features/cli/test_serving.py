@@ -55,7 +55,7 @@ def starting(settings: Settings, *words: str, **more: str) -> Iterator[tuple[sub
 
 
 def wait_until_ready(process: subprocess.Popen[str], address: str) -> None:
-    for _ in range(300):
+    for _ in range(900):  # two processes that compile and import take half a minute on a busy machine
         if process.poll() is not None:
             pytest.fail(f"the server ended: {process.stderr.read() if process.stderr else ''}")
         try:

@@ -221,7 +221,9 @@ class TestChanges:
         async with office.db.reading() as session:
             told = (await session.scalars(sa.select(OutboxEvent))).all()
         person = str((await office.who("viewer")).public_id)
-        assert [(one.name, one.payload) for one in told] == [("account.changed", {"userPublicId": person})] * 3
+        assert [(one.name, one.payload) for one in told] == [
+            ("account.changed", {"userPublicId": person, "hasLeft": has_left}) for has_left in (False, False, True)
+        ]
 
 
 class TestWhoIsTold:

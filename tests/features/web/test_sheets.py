@@ -12,7 +12,7 @@ COLUMNS = [
     SheetColumn("code", Text("รหัส", "Code"), is_required=True),
     SheetColumn("from", Text("วันแรก", "First day"), kind=CellKind.DAY),
 ]
-DATE = ["day", "", "2026-12-31"]  # a date of the spreadsheet, in a column of texts
+DATE = ["day", None, "2026-12-31"]  # a date of the spreadsheet, in a column of texts
 ROW = CellReader(COLUMNS, [3, 4]).read(7, [DATE, "soon"])
 
 
