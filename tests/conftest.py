@@ -96,14 +96,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """
     Leave the parameters that the marker `sampled` does not name to `make faults`.
 
-    Files that take minutes begin: a process that met one at the end would work alone (with `--no-loadscope-reorder`).
+    A process that met a file of minutes at the end would work alone (`--no-loadscope-reorder` keeps the order of files).
     """
     for item in items:
         sampled = item.get_closest_marker("sampled")
         if sampled and hasattr(item, "callspec") and not any(word in item.name for word in sampled.args):
             item.add_marker(pytest.mark.faults)
     yield
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    places = _places_of_files(items)
+    items.sort(key=lambda item: places[item.nodeid.partition("::")[0]])
+
+
+def _places_of_files(items: list[pytest.Item]) -> dict[str, tuple[int, bool]]:
+    """Return where each file runs: those that take minutes, and mostly wait, between the first two thirds of the others."""
+    files = [*dict.fromkeys(item.nodeid.partition("::")[0] for item in items)]
+    long = [file for file in files if file.startswith(LONG)]
+    short = [file for file in files if not file.startswith(LONG)]
+    step = 2 * len(short) // 3 // max(len(long), 1)
+    places = {file: (number * step, False) for number, file in enumerate(long)}
+    return places | {file: (number, True) for number, file in enumerate(short)}
 
 
 @pytest.hookimpl(trylast=True)

@@ -79,6 +79,7 @@ async def test_pages_fit_desk_tablet_and_phone(sit: Sit, is_whole: bool) -> None
         await look_in_turn(readers, pages, draft)
 
 
+@pytest.mark.faults
 async def test_pages_of_the_administration_fit_too(sit: Sit) -> None:
     admins = {language: await sit("padmin", language=language) for language in ("th", "en")}
     await a_draft(await sit("dc.contractor"))
