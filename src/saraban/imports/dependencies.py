@@ -1,4 +1,4 @@
-"""The operations of an import, for the routers of the features: a file is sent, checked, and imported once that is said."""
+"""The operations of an import, for the routers of the features: upload, check, commit, result."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -42,14 +42,14 @@ _SIGNED_IN, _KEYED = params.Depends(request_context), params.Depends(keyed_conte
 
 
 class SentImport(NamedTuple):
-    """What is asked, and the file, which is not begun to be read where the query is wrong already."""
+    """The query and the file. The server does not read the file of a wrong query."""
 
     query: ImportQuery
     file: SentFile
 
 
 async def import_id(public_id: PathId) -> UUID:
-    """The description lists what dependencies take after the rest: this is named after the importer's own."""
+    """Take the id as a dependency: the API description then lists it after the importer's own parameters."""
     return public_id
 
 
@@ -80,7 +80,7 @@ class ImportRoutes:
 
 
 def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequence[params.Depends] = ()) -> None:
-    """:param reads: further dependencies of what only reads"""
+    """:param reads: further dependencies of the operations that only read"""
     _add_reading(router, routes, reads)
     _add_writing(router, routes)
 
@@ -96,7 +96,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         form: WorkbookFormat = "xlsx",
         project: Annotated[UUID | None, Query(alias="projectPublicId", description="Whose codes are offered.")] = None,
     ) -> Response:
-        """Headings in Thai and English; the second sheet of the XLSX says what each column is."""
+        """Headings in Thai and English; the second sheet of the XLSX explains each column."""
         name = f"{importer.name.lower().replace(' ', '-')}.{form}"
         write = partial(
             write_template, columns=await importer.template_columns(ctx, session, project), name=importer.name
@@ -113,7 +113,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         limit: PageLimit = 50,
         cursor: PageCursor = None,
     ) -> object:
-        """Newest first: your own, and all of them for who manages them."""
+        """Newest first: your own imports, or all of them for an administrator of the register."""
         page = await uploads.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
         items = [import_answer(one, language, routes.listed) for one in page.items]
         return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
@@ -128,7 +128,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         ctx: Annotated[RequestContext, routes.reader],
         language: Language,
     ) -> object:
-        """How far it is, and what the dry run or the import found."""
+        """The progress of the import, and the report of the dry run or of the import."""
         return import_answer(await uploads.read_import(ctx, session, importer, public_id), language, routes.answer)
 
     @router.get(
@@ -145,7 +145,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         ctx: Annotated[RequestContext, routes.reader],
         storage: FileStorage,
     ) -> Response:
-        """Each line of the file again, with what came of it, or, before the commit, what would."""
+        """Each line of the file with its outcome; before the commit, with the outcome of the dry run."""
         key = await uploads.result_of(ctx, session, storage, importer, public_id)
         await session.close()  # a slow download must not keep a connection
         return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
@@ -197,7 +197,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         once: Idempotent,
         language: Language,
     ) -> Response:
-        """Lines that are refused harm no others, and what is there already is left alone. It may be broken off anywhere."""
+        """Refused lines do not affect other lines, and registered rows do not change. An interrupted import goes on."""
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
         work = partial(uploads.start_import, ctx, importer=importer, public_id=public_id, choice=body)
         return await shown(importer, ctx, db, await once.run(operation, work), language)

@@ -1,4 +1,4 @@
-"""How far an import is, what is refused of one, and the outcomes of its rows."""
+"""The states of an import, its refusals, and the outcomes of its rows."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,7 +9,7 @@ from saraban.kit.sheet_columns import SheetRow
 
 
 class ImportState(StrEnum):
-    """How far an import is; a worker works on the first and the third."""
+    """The state of an import. A worker works on the first and the third."""
 
     CHECKING = "CHECKING"
     CHECKED = "CHECKED"
@@ -19,7 +19,7 @@ class ImportState(StrEnum):
 
 
 class ImportNotChecked(DomainError):
-    """A file is imported after the dry run, once: before it, or after it was told to go on, there is nothing to say."""
+    """Only a checked file can be imported, and only once."""
 
     kind, code = ErrorKind.CONFLICT, "IMPORT_NOT_CHECKED"
     says = Text("ไฟล์นี้ยังตรวจไม่เสร็จ หรือสั่งนำเข้าไปแล้ว", "This file is not checked yet, or its import has already started.")
@@ -66,7 +66,7 @@ DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "impor
 
 
 class JudgedRow(NamedTuple):
-    """What a line of a sheet comes to; `faults` of a line that is imported say what stays as it is."""
+    """The outcome of a line. The `faults` of an imported line name the values that stay unchanged."""
 
     row: SheetRow
     verdict: str
@@ -82,6 +82,6 @@ def row_problem(column: str, code: str, th: str, en: str, **values: object) -> F
 
 
 def shown_fault(line: int, fault: FieldProblem) -> dict[str, object]:
-    """Return a fault of a cell as reports keep it; the last part of its pointer is the column."""
+    """Return a fault of a cell as reports store it; the last part of its pointer is the column."""
     texts = {language: fault.text.say(language, fault.values) for language in ("th", "en")}
     return {"line": line, "column": fault.pointer.rpartition("/")[2], "code": fault.code, **texts}

@@ -36,7 +36,7 @@ _MOST_LOOKUPS = 2000
 
 
 class LeaseLost(Exception):
-    """Another worker took the import over, because this one was not heard of for too long."""
+    """Another worker took the import over, because this worker's lease had expired."""
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class ImportTurn(Generic[OneImport]):
 
     @property
     def refused_states(self) -> tuple[str, ...]:
-        """Lines that wait for codes are refused once the import is over."""
+        """Lines that wait for codes count as refused after the import."""
         return (REFUSED,) if self.is_check else (REFUSED, MISSING)
 
     def refused(self, counts: Mapping[str, int] | None = None) -> int:
@@ -129,16 +129,16 @@ class ImportRun(Generic[Batch, Rows]):
         raise NotImplementedError
 
     async def findings(self, session: AsyncSession) -> Mapping[str, object]:
-        """Return what the report has beside the counts."""
+        """Return the further fields of the report, beside the counts."""
         raise NotImplementedError
 
     async def finish(self, session: AsyncSession) -> Mapping[str, object]:
-        """Do what is left in the last transaction of an import, and return what its report says of that."""
+        """Finish the import in its last transaction, and return further fields of its report."""
         return await self.findings(session)
 
 
 class Lookups(Generic[Found]):
-    """What many lines have in common, looked up once; a refusal is remembered, too."""
+    """Values that many lines share, looked up once. A refusal is kept as well."""
 
     def __init__(self) -> None:
         self._found: dict[object, Found | DomainError] = {}
@@ -185,7 +185,7 @@ class Importer(Generic[OneImport]):
     async def template_columns(
         self, _ctx: RequestContext, _session: AsyncSession, _project: UUID | None, /
     ) -> Sequence[SheetColumn]:
-        """Return the columns with the codes that a project has for them, as far as the caller sees it."""
+        """Return the columns with the codes of a project that the caller can see, as choices."""
         return self.columns
 
     async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
@@ -197,7 +197,7 @@ class Importer(Generic[OneImport]):
         raise NotImplementedError
 
     def listed(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
-        """Return what the caller is shown of the imports of a project."""
+        """Return the condition for the imports of a project that the caller can see."""
         return ()
 
     def may_read(self, ctx: RequestContext, row: OneImport) -> bool:
@@ -220,7 +220,7 @@ class Importer(Generic[OneImport]):
         raise NotImplementedError
 
     async def begin(self, ctx: RequestContext, db: Database, turn: ImportTurn[OneImport]) -> ImportRun[Any, Any]:
-        """:raises DomainError: for an account that may import no more"""
+        """:raises DomainError: when the account has lost its permission"""
         raise NotImplementedError
 
 
@@ -258,7 +258,7 @@ async def import_rows(
 async def import_batch(
     db: Database, run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], batch: Batch
 ) -> Sequence[JudgedRow]:
-    """Import some lines. What somebody registers between the look and the write breaks a constraint: look again, and see it."""
+    """Import some lines. Judge them again when a concurrent change breaks a constraint."""
     for _ in range(_RACES):
         try:
             return await db.transact(partial(_write, run, turn, batch))

@@ -1,4 +1,4 @@
-"""Imports as people see them: a file is stored for a worker to check, told to go on once it is checked, and read meanwhile."""
+"""Imports of uploaded files: store a file for the worker, start a checked import, and read imports."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class ImportFile:
 
     @classmethod
     def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "ImportFile":
-        """:raises Invalid: for a name that cannot be kept"""
+        """:raises Invalid: for a name that cannot be stored"""
         return cls(acceptable_file_name(name), UploadStream(chunks, MOST_BYTES))
 
     @property
@@ -120,7 +120,7 @@ async def _delete_without_row(db: Database, storage: Storage, model: type[FileIm
 
 
 def _refuse_other(file: BinaryIO, suffix: str) -> None:
-    """The name is not believed."""
+    """The content decides, not the name alone."""
     if not is_spreadsheet(file, suffix):
         raise unreadable()
 
@@ -136,7 +136,7 @@ async def _received(
 async def read_import(
     ctx: RequestContext, session: AsyncSession, importer: Importer[OneImport], public_id: UUID
 ) -> ImportRow[OneImport]:
-    """:raises NotFound: also for who may not read it"""
+    """:raises NotFound: also when the caller may not read it"""
     found = await repository.find_import(session, importer.model, public_id)
     if found is None or not importer.may_read(ctx, found.row):
         raise NotFound("There is no such import.")
@@ -152,7 +152,7 @@ async def list_imports(
     cursor: str | None,
     limit: int,
 ) -> Page[ImportRow[OneImport]]:
-    """Return the imports of a project that the caller is shown, newest first; those at a terminal are among them."""
+    """Return the imports of a project that the caller can see, newest first, with those of a terminal."""
     key = await importer.project(ctx, session, project)
     conditions = importer.listed(ctx, key)
     found = await repository.imports_page(
@@ -187,7 +187,7 @@ async def _record(ctx: RequestContext, session: AsyncSession, row: FileImport, v
 
 
 def source_key(public_id: UUID) -> str:
-    """Return the place of an import's file; both stay, as the proof of what was asked and what came of it."""
+    """Return the storage key of an import's file. The file and its result stay as evidence."""
     return f"imports/{public_id}/source"
 
 

@@ -1,4 +1,4 @@
-"""The pages of every import: a file is sent, watched while it is checked, told to go on, watched while it is imported."""
+"""The pages of every import: upload a file, watch its check, start the import, watch its progress."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +104,7 @@ class ImportPages:
         raise NotImplementedError
 
     def choice(self, values: FormValues, found: AnyImportRow) -> object:
-        """Return what a form chooses, as the API takes it."""
+        """Return the choices of a form as the body of the API."""
         raise NotImplementedError
 
     async def listing(
@@ -162,7 +162,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         asked: Asked,
         cursor: PageCursor = None,
     ) -> Response:
-        """What was imported before, the way to the template, and the form that takes a file."""
+        """Show earlier imports, the templates and the upload form."""
         return await pages.listing(page, session, asked, cursor)
 
     @router.post("")
