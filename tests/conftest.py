@@ -275,7 +275,7 @@ def one_installation(made_once: MadeOnce) -> Iterator[None]:
     """The data folder of a new MariaDB, which takes longer to make than the server to start: made once, and copied."""
 
     def copy(server: MariaDb) -> None:
-        made = made_once("mariadb-data", lambda folder: MariaDb.install(folder / "data", folder))
+        made = made_once("mariadb-data", lambda folder: MariaDb.write_installation(folder / "data", folder))
         shutil.copytree(made / "data", server._data)
 
     with pytest.MonkeyPatch.context() as patch:

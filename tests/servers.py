@@ -184,10 +184,10 @@ class MariaDb(Server):
         self._grant()
 
     def _install(self) -> None:
-        self.install(self._data, self._temporary)
+        self.write_installation(self._data, self._temporary)
 
     @classmethod
-    def install(cls, data: Path, temporary: Path) -> None:
+    def write_installation(cls, data: Path, temporary: Path) -> None:
         install = program("mariadb-install-db", "mysql_install_db", package="mariadb-server")
         done = subprocess.run(
             [

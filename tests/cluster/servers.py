@@ -82,7 +82,7 @@ class GaleraNode(MariaDb):
 
     def install(self, copies: "Sequence[GaleraNode]") -> None:
         """Make the accounts of Saraban and of HAProxy's check, and begin every node with the same data: none needs to be sent over."""
-        self._install()
+        self.write_installation(self._data, self._temporary)  # the donor's script refuses one that was copied
         self.bootstrap()
         self.run((self.folder / "first.sql").read_text() + "CREATE USER haproxy@'127.0.0.1';")
         self.stop()
