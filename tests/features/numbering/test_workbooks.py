@@ -28,7 +28,7 @@ async def test_of_many_at_once_every_one_arrives_whole(tmp_path: Path, demo_fold
                 *(client.get(f"{NUMBERING}/ledger/export", params=ledger) for _ in range(AT_ONCE)),
             )
 
-    assert {answer.status_code for answer in answers} == {200}
+    assert [answer.text for answer in answers if answer.status_code != 200] == []
     assert all(len(answer.content) == int(answer.headers["content-length"]) > 0 for answer in answers)
     assert {answer.content[:2] for answer in answers[:AT_ONCE]} == {b"PK"}
     assert 'filename="ledger.csv"' in answers[-1].headers["content-disposition"]
