@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
 from types import MappingProxyType
 from typing import Final
 
 from saraban.kit.dates import read_date
 from saraban.kit.errors import REQUIRED, DomainError, ErrorKind, FieldProblem, Invalid, Text
 from saraban.kit.text import (
+    INVISIBLE,
     MOST_MARKS,
     TOO_MANY_MARKS,
     ascii_digits,
@@ -148,7 +149,6 @@ class RowFaults:
 
 _YES_NO: Final = {"true": Text("ใช่", "Yes"), "false": Text("ไม่ใช่", "No")}
 _PUNCTUATION: Final = re.compile(r"[\s!-/:-@\[-`{-~\u200b-\u200f\u2060\ufeff]+")
-_INVISIBLE: Final = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
 _LEFT_OUT: Final = "left_out"
 _NO_RECORD: Final = Text(
     "แถวนี้เป็นชื่อหมวด ยอดรวม หรือหัวตารางที่ซ้ำ จึงไม่นำเข้า",
@@ -225,14 +225,13 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
     """
     known = {name for column in names for name in column}
     matched: list[int | None] = [None] * len(names)
-    for read in (_whole_headings, _parts_of_heading):
+    # A heading that is known as a whole has no parts: `Title (English)` is no title.
+    divisible = ["" if normalize_heading(cell[:_LONGEST_TEXT]) in known else cell for cell in cells]
+    for read, texts in ((_whole_headings, cells), (_parts_of_heading, divisible)):
         places: dict[str, list[int]] = {}
-        for place, cell in enumerate(cells):
-            if (
-                read is _whole_headings or normalize_heading(cell[:_LONGEST_TEXT]) not in known
-            ):  # `Title (English)` is no title
-                for name in filter(None, map(normalize_heading, read(cell))):
-                    places.setdefault(name, []).append(place)
+        for place, text in enumerate(texts):
+            for name in filter(None, map(normalize_heading, read(text))):
+                places.setdefault(name, []).append(place)
         for at, column in enumerate(names):
             if matched[at] is None:
                 free = (place for name in column for place in places.get(name, ()) if place not in matched)
@@ -258,18 +257,20 @@ def _parts_of_heading(cell: str) -> list[str]:
     return re.split(r"[/\n()|]", cell[:_LONGEST_HEADING])
 
 
+@lru_cache(_MEMORY)
+def _names_in(cell: str) -> frozenset[str]:
+    return frozenset(map(normalize_heading, (*_whole_headings(cell), *_parts_of_heading(cell))))
+
+
 def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
     """Return the headings of the first column that has several, after its title. Vague ones do not count."""
-    others = [(cell, {*map(normalize_heading, _parts_of_heading(cell))} - {""}) for cell in _without(cells, places)]
+    rest = [cell for place, cell in enumerate(cells) if place not in places]
+    others = [(cell, {*map(normalize_heading, _parts_of_heading(cell))} - {""}) for cell in rest]
     for column, taken in zip(names, places, strict=True):
         same = [cell for cell, parts in others if parts and parts <= {*column} - _VAGUE]
         if taken is not None and same:
             return [cells[taken], *same]
     return []
-
-
-def _without(cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
-    return [cell for place, cell in enumerate(cells) if place not in places]
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
@@ -278,7 +279,7 @@ def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
         return text.strip(), None
     if has_mark_run(text):
         return text[:MOST_MARKS] + _LOST, ("combining_marks", TOO_MANY_MARKS, "")
-    lines = _BREAKS.split(_INVISIBLE.sub("", text).replace("\u00a0", " "))
+    lines = _BREAKS.split(INVISIBLE.sub("", text).replace("\u00a0", " "))
     text = fold_bounded(separator.join(line.strip() for line in lines)).strip()
     position = control_character(text, multiline=separator == "\n")
     if position is None and _LOST in text:
@@ -297,7 +298,8 @@ class CellReader:
     def __init__(self, columns: Sequence[SheetColumn], places: Sequence[int]) -> None:
         self._at = next((at for at, column in enumerate(columns) if column.is_required), 0)
         self._first = columns[self._at].key
-        self._beginnings = {name[:2] for name in columns[self._at].names}
+        self._names = [column.names for column in columns]
+        self._beginnings = {name[:2] for name in self._names[self._at]}
         known: list[dict[str, tuple[str, Fault | None]]] = [{} for _ in columns]
         self._columns = [*zip(columns, map(column_letters, places), known, strict=True)]
 
@@ -333,7 +335,10 @@ class CellReader:
         texts = [raw if isinstance(raw, str) else "" for raw in raw_cells]
         if normalize_heading(texts[self._at][:_LONGEST_HEADING])[:2] not in self._beginnings:
             return False
-        places = match_headings([column.names for column, *_ in self._columns], texts)
+        named = (_names_in(text[:_LONGEST_HEADING]) for text in texts)
+        if sum(not names.isdisjoint(own) for names, own in zip(named, self._names, strict=True)) < 2:
+            return False  # what is certain without matching: many a number begins like its heading
+        places = match_headings(self._names, texts)
         return sum(place == at for at, place in enumerate(places)) > 1
 
 
