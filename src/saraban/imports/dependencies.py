@@ -64,7 +64,7 @@ class ImportRoutes:
     :param of: what is imported, as the summaries name it
     :param find: a dependency that returns the importer
     :param commit: the body that tells an import to go on
-    :param listed: one of `page`
+    :param item: of `page`
     :param reader: and `writer`: who may ask, where that is more than being signed in
     """
 
@@ -74,7 +74,7 @@ class ImportRoutes:
     commit: type[Schema]
     answer: type[ImportStatusOut]
     page: type[Schema]
-    listed: type[ImportStatusOut]
+    item: type[ImportStatusOut]
     reader: params.Depends = _SIGNED_IN
     writer: params.Depends = _KEYED
 
@@ -98,9 +98,9 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
     ) -> Response:
         """Headings in Thai and English; the second sheet of the XLSX explains each column."""
         name = f"{importer.name.lower().replace(' ', '-')}.{form}"
-        write = partial(
-            write_template, columns=await importer.template_columns(ctx, session, project), name=importer.name
-        )
+        offered = await importer.template_columns(ctx, session, project)
+        await session.close()  # a thread that writes must not keep a connection
+        write = partial(write_template, columns=offered, name=importer.name)
         return await written_file(name, partial(asyncio.to_thread, write))
 
     @router.get("", dependencies=reads, response_model=routes.page, summary=f"List the imports of {routes.of}")
@@ -115,7 +115,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
     ) -> object:
         """Newest first: your own imports, or all of them for an administrator of the register."""
         page = await uploads.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
-        items = [import_answer(one, language, routes.listed) for one in page.items]
+        items = [import_answer(one, language, routes.item) for one in page.items]
         return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
 
     @router.get(
@@ -180,7 +180,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         """
         sheet = ImportFile.of(sent.file.name, sent.file.chunks())
         receipt = await uploads.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
-        return await shown(importer, ctx, db, receipt, language, location=request.url.path)
+        return await answer_written(importer, ctx, db, receipt, language, location=request.url.path)
 
     @router.post(
         "/{publicId}/commit",
@@ -200,11 +200,11 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         """Refused lines do not affect other lines, and registered rows do not change. An interrupted import goes on."""
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
         work = partial(uploads.start_import, ctx, importer=importer, public_id=public_id, choice=body)
-        return await shown(importer, ctx, db, await once.run(operation, work), language)
+        return await answer_written(importer, ctx, db, await once.run(operation, work), language)
 
     commit_import.__annotations__["body"] = routes.commit
 
-    async def shown(
+    async def answer_written(
         importer: AnyImporter, ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""
     ) -> Response:
         async with read_after_commit(db) as session:

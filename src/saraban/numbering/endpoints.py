@@ -28,7 +28,7 @@ add_import_routes(
         commit=ImportCommitIn,
         answer=ImportOut,
         page=PageOut[ImportSummaryOut],
-        listed=ImportSummaryOut,
+        item=ImportSummaryOut,
     ),
     reads=READ_LIMIT,
 )

@@ -1,8 +1,4 @@
-"""
-What a kind of import decides itself, and the work on the lines of a file: judged in batches, then written, a transaction for each.
-
-What was written is found again, so that an import which was broken off anywhere ends as if it had not been.
-"""
+"""One kind of import, and the work on the lines of a file: judge and write each batch in a transaction, and go on after a break."""
 
 import asyncio
 from collections import Counter
@@ -196,7 +192,7 @@ class Importer(Generic[OneImport]):
         """
         raise NotImplementedError
 
-    def listed(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
+    def visible_imports(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
         """Return the condition for the imports of a project that the caller can see."""
         return ()
 
@@ -289,9 +285,8 @@ async def _finish(run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], sess
     if row.lease != turn.lease:
         raise LeaseLost
     refused = turn.refused()
-    there = (
-        turn.done - refused - turn.counts[REPORTED["left_out"]] - row.rows_written
-    )  # what was written before a break is of this import
+    # What was written before a break is of this import.
+    there = turn.done - refused - turn.counts[REPORTED["left_out"]] - row.rows_written
     counts = {"imported": row.rows_written, "there": there, "waiting": 0, "refused": refused}
     row.report = {**(row.report or {}), **turn.report(), **await run.finish(session), **counts}
     row.state, row.rows_refused = ImportState.DONE, refused

@@ -154,7 +154,7 @@ async def list_imports(
 ) -> Page[ImportRow[OneImport]]:
     """Return the imports of a project that the caller can see, newest first, with those of a terminal."""
     key = await importer.project(ctx, session, project)
-    conditions = importer.listed(ctx, key)
+    conditions = importer.visible_imports(ctx, key)
     found = await repository.imports_page(
         session, importer.model, *conditions, project_id=key, cursor=cursor, limit=limit
     )

@@ -1,8 +1,7 @@
 """
 The worker of uploaded imports: checks and imports files, under a lease, and tells how far it is.
 
-A turn is a lease that the worker keeps while it is heard of. After it anybody goes on: what was written is found again
-by its token, so that an import which was broken off anywhere ends as if it had not been.
+A turn is a lease. When a lease expires, another worker goes on and finds the written rows by their tokens.
 """
 
 import asyncio

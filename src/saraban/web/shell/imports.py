@@ -107,7 +107,7 @@ class ImportPages:
         """Return the choices of a form as the body of the API."""
         raise NotImplementedError
 
-    async def listing(
+    async def show_list(
         self,
         page: PageRequest,
         session: AsyncSession,
@@ -155,7 +155,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
     router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix=prefix)
 
     @router.get("")
-    async def listing(
+    async def show_list(
         pages: Annotated[ImportPages, Depends(find)],
         page: CurrentPage,
         session: ReadSession,
@@ -163,7 +163,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         cursor: PageCursor = None,
     ) -> Response:
         """Show earlier imports, the templates and the upload form."""
-        return await pages.listing(page, session, asked, cursor)
+        return await pages.show_list(page, session, asked, cursor)
 
     @router.post("")
     async def upload(
@@ -185,7 +185,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
             if has_own_page(error):
                 raise
             async with db.reading() as session:
-                return await pages.listing(page, session, asked, error=error)
+                return await pages.show_list(page, session, asked, error=error)
         return RedirectResponse(f"{pages.address}/{receipt.public_id}", status_code=303)
 
     @router.get("/{public_id}")

@@ -75,7 +75,7 @@ add_import_routes(
         commit=DrawingImportCommit,
         answer=DrawingImportAnswer,
         page=PageOut[DrawingImportAnswer],
-        listed=DrawingImportAnswer,
+        item=DrawingImportAnswer,
         reader=guarded(CREATE),
         writer=guarded_keyed(CREATE),
     ),

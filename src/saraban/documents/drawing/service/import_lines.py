@@ -48,6 +48,7 @@ from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
+from saraban.projects.schemas import ProjectDetail
 
 Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
@@ -103,6 +104,14 @@ def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLin
     return [*unreadable, *drawings.values()]
 
 
+def place_ids(project: ProjectDetail) -> dict[str, Mapping[str, UUID]]:
+    """Return the contracts and originators of a project by any spelling of their codes."""
+    return {
+        "contract": Spellings({one.contract_code: one.public_id for one in project.contracts}),
+        "originator": Spellings({one.organization_code: one.public_id for one in project.organizations}),
+    }
+
+
 @dataclass(slots=True)
 class RegisterRows:
     """
@@ -137,7 +146,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._first_label: str
         self._has_workflows: bool
         self._reader: DrawingReader
-        self.ids: dict[str, Mapping[str, UUID]]
+        self.ids: Mapping[str, Mapping[str, UUID]]
         self._spellings: dict[str, dict[str, str]] = {}
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
@@ -154,10 +163,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         )
         self._reader = await registers.reader_of(self.ctx, session, project.id)
         read = await projects.read_project(self.ctx, session, public_id=project.public_id)
-        self.ids = {
-            "contract": Spellings({one.contract_code: one.public_id for one in read.contracts}),
-            "originator": Spellings({one.organization_code: one.public_id for one in read.organizations}),
-        }
+        self.ids = place_ids(read)
         lists = await register_rows.open_lists(session, self.kind, project_id=project.id)
         self.codes = {name: {one.code for one in rows} for name, rows in lists.items()}
         for name, codes in {**self.ids, **self.codes}.items():

@@ -14,7 +14,7 @@ from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import DrawingImport
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.schemas import DrawingImportCommit, DrawingImportQuery
-from saraban.documents.drawing.service.import_lines import RegisterImport
+from saraban.documents.drawing.service.import_lines import RegisterImport, place_ids
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.imports.service.run import Importer, ImportTurn
 from saraban.kit.db import Database
@@ -65,7 +65,7 @@ class DrawingImporter(Importer[DrawingImport]):
             for column in self.columns
         ]
 
-    def listed(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:
+    def visible_imports(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:
         of_kind, own = DrawingImport.kind == self.kind.path, DrawingImport.user_id == ctx.caller.user_id
         return (of_kind,) if ctx.caller.may(MANAGE, Scope(project=project)) else (of_kind, own)
 
@@ -77,12 +77,10 @@ class DrawingImporter(Importer[DrawingImport]):
         ctx.caller.require_somewhere(CREATE)
         project = await self.project(ctx, session, query.project)
         read = await projects.read_project(ctx, session, public_id=query.project)
-        contracts = Spellings({one.contract_code: one for one in read.contracts})
-        if query.contract is not None and query.contract not in contracts:
-            raise unknown("query:contract", query.contract)
-        originators = Spellings({one.organization_code: one for one in read.organizations})
-        if query.originator is not None and query.originator not in originators:
-            raise unknown("query:originator", query.originator)
+        for name, ids in place_ids(read).items():
+            code = getattr(query, name)
+            if code is not None and code not in ids:
+                raise unknown(f"query:{name}", code)
         return DrawingImport(
             project_id=project, kind=self.kind.path, contract=query.contract, originator=query.originator
         )
