@@ -95,7 +95,7 @@ def put_back() -> Iterator[None]:
 class TestAFailedStatement:
     async def failure(self, db: Database, way: Callable[[AsyncSession], Awaitable[None]]) -> DBAPIError:
         with pytest.raises(DBAPIError) as caught:
-            await db.transact(way, attempts=1)
+            await db.transact_once(way)
         return caught.value
 
     @pytest.mark.parametrize("form", ["json", "console"])
@@ -113,7 +113,7 @@ class TestAFailedStatement:
         wrapped = RuntimeError("outer")
         wrapped.__cause__ = error
         theirs.error("failed too", exc_info=wrapped)
-        task = asyncio.ensure_future(db.transact(way, attempts=1))
+        task = asyncio.ensure_future(db.transact_once(way))
         await asyncio.wait([task])
         facts = {"message": "Task exception was never retrieved", "exception": task.exception(), "future": task}
         asyncio.get_running_loop().default_exception_handler(facts)

@@ -8,14 +8,14 @@ allocator commit.
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from time import monotonic
 from types import TracebackType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast, overload
 from uuid import UUID
 
 import orjson
@@ -44,6 +44,8 @@ from saraban.kit.json import Json, JsonObject
 from saraban.kit.reconnection import LOCK_WAIT, NOT_EXECUTED, CommitLost, Reconnection, error_number, is_lost
 
 T = TypeVar("T")
+Command = TypeVar("Command")
+P = ParamSpec("P")
 
 _SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
 _POOL_WAIT = 20.0  # seconds
@@ -344,18 +346,38 @@ class Database:
         if self.commit_listener is not None:
             self.commit_listener()
 
-    async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], *, attempts: int = 3) -> T:
+    @overload
+    async def transact(self, work: Callable[[AsyncSession], Awaitable[T]], /) -> T: ...
+
+    @overload
+    async def transact(
+        self,
+        work: Callable[Concatenate[Command, AsyncSession, P], Awaitable[T]],
+        command: Command,
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T: ...
+
+    async def transact(self, work: Callable[..., Awaitable[Any]], /, *command: Any, **kwargs: Any) -> Any:
         """
-        Run a use case and commit it; repeat it after a collision, without a free connection, or after one lost before COMMIT.
+        Call `work(command, session, …)` in a transaction and commit it, or `work(session)` without a command.
+
+        The work runs again after a collision, without a free connection, and after a connection lost before COMMIT.
 
         :raises CommitLost: when nobody knows whether the COMMIT went through (REQ-NUM-09)
         """
+        return await self.repeat(partial(self._run_once, work, command, kwargs))
 
-        async def attempt() -> T:
-            async with self.writing() as session:
-                return await work(session)
+    async def transact_once(self, work: Callable[..., Awaitable[Any]], /, *command: Any, **kwargs: Any) -> Any:
+        """Do the same without another attempt."""
+        return await self.repeat(partial(self._run_once, work, command, kwargs), attempts=1)
 
-        return await self.repeat(attempt, attempts=attempts)
+    async def _run_once(
+        self, work: Callable[..., Awaitable[Any]], command: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Any:
+        async with self.writing() as session:
+            return await work(*command[:1], session, *command[1:], **kwargs)
 
     async def repeat(self, attempt: Callable[[], Awaitable[T]], *, attempts: int = 3) -> T:
         """Run an attempt at a transaction, and others after a collision or a lost connection; it must bear to be run twice."""

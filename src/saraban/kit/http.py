@@ -233,7 +233,7 @@ PageLimit = Annotated[int, Query(ge=1, le=MAX_PAGE, description="Rows of one pag
 NamedSheet = Annotated[
     str | None, Query(max_length=100, description="The sheet to read, if several have the headings.")
 ]
-PageCursor = Annotated[str | None, Query(max_length=64, description="`nextCursor` of the page before.")]
+PageCursor = Annotated[str | None, Query(max_length=400, description="`nextCursor` of the page before.")]
 WorkbookFormat = Annotated[Literal["xlsx", "csv"], Query(alias="format")]
 _CHUNK = 1 << 16
 MEDIA = {

@@ -9,12 +9,12 @@ What is shown is made after the commit, from the receipt, for the rights of whoe
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import cache, partial
-from typing import Any
+from functools import cache
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 from uuid import UUID
 
 import orjson
@@ -36,6 +36,8 @@ from saraban.kit.reconnection import CommitLost
 from saraban.kit.statements import PreparedStatement
 
 log = structlog.get_logger(__name__)
+Command = TypeVar("Command")
+P = ParamSpec("P")
 _PATIENCE = 1.0  # seconds
 LEASE = 4.0  # seconds, by the database's clock
 _BEAT = 1.0  # seconds between renewals; three may fail
@@ -169,9 +171,12 @@ class Claim:
         }
         return update_statement(driver, _KEYS, stored, where={"id": [self.row], "claim": [self.id]}, by_key=True)
 
+    async def _complete(self, receipt: Receipt, session: AsyncSession) -> None:
+        await self.complete(session, receipt)
+
     async def complete_found(self, receipt: Receipt) -> None:
         """Store the receipt of work that was found done: another process committed it and died."""
-        await self._db.transact(lambda session: self.complete(session, receipt))
+        await self._db.transact(self._complete, receipt)
 
     async def release(self) -> None:
         """Free the key of work that was not done."""
@@ -208,9 +213,25 @@ class Idempotency:
         self._tasks: set[asyncio.Task[None]] = set()
         self._renewal: asyncio.Task[None] | None = None
 
-    async def run(self, operation: Operation, work: Callable[[AsyncSession], Awaitable[Receipt]]) -> Receipt:
+    @overload
+    async def run(self, operation: Operation, work: Callable[[AsyncSession], Awaitable[Receipt]], /) -> Receipt: ...
+
+    @overload
+    async def run(
+        self,
+        operation: Operation,
+        work: Callable[Concatenate[Command, AsyncSession, P], Awaitable[Receipt]],
+        command: Command,
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Receipt: ...
+
+    async def run(
+        self, operation: Operation, work: Callable[..., Awaitable[Receipt]], /, *command: Any, **kwargs: Any
+    ) -> Receipt:
         """
-        Do the work once for a key, in a transaction of its own; of a repetition return the stored receipt.
+        Do the work once for a key, called as `Database.transact` calls it; of a repetition return the stored receipt.
 
         :raises KeyReused: when the key came before with another operation or payload
         :raises KeyInUse: when the first request still runs
@@ -219,11 +240,11 @@ class Idempotency:
             if claim.receipt is not None:
                 return claim.receipt
             try:
-                return await self._db.transact(partial(_complete_work, claim, work))
+                return await self._db.transact(_complete_work, claim, work, command, kwargs)
             except CommitLost:
                 if (receipt := await claim.find_committed()) is not None:
                     return receipt
-                return await self._db.transact(partial(_complete_work, claim, work))
+                return await self._db.transact(_complete_work, claim, work, command, kwargs)
 
     @asynccontextmanager
     async def claim(self, operation: Operation) -> AsyncIterator[Claim]:
@@ -272,7 +293,7 @@ class Idempotency:
 
     async def _renew(self, claims: Mapping[UUID, int]) -> None:
         try:
-            await self._db.transact(partial(_renew_claims, claims=claims), attempts=1)
+            await self._db.transact_once(_renew_claims, claims)
         except Exception as error:
             if database_fault(error) is None:
                 raise
@@ -280,14 +301,18 @@ class Idempotency:
 
 
 async def _complete_work(
-    claim: Claim, work: Callable[[AsyncSession], Awaitable[Receipt]], session: AsyncSession
+    claim: Claim,
+    session: AsyncSession,
+    work: Callable[..., Awaitable[Receipt]],
+    command: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> Receipt:
-    receipt = await work(session)
+    receipt = await work(*command[:1], session, *command[1:], **kwargs)
     await claim.complete(session, receipt)
     return receipt
 
 
-async def _renew_claims(session: AsyncSession, claims: Mapping[UUID, int]) -> None:
+async def _renew_claims(claims: Mapping[UUID, int], session: AsyncSession) -> None:
     mine = sa.select(_KEYS.c.id).where(
         _KEYS.c.id.in_(claims.values()), _KEYS.c.claim.in_(claims), _KEYS.c.completed_at.is_(None)
     )

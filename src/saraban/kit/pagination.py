@@ -3,17 +3,18 @@ Keyset pages: stable under inserts, the same cost on every page, cursors that sh
 """
 
 import base64
-import binascii
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
+from types import UnionType
 from typing import Any, Generic, Self, TypeVar
 from uuid import UUID
 
+import orjson
 from sqlalchemy import ColumnElement, Select, and_, or_
 
-from saraban.kit.errors import invalid
+from saraban.kit.errors import Invalid, invalid
 
 MAX_PAGE = 100
 
@@ -27,6 +28,42 @@ T = TypeVar("T")
 S = TypeVar("S", bound=Select[Any])
 
 
+def encode_cursor(mark: bytes, *position: str | float | None) -> str:
+    """
+    Return where a page of a list ended.
+
+    :param mark: of the list, from `list_mark`
+    :param position: the last row's values in the order of the list; codes, numbers and public ids, no integer keys
+    """
+    return base64.urlsafe_b64encode(mark + orjson.dumps(position)).rstrip(b"=").decode()
+
+
+def malformed_cursor(pointer: str = "query:cursor") -> Invalid:
+    return invalid(pointer, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")
+
+
+def decode_cursor(
+    text: str, mark: bytes, *types: type[Any] | UnionType, pointer: str = "query:cursor"
+) -> tuple[Any, ...]:
+    """
+    Return the position that `encode_cursor` was given.
+
+    :param types: of the values of the position, such as `str, int | None`
+    :param pointer: the field that contains the cursor
+    :raises Invalid: when `text` is no cursor of this list, with these filters and this order
+    """
+    try:
+        raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        position = orjson.loads(raw.removeprefix(mark))
+        if not (raw.startswith(mark) and isinstance(position, list)):
+            raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
+        if not all(isinstance(value, kind) for value, kind in zip(position, types, strict=True)):
+            raise ValueError(text)  # noqa: TRY301
+    except ValueError as fault:
+        raise malformed_cursor(pointer) from fault
+    return tuple(position)
+
+
 @dataclass(frozen=True, slots=True)
 class Cursor:
     """Where a page ended: the moment and public id of its last row."""
@@ -35,25 +72,16 @@ class Cursor:
     public_id: UUID
 
     def encode(self) -> str:
-        micros = int(self.at.timestamp() * 1_000_000)
-        raw = micros.to_bytes(8, "big", signed=True) + self.public_id.bytes
-        return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+        return encode_cursor(b"", self.at.timestamp(), self.public_id.hex)
 
     @classmethod
     def decode(cls, text: str, *, pointer: str = "query:cursor") -> Self:
-        """
-        :param pointer: where the text came in
-        :raises Invalid: when `text` is not a cursor that `encode` gave
-        """
+        """:raises Invalid: when `text` is not a cursor that `encode` gave"""
+        seconds, public_id = decode_cursor(text, b"", float, str, pointer=pointer)
         try:
-            raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-            if len(raw) != 24:
-                raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
-            micros = int.from_bytes(raw[:8], "big", signed=True)
-            at = datetime.fromtimestamp(micros // 1_000_000, UTC).replace(microsecond=micros % 1_000_000)
-        except (ValueError, OverflowError, OSError, binascii.Error) as fault:
-            raise invalid(pointer, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
-        return cls(at, UUID(bytes=raw[8:]))
+            return cls(datetime.fromtimestamp(seconds, UTC), UUID(public_id))
+        except (ValueError, OverflowError, OSError) as fault:
+            raise malformed_cursor(pointer) from fault
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,7 +276,7 @@ class RefusalLog:
     async def _write(self, rows: Sequence[_ErrorRow]) -> bool:
         """:returns: whether the database took them; on its faults they stay for the next time"""
         try:
-            await self._db.transact(lambda session: _insert(session, rows, doubtful=self._doubtful), attempts=1)
+            await self._db.transact_once(_insert, rows, doubtful=self._doubtful)
         except (SQLAlchemyError, OSError) as error:
             if database_fault(error) is not None:
                 self._doubtful = True  # the commit may have gone through
@@ -303,7 +303,7 @@ class RefusalLog:
             self._spool.popleft()
 
 
-async def _insert(session: AsyncSession, rows: Sequence[_ErrorRow], *, doubtful: bool) -> None:
+async def _insert(rows: Sequence[_ErrorRow], session: AsyncSession, *, doubtful: bool) -> None:
     there = await repository.existing_errors(session, [row["uuid"] for row in rows]) if doubtful else frozenset()
     if missing := [row for row in rows if row["uuid"] not in there]:
         await repository.insert_errors(session, missing)
