@@ -23,7 +23,6 @@ from saraban.identity.service import first_run as identity_seed
 from saraban.kit.db import Database
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
@@ -69,7 +68,7 @@ class Letterbox:
         self.queries += 1
         return {key: self.letters[key] for key, caller in callers.items() if self.may_see(caller, key)}
 
-    async def apply(self, _pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
+    async def apply(self, _session: AsyncSession, steps: Sequence[SubjectStep]) -> Collection[str]:
         self.steps += [(one.entity_id, one.step) for one in steps]
         return [one.entity_id for one in steps]
 

@@ -86,6 +86,9 @@ def Code(length: int) -> sa.String:  # noqa: N802  it reads as a type in a mappi
     return sa.String(length).with_variant(binary, "mysql", "mariadb")
 
 
+_JSON = sa.JSON(none_as_null=True)
+
+
 class Base(DeclarativeBase):
     """All tables; the migrations under `migrations/` are what creates them."""
 
@@ -93,14 +96,14 @@ class Base(DeclarativeBase):
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime(),
         UUID: sa.Uuid(),
-        dict[str, Json]: sa.JSON(),
-        list[Json]: sa.JSON(),
-        dict[str, str]: sa.JSON(),
-        dict[str, int]: sa.JSON(),
-        dict[str, JsonObject]: sa.JSON(),
-        list[str]: sa.JSON(),
-        list[int]: sa.JSON(),
-        list[dict[str, str]]: sa.JSON(),
+        dict[str, Json]: _JSON,
+        list[Json]: _JSON,
+        dict[str, str]: _JSON,
+        dict[str, int]: _JSON,
+        dict[str, JsonObject]: _JSON,
+        list[str]: _JSON,
+        list[int]: _JSON,
+        list[dict[str, str]]: _JSON,
     }
 
 

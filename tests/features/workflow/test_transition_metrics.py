@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow.runtime.service import transition_metrics
 from saraban.workflow.service import Step, SubjectStep
 from tests.factories.letterbox import NOW, Office
@@ -106,8 +106,8 @@ class TestAttempt:
     ) -> None:
         instance = await office.pending()
 
-        async def broken(pipeline: Pipeline, _steps: Sequence[SubjectStep]) -> None:
-            await pipeline.session.execute(sa.text("SELECT * FROM nowhere"))
+        async def broken(session: AsyncSession, _steps: Sequence[SubjectStep]) -> None:
+            await session.execute(sa.text("SELECT * FROM nowhere"))
 
         monkeypatch.setattr(
             office.box, "apply", broken
@@ -124,7 +124,7 @@ class TestAttempt:
         instance = await office.pending()
         taken: list[Step] = []
 
-        async def collides(_pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Sequence[str]:
+        async def collides(_session: AsyncSession, steps: Sequence[SubjectStep]) -> Sequence[str]:
             taken.extend(one.step for one in steps)
             if len(taken) == 1:
                 raise OperationalError("UPDATE", {}, Exception("database is locked"))

@@ -35,10 +35,10 @@ from saraban.workflow.runtime.service.instances import (
     cancel,
     envelopes,
     lock,
-    queue_start,
     renew_pending,
     running,
     start,
+    start_found,
     states_of,
 )
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, SubjectStep

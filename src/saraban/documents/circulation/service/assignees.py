@@ -24,7 +24,6 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
 from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.domain import delegation
@@ -336,13 +335,13 @@ class CirculationSubject:
             found |= await self.facts(session, caller=caller, entity_ids=[key])
         return found
 
-    async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
         for one in steps:
-            await self._apply(pipeline, one)
+            await self._apply(session, one)
         return [one.entity_id for one in steps]  # who has still to answer is another
 
-    async def _apply(self, pipeline: Pipeline, one: workflow.SubjectStep) -> None:
-        session, step, now = pipeline.session, one.step, one.now
+    async def _apply(self, session: AsyncSession, one: workflow.SubjectStep) -> None:
+        step, now = one.step, one.now
         row = (await repository.visible(session, reach=None, public_ids=[UUID(one.entity_id)]))[0]
         status = domain.status_code(step.next_state, ended=step.terminal, outcome=one.meaning.outcome)
         values: dict[str, Any] = {"circulation_status_code": status, "updated_at": now}
@@ -352,7 +351,7 @@ class CirculationSubject:
             values["closed_at"] = now
         await repository.change(session, circulation_id=row.circulation.id, values=values)
         is_open = not step.terminal and row.circulation.closed_at is None
-        self.index.follow(pipeline, documents=[row.circulation.id], code=status, is_open=is_open)
+        await self.index.follow(session, documents=[row.circulation.id], code=status, is_open=is_open)
         if step.action == "respond":
             own = own_row(one.caller, row.assignees)
             if own is None:

@@ -33,7 +33,6 @@ from saraban.documents.core.service.workflow_subject import SubjectContext
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
-from saraban.kit.driver import NewKey
 from saraban.kit.errors import (
     CHECK_INPUT,
     DomainError,
@@ -46,7 +45,6 @@ from saraban.kit.errors import (
     unknown,
 )
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
@@ -293,33 +291,32 @@ def _named_by(plan: numbering.Plan) -> str:
 class NewRows:
     """The keys of a new document's rows, which its own kind adds to."""
 
-    document: NewKey
-    revision: NewKey
+    document: int
+    revision: int
 
 
-def insert(
-    ctx: RequestContext, pipeline: Pipeline, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
+async def insert(
+    ctx: RequestContext, session: AsyncSession, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
 ) -> tuple[NewRows, SubjectContext]:
-    """Queue the rows that every document with revisions has, and return what its workflow asks of it."""
+    """Write the rows that every document with revisions has, and return what its workflow asks of it."""
     public_id = new_id()
-    document = writes.queue_document(pipeline, _document_row(ctx, draft, issued))
-    writes.queue_relations(
-        pipeline,
+    document = await writes.create_document(session, _document_row(ctx, draft, issued))
+    await writes.create_relations(
+        session,
         document=document,
         recipients=[(organization.id, kind) for organization, kind in draft.recipients],
         references=draft.references,
     )
     row = {"uuid": public_id, "correspondence_id": document, **_revision_row(ctx, draft, issued)}
-    revision = writes.queue_revision(pipeline, row, status=rules.status_code(DRAFT, None))
+    revision = await writes.create_revision(session, row, status=rules.status_code(DRAFT, None))
     return NewRows(document, revision), _subject_of(ctx, draft, public_id, issued)
 
 
-async def claim_new_files(ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, rows: NewRows) -> None:
+async def claim_new_files(ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: NewRows) -> None:
     """Make the files of a new document permanent, once its rows are sent."""
     files = draft.order.attachment_public_ids
     if files:
-        await pipeline.send()
-        await claim_files(ctx, pipeline.session, rows.revision.value, files, project_id=draft.plan.project.id)
+        await claim_files(ctx, session, rows.revision, files, project_id=draft.plan.project.id)
 
 
 def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:

@@ -21,14 +21,13 @@ from saraban.documents.core.repository.workflow_subject import MAIN, SubjectReci
 from saraban.documents.core.service.kind import ReachedState
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
 from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime.service.subjects import SubjectStep
 
-OwnStatuses = Callable[[Pipeline, Collection[int], ReachedState], Awaitable[None]]
-OwnItems = Callable[[Pipeline, int, Sequence[ItemResult]], Awaitable[None]]
+OwnStatuses = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[None]]
+OwnItems = Callable[[AsyncSession, int, Sequence[ItemResult]], Awaitable[None]]
 Parties = Mapping[str, frozenset[int]]
 
 
@@ -184,7 +183,7 @@ class DocumentSubject:
             if may_see(reaches[id(callers[key])], placement(one))
         }
 
-    async def apply(self, pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, steps: Sequence[SubjectStep]) -> Collection[str]:
         """One statement for all that come to the same status; what is issued now, others see from now on."""
         statuses: dict[tuple[str, datetime | None], list[SubjectRow]] = {}
         reached: dict[ReachedState, list[int]] = {}
@@ -196,30 +195,28 @@ class DocumentSubject:
             reached.setdefault(there, []).append(around.row.revision_id)
         for (code, issued_at), rows in statuses.items():
             revisions = [row.revision_id for row in rows]
-            repository.set_status(pipeline, revision_ids=revisions, code=code, issued_at=issued_at)
+            await repository.set_status(session, revision_ids=revisions, code=code, issued_at=issued_at)
         for there, revisions in reached.items():
-            await self.own_statuses(pipeline, revisions, there)
+            await self.own_statuses(session, revisions, there)
         for (code, issued_at), rows in statuses.items():
-            self._write_reach(pipeline, rows, code, issued=issued_at is not None)
+            await self._write_reach(session, rows, code, issued=issued_at is not None)
         return ()
 
     async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
         around = facts.source
         assert isinstance(around, SubjectContext)
         assert self.own_items is not None  # of kinds that carry items
-        pipeline = Pipeline(session)
-        await self.own_items(pipeline, around.row.revision_id, results)
-        await pipeline.send()
+        await self.own_items(session, around.row.revision_id, results)
 
-    def _write_reach(self, pipeline: Pipeline, rows: Sequence[SubjectRow], code: str, *, issued: bool) -> None:
+    async def _write_reach(self, session: AsyncSession, rows: Sequence[SubjectRow], code: str, *, issued: bool) -> None:
         documents = [row.document_id for row in rows]
         if issued:
-            self.index.renew(pipeline, documents=documents)
+            await self.index.renew(session, documents=documents)
             # What was issued before is shown to nobody any more.
-            search.queue(pipeline, int(self.rules.register), [row.public_id for row in rows])
+            await search.note_changes(session, int(self.rules.register), [row.public_id for row in rows])
             return
-        self.index.follow(
-            pipeline,
+        await self.index.follow(
+            session,
             documents=documents,
             revisions=[row.revision_id for row in rows],
             code=code,

@@ -10,8 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.models import CarriedDrawing
 from saraban.kit.db import table_of
-from saraban.kit.driver import NewKey
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 
 CarrierTable = type[CarriedDrawing]
@@ -48,20 +46,20 @@ async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collectio
     return found
 
 
-def queue(
-    pipeline: Pipeline, carrier: CarrierTable, key: NewKey | int, carried: Sequence[tuple[DrawingKind, int]]
+async def add(
+    session: AsyncSession, carrier: CarrierTable, key: int, carried: Sequence[tuple[DrawingKind, int]]
 ) -> None:
-    pipeline.insert(
-        table_of(carrier),
-        [
-            {carrier.CARRIER: key} | {column: revision if of is kind else None for of, column in _COLUMNS.items()}
-            for kind, revision in carried
-        ],
-    )
+    rows: list[dict[str, int | None]] = [
+        {carrier.CARRIER: key, **{column: revision if of is kind else None for of, column in _COLUMNS.items()}}
+        for kind, revision in carried
+    ]
+    if rows:
+        await session.execute(sa.insert(table_of(carrier)), rows)
 
 
-def remove(pipeline: Pipeline, carrier: CarrierTable, key: int) -> None:
-    pipeline.delete(table_of(carrier), where={carrier.CARRIER: [key]})
+async def remove(session: AsyncSession, carrier: CarrierTable, key: int) -> None:
+    table = table_of(carrier)
+    await session.execute(sa.delete(table).where(table.c[carrier.CARRIER] == key))
 
 
 async def carriers(

@@ -17,7 +17,6 @@ from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.keys import spelled
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import (
     ContractDrawingCategory,
@@ -173,9 +172,9 @@ async def _key(session: AsyncSession, column: Any, project_id: int, given: Mappi
     return int(key)
 
 
-def answer(pipeline: Pipeline, kind: DrawingKind, revision_id: int, *, code: str) -> None:
+async def answer(session: AsyncSession, kind: DrawingKind, revision_id: int, *, code: str) -> None:
     for statement in _ANSWERS[kind]:
-        pipeline.execute(statement, revision=revision_id, code=code)
+        await session.execute(statement.statement, {"revision": revision_id, "code": code})
 
 
 def _answering(kind: DrawingKind) -> tuple[PreparedStatement, PreparedStatement]:

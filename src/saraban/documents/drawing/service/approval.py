@@ -20,7 +20,6 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import Party
@@ -154,14 +153,14 @@ class DrawingSubject:
         around = await _around(session, self.kind, core.ids_of(callers))
         return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reach(callers[key]))}
 
-    async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
         """Write the answer of a final step to its revision."""
         for one in steps:
             code = approve_code(one.meaning, answered=one.step.response_code) if one.step.terminal else None
             if code is not None:
                 around = one.facts.source
                 assert isinstance(around, RevisionContext)  # it was this port that gave the facts
-                writes.answer(pipeline, self.kind, around.row.revision.id, code=code)
+                await writes.answer(session, self.kind, around.row.revision.id, code=code)
         return ()
 
 

@@ -21,7 +21,6 @@ from saraban.documents.drawing.service.revisions import (
 )
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid, unknown
-from saraban.kit.pipeline import Pipeline
 
 Carried = list[tuple[DrawingKind, int]]
 POINTER: Final = "/drawingRevisionPublicIds"
@@ -49,10 +48,8 @@ async def check_carried(
 
 
 async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int, wanted: Carried) -> None:
-    pipeline = Pipeline(session)
-    repository.remove(pipeline, carrier, key)
-    repository.queue(pipeline, carrier, key, wanted)
-    await pipeline.send()
+    await repository.remove(session, carrier, key)
+    await repository.add(session, carrier, key, wanted)
 
 
 async def copy_carried(session: AsyncSession, carrier: CarrierTable, *, before: int, key: int) -> None:

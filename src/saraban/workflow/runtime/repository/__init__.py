@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import orjson
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
@@ -21,7 +20,6 @@ from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
 from saraban.kit.pagination import Cursor
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime.models import (
@@ -345,48 +343,31 @@ async def lock_instances(
     return [(Instance(*row[:-1]), bool(row[-1])) for row in rows]
 
 
-def update_instances(pipeline: Pipeline, rows: Sequence[Instance]) -> None:
+async def update_instance(session: AsyncSession, row: Instance) -> bool:
     """
-    Write what steps have changed by compare-and-set of `version_no`; the pipeline fails where one finds another version.
+    Save a step by compare-and-set of `version_no`, and return whether the instance still had the version before it.
 
-    One statement for all that come to the same state at the same version.
-
-    :param rows: as they stand after the step, the new version number included
+    :param row: as it is after the step, the new version number included
     """
-    alike: dict[tuple[Any, ...], list[Instance]] = {}
-    for row in rows:
-        new = (orjson.dumps(value) if name == "context" else value for name, value in _new(row).items())
-        alike.setdefault((row.version_no, *new), []).append(row)
-    for those in alike.values():
-        pipeline.update(
-            _INSTANCES,
-            {"version_no": those[0].version_no, **_new(those[0])},
-            where={"id": [row.id for row in those], "version_no": [those[0].version_no - 1]},
-            expect=len(those),
-            by_key=True,
-        )
+    unchanged = _INSTANCES.c.id == row.id, _INSTANCES.c.version_no == row.version_no - 1
+    statement = sa.update(_INSTANCES).where(*unchanged).values(version_no=row.version_no, **_new(row))
+    changed: Any = await session.execute(statement)
+    return bool(changed.rowcount == 1)
 
 
 def _new(row: Instance) -> dict[str, object]:
     return {name: getattr(row, name) for name in _WRITTEN}
 
 
-def insert_histories(pipeline: Pipeline, histories: Sequence[Mapping[str, object]]) -> None:
-    pipeline.insert(_HISTORIES, histories)
-
-
-def replace_work_items(pipeline: Pipeline, awaited: Sequence[WorkItems]) -> None:
-    """Make the work items of instances exactly these."""
-    if awaited:
-        pipeline.delete(_ITEMS, where={"instance_id": [one.instance_id for one in awaited]})
-        pipeline.insert(_ITEMS, [row for one in awaited for row in _items(one)])
+async def insert_histories(session: AsyncSession, histories: Sequence[Mapping[str, object]]) -> None:
+    await session.execute(sa.insert(_HISTORIES), list(histories))
 
 
 async def write_work_items(session: AsyncSession, one: WorkItems) -> None:
-    """Make the work items of an instance exactly these, at once."""
-    pipeline = Pipeline(session)
-    replace_work_items(pipeline, [one])
-    await pipeline.send()
+    """Make the work items of an instance exactly these."""
+    await session.execute(sa.delete(_ITEMS).where(_ITEMS.c.instance_id == one.instance_id))
+    if rows := _items(one):
+        await session.execute(sa.insert(_ITEMS), rows)
 
 
 def _items(one: WorkItems) -> list[dict[str, object]]:
@@ -426,14 +407,12 @@ _STARTS = (
 _STARTING = PreparedStatement(_STARTS)
 _ROWS = table_of(WorkflowInstance)
 # Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
-_START = PreparedStatement(
-    sa.insert(_ROWS).from_select(
-        [column.name for column in _ROWS.c],
-        sa.select(*(sa.bindparam(column.name, type_=column.type).label(column.name) for column in _ROWS.c)).where(
-            _STARTS.scalar_subquery() == sa.bindparam("planned", type_=_D.id.type)
-        ),
-        include_defaults=False,
-    )
+_START = sa.insert(_ROWS).from_select(
+    [column.name for column in _ROWS.c],
+    sa.select(*(sa.bindparam(column.name, type_=column.type).label(column.name) for column in _ROWS.c)).where(
+        _STARTS.scalar_subquery() == sa.bindparam("planned", type_=_D.id.type)
+    ),
+    include_defaults=False,
 )
 
 
@@ -442,15 +421,12 @@ def starting_id(matter: Matter | None, *, otherwise: str) -> Query[UUID | None]:
     return Query(_STARTING, _asked(matter, otherwise), lambda rows: rows[0][0] if rows else None)
 
 
-def start(pipeline: Pipeline, row: Instance, matter: Matter | None, *, otherwise: str, refusal: Exception) -> None:
-    """
-    Insert an instance if new ones run on its version still.
-
-    :param refusal: raised where they run on another
-    """
+async def start(session: AsyncSession, row: Instance, matter: Matter | None, *, otherwise: str) -> bool:
+    """Insert an instance if new instances still run on its version, and return whether they do."""
     values = {column.name: getattr(row, column.name) for column in _ROWS.c}
     given = {**values, **_asked(matter, otherwise), "planned": row.definition_id}
-    pipeline.execute_for_one(_START, given, refusal=refusal)
+    inserted: Any = await session.execute(_START, given)
+    return bool(inserted.rowcount == 1)
 
 
 def _asked(matter: Matter | None, otherwise: str) -> dict[str, object]:

@@ -18,7 +18,6 @@ from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import EVERYTHING, Caller
 from saraban.kit.operation import Receipt
-from saraban.kit.pipeline import Pipeline, RowsMissed
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
@@ -96,28 +95,26 @@ def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
 
 async def _take(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
     """Take one step of each, with everything that belongs to it."""
-    pipeline = Pipeline(session)
-    await _apply(pipeline, ready)
+    await _apply(session, ready)
     for one in ready:
         if one.record.applies and one.after.definition.reviews:
             await branches.open_round(session, one.after, now=one.now)
-    await _write(pipeline, ready)
+    await _write(session, ready)
 
 
-async def _write(pipeline: Pipeline, ready: Sequence[StepTaken]) -> None:
-    """Instances by compare-and-set, histories, work items, events and the trail: in one round trip on MariaDB."""
-    session = pipeline.session
+async def _write(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
+    """Instances by compare-and-set, histories, work items, events and the trail."""
     awaited = await _ask(session, ready)
     told = await workflow_events.events_of(session, ready)
-    repository.update_instances(pipeline, [one.after.row for one in ready])
-    repository.insert_histories(pipeline, [_history(one) for one in ready])
-    repository.replace_work_items(pipeline, awaited)
-    events.queue(pipeline, told)
-    audit.queue(pipeline, [(replace(one.after.ctx, now=one.now), _entry(one)) for one in ready])
-    try:
-        await pipeline.send()
-    except RowsMissed as missed:
-        raise VersionLost("The version changed between the lock and the update.") from missed
+    for one in ready:
+        if not await repository.update_instance(session, one.after.row):
+            raise VersionLost("The version changed between the lock and the update.")
+    await repository.insert_histories(session, [_history(one) for one in ready])
+    for items in awaited:
+        await repository.write_work_items(session, items)
+    await events.record_all(session, told)
+    for one in ready:
+        await audit.record(replace(one.after.ctx, now=one.now), session, _entry(one))
     for one in ready:
         if one.command.attachment_public_ids:
             at = replace(one.held.ctx, now=one.now)
@@ -209,18 +206,18 @@ def _moved_row(one: StepTaken) -> Instance:
     return replace(row, **values | dict(one.record.values))
 
 
-async def _apply(pipeline: Pipeline, ready: Sequence[StepTaken]) -> None:
+async def _apply(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
     """Tell the subjects; where a step has changed who has still to act, the facts are read again."""
     steps: dict[str, list[SubjectStep]] = {}
     ports = {one.held.row.entity_type: one.held.port for one in ready}
     for one in ready:
         if one.record.applies:
             steps.setdefault(one.held.row.entity_type, []).append(_subject_step(one))
-    changed = {(kind, key) for kind, those in steps.items() for key in await ports[kind].apply(pipeline, those)}
+    changed = {(kind, key) for kind, those in steps.items() for key in await ports[kind].apply(session, those)}
     for one in ready:
         held, facts = one.held, one.held.facts
         if (held.row.entity_type, facts.entity_id) in changed:
-            found = await held.port.facts(pipeline.session, caller=held.caller, entity_ids=[facts.entity_id])
+            found = await held.port.facts(session, caller=held.caller, entity_ids=[facts.entity_id])
             facts = found.get(facts.entity_id, facts)
         files = held.has_files or bool(one.command.attachment_public_ids)
         one.after = HeldInstance(  # what `replace` would give, in a third of its time

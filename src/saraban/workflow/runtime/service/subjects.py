@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import NotFound
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.definition import Definition, State
 from saraban.workflow.language.outcome import NOTHING, Meaning
@@ -64,11 +63,11 @@ class SubjectPort(Protocol):
         """Do the same where each is asked for by a caller of its own."""
         ...
 
-    async def apply(self, pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, steps: Sequence[SubjectStep]) -> Collection[str]:
         """
         Apply one step of each of several subjects to their own rows, in the transition's transaction.
 
-        :param pipeline: takes what the port's repository writes; it is sent with the rows of the steps, after facts are read again
+        :param session: of the steps' transaction; facts are read again after it
         :returns: the entities of which `facts` tells anything else afterwards
         """
         ...
