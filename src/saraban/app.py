@@ -41,7 +41,7 @@ from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import check_request
 from saraban.projects import endpoints as projects
 from saraban.search import endpoints as search
-from saraban.search.service.indexing import WAITS, index_next, queue_files
+from saraban.search.service.indexing import index_next, queue_files
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
@@ -193,7 +193,7 @@ def _jobs(system: System) -> list[Job]:
     jobs = [
         Job("number_imports", numbers.round, numbers.due),
         Job("drawing_imports", drawings.round, drawings.due),
-        Job("search_index", partial(index_next, system.db), WAITS),
+        Job("search_index", partial(index_next, system.db)),
     ]
     if settings.file_text_seconds:
         reader = TextReader(seconds=settings.file_text_seconds, memory=settings.file_text_memory)

@@ -59,6 +59,7 @@ from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
 from saraban.ops.health import Dependency, dependencies
 from saraban.projects.service import seed as projects_seed
+from saraban.search_index.service import attach_index, release_index
 from saraban.setup import service as setup
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.webhooks import service as webhooks
@@ -136,6 +137,7 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     encryption.use_key(signing_key(settings))
     clock = clock or SystemClock(settings.zone)
     db = _database(settings)
+    attach_index(db, settings.data_dir / "search")
     redis = _redis(settings, settings.redis_url) if settings.redis_url else None
     lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
     worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
@@ -201,6 +203,7 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.worker_notifier.close()
+        release_index(system.db)
         await system.transitions.close()
         await system.allocator.close()
         await system.rates.limiter.close()

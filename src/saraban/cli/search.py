@@ -37,8 +37,8 @@ def verify() -> None:
             path = one.kind.path
             sys.stderr.write(say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {path} {one.number}: differs\n"))
         async with system.db.reading() as session:
-            if waits := await waiting(session):
-                tell(f"รอโปรแกรมเบื้องหลังอ่านอีก {waits:,} รายการ", f"{waits:,} of them wait for the worker to read them.")
+            if waits := len(await waiting(session)):
+                tell(f"รอโปรแกรมเบื้องหลังอ่านอีก {waits:,} รายการ", f"{waits:,} changes wait for the worker to read them.")
         return found
 
     with verification_failure():
@@ -54,26 +54,20 @@ def verify() -> None:
 
 @group.command()
 def rebuild() -> None:
-    """Make the index of search anew.
+    """Build the index of search of this machine anew.
 
-    People may work meanwhile, and find less until it is done. It may be broken off: a running worker goes on with the rest.
+    People may work meanwhile, and find less until it is done. Where a server runs, the server builds it in the background.
 
     Example: `saraban search rebuild`
     """
 
-    async def work(system: "System") -> int:
+    async def work(system: "System") -> bool:
         from saraban.search.service import indexing
 
-        total = 0
         with progress_bar("รายการ", "entries") as bar:
+            return await indexing.rebuild(system.db, progress=lambda done, total: bar(completed=done, total=total))
 
-            def progress(left: int) -> None:
-                nonlocal total
-                total = max(total, left)
-                bar(completed=total - left, total=total)
-
-            await indexing.rebuild(system.db, progress=progress)
-        return total
-
-    with_system(work)
-    tell("สร้างดัชนีค้นหาใหม่แล้ว", "The index of search has been made anew.")
+    if with_system(work):
+        tell("สร้างดัชนีค้นหาใหม่แล้ว", "The index of search has been built.")
+    else:
+        tell("โปรแกรมที่กำลังทำงานจะสร้างดัชนีค้นหาใหม่", "The running server builds the index of search in the background.")

@@ -16,6 +16,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
+from saraban.documents.core.repository import search
 from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
 
@@ -34,10 +35,12 @@ class ReachHeads:
     The documents of a register, for who walks through all of them.
 
     :param rows: selects key and number of each
+    :param table: has their public ids
     :param held: what is locked, in this order, by who writes rows that somebody else may be changing
     """
 
     rows: AnySelect
+    table: sa.Table
     key: Column
     project: Column
     held: Sequence[Column]
@@ -84,6 +87,7 @@ class ReachIndex:
         """Write the rows of documents anew."""
         await session.execute(self._delete, {"documents": list(documents)})
         await session.execute(self._insert, {"documents": list(documents)})
+        await self._note(session, documents)
 
     async def follow(
         self,
@@ -97,6 +101,11 @@ class ReachIndex:
         """Show another status wherever one of the revisions is shown; nothing else has changed."""
         values = {"documents": list(documents), "revisions": list(revisions), "code": code, "still_open": is_open}
         await session.execute(self._follow, values)
+        await self._note(session, documents)
+
+    async def _note(self, session: AsyncSession, documents: Collection[int]) -> None:
+        """Have search index who finds documents and by which status."""
+        await search.queue_keys(session, int(self.register), self._heads.table, documents)
 
     async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
         return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0
@@ -245,7 +254,7 @@ def _heads_of(rules: KindRules) -> ReachHeads:
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")  # along the keys, not along each type
     )
     # Its revisions too: a step of a workflow holds them, and not the head.
-    return ReachHeads(rows, _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
+    return ReachHeads(rows, table_of(_head), _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
 
 
 def _at_home(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:

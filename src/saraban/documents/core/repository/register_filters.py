@@ -30,7 +30,6 @@ from saraban.projects.models import (
     Project,
 )
 from saraban.search_index.domain.folding import THAI_DIGITS
-from saraban.search_index.models import SearchEntry, says
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
 _table = table_of(DocumentReach)
@@ -179,22 +178,6 @@ class RegisterTables:
 
 def _wrote(name: str) -> Condition:
     return _reach.author_id == sa.bindparam(name)
-
-
-def indexed(name: str) -> Condition:
-    """The index of search has the word of a parameter."""
-    entry: AnySelect = (
-        sa.select(sa.literal_column("1"))
-        .where(
-            SearchEntry.kind == _reach.kind,
-            SearchEntry.head_id == _reach.document_id,
-            SearchEntry.revision_id == _reach.revision_id,
-            says(sa.bindparam(name, type_=sa.String())),
-        )
-        .correlate(_table)
-    )
-    # MariaDB would otherwise make a list of all entries.
-    return entry.limit(1).scalar_subquery().is_not(None)
 
 
 def _text_of(name: str) -> Condition:

@@ -18,10 +18,11 @@ import sqlalchemy as sa
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
-from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, indexed, many
+from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.statements import PreparedStatement, Query, Rows
 from saraban.search_index.domain.query import MOST_WORDS
+from saraban.search_index.service import IndexQuery, SearchIndex
 
 _table = table_of(DocumentReach)
 _reach = _table.c
@@ -49,6 +50,19 @@ _SPLIT: Final[Mapping[Index, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class TextMatches:
+    """
+    The words of a register's box where the index finds many documents: each page of rows is compared with it.
+
+    :param values: what is given to statements for documents that the index does not contain yet
+    """
+
+    index: SearchIndex
+    query: IndexQuery
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """
     What is wanted of a register, by keys.
@@ -67,6 +81,7 @@ class Ask:
     home: Mapping[str, Sequence[int]] = field(default_factory=dict)
     within: Mapping[str, Mapping[int, int | None]] = field(default_factory=dict)
     sees_all: bool = False
+    text: TextMatches | None = None
 
     @property
     def shared(self) -> dict[str, object]:
@@ -80,7 +95,8 @@ class Ask:
 
 WORDS: Final = tuple(f"word_{place}" for place in range(MOST_WORDS))
 WITHOUT: Final = tuple(f"without_{place}" for place in range(MOST_WORDS))
-WAITING: Final = "waiting"  # documents that the index of search has not read, where these are few
+WAITING: Final = "waiting"  # documents that the index of search does not contain yet, where these are few
+MATCHED, MATCHED_REVISIONS = "matched", "matched_revisions"  # what the index finds for the reader
 _FILTERS: Final[Mapping[str, Index]] = {
     **dict.fromkeys(WORDS, Index.TEXT),
     "statuses": Index.STATUS,
@@ -144,18 +160,25 @@ class _Shape:
             "documents": lambda: _reach.document_id.in_(many("documents")),
         }
         found += [make() for name, make in own.items() if name in self.given]
-        found += [self._said(name) for name in WORDS if name in self.given]
-        found += [sa.not_(self._said(name)) for name in WITHOUT if name in self.given]
+        if not self.given.isdisjoint(WORDS):
+            found.append(self.said())
         if self.split is not None:
             found.append(_SPLIT[self.split] == sa.bindparam("split"))
         return found
 
-    def _said(self, name: str) -> Condition:
-        """What the index has not read yet is found by what the register shows of it."""
-        shown = self.tables.text(name)
+    def said(self) -> Condition:
+        """What the index does not contain yet is found by what the register shows of it."""
+        text = self.tables.text
+        shown = sa.and_(
+            *(text(name) for name in WORDS if name in self.given),
+            *(sa.not_(text(name)) for name in WITHOUT if name in self.given),
+        )
         if WAITING in self.given:
             shown = sa.and_(_reach.document_id.in_(many(WAITING)), shown)
-        return sa.or_(indexed(name), shown)
+        if MATCHED not in self.given:
+            return shown
+        matched = _reach.document_id.in_(many(MATCHED)), _reach.revision_id.in_(many(MATCHED_REVISIONS))
+        return sa.or_(sa.and_(*matched), shown)
 
 
 # Of a document whose newer draft this key does not show, the draft is shown to whoever is at home.
@@ -241,6 +264,21 @@ def _size(shape: _Shape) -> PreparedStatement:
     """Count the rows of one key that a filter leaves, up to a limit."""
     rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions()).limit(_MOST).subquery()
     return PreparedStatement(sa.select(sa.func.count()).select_from(rows))
+
+
+def shown_pairs(
+    tables: RegisterTables, values: Mapping[str, Any], documents: Sequence[int]
+) -> Query[list[tuple[int, int]]]:
+    """Ask which of the documents, with which revisions, show the words of `values`."""
+    return Query(_shown(tables, frozenset(values)), {**values, "documents": list(documents)}, list)
+
+
+@cache
+def _shown(tables: RegisterTables, given: frozenset[str]) -> PreparedStatement:
+    said = _Shape(tables, given, _BY_DOCUMENT).said()
+    statement = _from(_BY_DOCUMENT, _reach.document_id, _reach.revision_id).distinct()
+    kind = _reach.kind == sa.bindparam("kind")
+    return PreparedStatement(statement.where(_reach.document_id.in_(many("documents")), kind, said))
 
 
 @cache

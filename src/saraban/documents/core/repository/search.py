@@ -7,16 +7,16 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import table_of
-from saraban.search_index.models import SearchPending
+from saraban.search_index.models import SearchChange
 
-_table = table_of(SearchPending)
+_table = table_of(SearchChange)
 
 
 async def note_changes(session: AsyncSession, kind: int, public_ids: Iterable[UUID]) -> None:
     """
     Have search read these anew once the transaction has ended.
 
-    :param kind: as `SearchPending` has it
+    :param kind: as `SearchChange` has it
     """
     await session.execute(sa.insert(_table), [{"kind": kind, "head_uuid": one} for one in public_ids])
 

@@ -13,7 +13,6 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach
-from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import DocumentRow
@@ -212,8 +211,6 @@ class DocumentSubject:
         documents = [row.document_id for row in rows]
         if issued:
             await self.index.renew(session, documents=documents)
-            # What was issued before is shown to nobody any more.
-            await search.note_changes(session, int(self.rules.register), [row.public_id for row in rows])
             return
         await self.index.follow(
             session,
