@@ -118,15 +118,15 @@ class IndexQuery:
         parts += [(Occur.Must, _word("number", word)) for word in self.numbers]
         parts += [(Occur.MustNot, _anywhere(word)) for word in self.excluded]
         if self.kinds is not None:
-            parts.append((Occur.Must, _one_of("kind", self.kinds)))
-        parts += [(Occur.Must, _one_of(name, values)) for name, values in self.values.items()]
+            parts.append((Occur.Must, one_of("kind", self.kinds)))
+        parts += [(Occur.Must, one_of(name, values)) for name, values in self.values.items()]
         for name in {*self.since, *self.until}:
             until = self.until.get(name)
             parts.append((Occur.Must, _range(name, self.since.get(name), None if until is None else until - 1)))
         if self.reach is not None:
-            parts.append((Occur.Must, _one_of("reach", self.reach.keys)))
+            parts.append((Occur.Must, one_of("reach", self.reach.keys)))
             if self.reach.hidden:
-                parts.append((Occur.MustNot, _one_of("home", self.reach.hidden)))
+                parts.append((Occur.MustNot, one_of("home", self.reach.hidden)))
         if not any(occur == Occur.Must for occur, _ in parts):
             parts.append((Occur.Must, Query.all_query()))
         return Query.boolean_query(parts)
@@ -145,7 +145,7 @@ def _word(name: str, word: str) -> Query:
     return Query.phrase_query(SCHEMA, name, list(phrase_of(text)))
 
 
-def _one_of(name: str, values: Collection[Any]) -> Query:
+def one_of(name: str, values: Collection[Any]) -> Query:
     return Query.term_set_query(SCHEMA, name, list(values)) if values else Query.empty_query()
 
 
@@ -286,7 +286,7 @@ class SearchIndex:
         searcher = self._searcher()
         if searcher is None or not heads:
             return {}
-        found = searcher.search(_one_of("head", heads), limit=max(1, len(heads) * 8), count=False).hits
+        found = searcher.search(one_of("head", heads), limit=max(1, len(heads) * 8), count=False).hits
         addresses = [address for _, address in found]
         values = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
         return {

@@ -25,7 +25,7 @@ from saraban.kit.db import Database, database_of
 from saraban.kit.ids import new_id
 from saraban.search_index import repository
 from saraban.search_index.repository import Change
-from saraban.search_index.service.reading import SCHEMA, IndexState, SearchIndex, attached_index, index_of, open_folder
+from saraban.search_index.service.reading import SCHEMA, IndexState, SearchIndex, attached_index, index_of, one_of, open_folder
 
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -168,8 +168,8 @@ class SearchWriter:
 
     def _write(self, documents: Sequence[Mapping[str, Any]], replaced: Collection[int]) -> None:
         assert self._writer is not None
-        for head in replaced:
-            self._writer.delete_documents_by_term("head", head)
+        if replaced:  # by a query: `delete_documents_by_term` does not find an unsigned number
+            self._writer.delete_documents_by_query(one_of("head", replaced))
         for document in documents:
             self._writer.add_document(Document.from_dict(dict(document), SCHEMA))
 
