@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 

@@ -101,19 +101,19 @@ async def _build(db: Database, writer: SearchWriter) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class Entry:
     source: SearchSource
     facts: EntryFacts
     in_files: Sequence[str]
 
 
-async def _entries(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[_Entry]:
+async def _entries(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Entry]:
     """Return the entries of heads: of what nobody may see there is none."""
     sources = await texts.sources(session, kind, heads) if heads else []
     facts = await reach.facts(session, kind, heads) if sources else {}
     written = await extraction.texts(session, {file for source in sources for file in source.files})
     return [
-        _Entry(
+        Entry(
             source,
             facts[source.head_id, source.revision_id],
             [written[file] for file in sorted(source.files) if file in written],
@@ -123,11 +123,11 @@ async def _entries(session: AsyncSession, kind: SearchKind, heads: Collection[in
     ]
 
 
-def _documents(entries: Sequence[_Entry]) -> list[Document]:
+def _documents(entries: Sequence[Entry]) -> list[Document]:
     return list(map(document_of, entries))
 
 
-def document_of(entry: _Entry) -> Document:
+def document_of(entry: Entry) -> Document:
     """Return what the index stores of an entry, by its fields."""
     source, facts = entry.source, entry.facts
     kind = int(source.kind)
@@ -213,7 +213,7 @@ async def compare(db: Database) -> AsyncIterator[IndexDifference]:
 async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
     entries = await _entries(session, kind, heads)
     wanted = {
-        (document["head"], document["revision"]): (document["digest"], entry.source.numbers[0])
+        (document["head"], document["revision"]): ([document["digest"]], entry.source.numbers[0])
         for entry, document in zip(entries, await asyncio.to_thread(_documents, entries), strict=True)
     }
     found = index.index_of(session)

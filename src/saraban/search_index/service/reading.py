@@ -5,6 +5,7 @@ The directory contains one folder per version of the schema, with the state of t
 see `writing`; every process opens the index again when its state names another one, and reloads it after a commit.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -281,18 +282,18 @@ class SearchIndex:
             return None
         return {(hit.head_id, hit.revision_id) for hit in _hits(searcher, [address for _, address in found])}
 
-    def digests(self, heads: Collection[int]) -> dict[tuple[int, int], int]:
-        """Return the digests of entries by the values of `head` and `revision`."""
+    def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
+        """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""
         searcher = self._searcher()
         if searcher is None or not heads:
             return {}
-        found = searcher.search(one_of("head", heads), limit=max(1, len(heads) * 8), count=False).hits
+        found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
         addresses = [address for _, address in found]
-        values = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
-        return {
-            (int(head or 0), int(revision or 0)): int(digest or 0)
-            for head, revision, digest in zip(*values, strict=True)
-        }
+        columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
+        digests: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for head, revision, digest in zip(*columns, strict=True):
+            digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
+        return digests
 
 
 def _count(searcher: Searcher, query: Query) -> int:

@@ -25,7 +25,15 @@ from saraban.kit.db import Database, database_of
 from saraban.kit.ids import new_id
 from saraban.search_index import repository
 from saraban.search_index.repository import Change
-from saraban.search_index.service.reading import SCHEMA, IndexState, SearchIndex, attached_index, index_of, one_of, open_folder
+from saraban.search_index.service.reading import (
+    SCHEMA,
+    IndexState,
+    SearchIndex,
+    attached_index,
+    index_of,
+    one_of,
+    open_folder,
+)
 
 log = structlog.get_logger(__name__)
 P = ParamSpec("P")
@@ -141,6 +149,7 @@ class SearchWriter:
         position = await db.transact(repository.add_node, node)
         self._must_rebuild = False
         self._open(IndexState(node, node.hex, position, position, (0, 0)), db)
+        self.may_repeat = False
         self._index.rebuild_request.unlink(missing_ok=True)
 
     def _open(self, state: IndexState, db: Database) -> None:
@@ -149,7 +158,7 @@ class SearchWriter:
         self._writer = open_folder(folder).writer(_HEAP, 1)
         lag = db.longest_transaction + _MARGIN if db.longest_transaction else 0.0
         self.follower = ChangeFollower(state.position, lag)
-        self.may_repeat, self._must_reopen, self._recorded = state.build not in {None, (0, 0)}, False, state.position
+        self.may_repeat, self._must_reopen, self._recorded = state.build is not None, False, state.position
         self._save(state)
 
     def _save(self, state: IndexState) -> None:
@@ -180,9 +189,10 @@ class SearchWriter:
         :param build: where building continues
         """
         await self._in_thread(self._commit)
-        self.may_repeat = False
+        self.may_repeat = build is not None  # until the state says where building continues
         if build != self.state.build:
             self._save(replace(self.state, build=build))
+        self.may_repeat = False
 
     def _commit(self) -> None:
         assert self._writer is not None
