@@ -1,5 +1,5 @@
 """
-`saraban search verify | rebuild`: whether search finds everything by what it says.
+`saraban search verify | rebuild`: whether the index of search on this machine contains everything.
 
 `verify` ends with 0 for in order, 1 for a difference, 2 for could not tell.
 """
@@ -21,16 +21,18 @@ group = typer.Typer(no_args_is_help=True, help="The index of search: compare it 
 
 @group.command()
 def verify() -> None:
-    """Compare the index with documents, circulations and drawings; people may work meanwhile.
+    """Compare the index of this machine with documents, circulations and drawings; people may work meanwhile.
 
-    Exit code 0 when everything is found by what it says, 1 when something is not (each is named), 2 when it cannot tell.
+    Exit code 0 when the index contains everything, 1 when it differs (each document is named) or is not built, 2 when it cannot tell.
 
     Example: `saraban search verify`
     """
 
     async def work(system: "System") -> int:
-        from saraban.search.service.indexing import compare, waiting
+        from saraban.search.service.indexing import compare, is_built, waiting
 
+        if not is_built(system.db):
+            return -1
         found = 0
         async for one in compare(system.db):
             found += 1
@@ -38,11 +40,17 @@ def verify() -> None:
             sys.stderr.write(say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {path} {one.number}: differs\n"))
         async with system.db.reading() as session:
             if waits := len(await waiting(session)):
-                tell(f"รอโปรแกรมเบื้องหลังอ่านอีก {waits:,} รายการ", f"{waits:,} changes wait for the worker to read them.")
+                tell(f"มีการแก้ไขรอโปรแกรมเบื้องหลัง {waits:,} รายการ", f"Changes that wait for the worker: {waits:,}.")
         return found
 
     with verification_failure():
         found = with_system(work)
+    if found < 0:
+        tell(
+            "ดัชนีค้นหายังสร้างไม่เสร็จ โปรแกรมเบื้องหลังหรือ `saraban search rebuild` จะสร้างให้",
+            "The index of search is not built yet. The worker or `saraban search rebuild` builds it.",
+        )
+        raise typer.Exit(DIFFERS)
     if found:
         tell(
             f"ดัชนีค้นหาไม่ตรง {found:,} รายการ แก้ด้วย `saraban search rebuild`",

@@ -1,6 +1,5 @@
 """The boxes of the registers find by the same index as the search of everything, along it and without it."""
 
-
 import httpx
 import pytest
 from fastapi import FastAPI

@@ -24,11 +24,11 @@ from saraban.search.repository.reach import EntryFacts
 from saraban.search.repository.texts import SearchSource, holders
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, fold_cached, joined
-from saraban.search_index.domain.grams import grams_of
+from saraban.search_index.domain.grams import grams, grams_cached
 from saraban.search_index.domain.kinds import NameOf, SearchKind
 from saraban.search_index.service import SearchWriter, head_of, waiting
 
-__all__ = ["IndexDifference", "compare", "holders", "index_next", "queue_files", "rebuild", "waiting"]
+__all__ = ["IndexDifference", "compare", "holders", "index_next", "is_built", "queue_files", "rebuild", "waiting"]
 
 BATCH: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
 ROUND: Final = 2_000  # changes of one commit
@@ -133,16 +133,16 @@ def document_of(entry: Entry) -> Document:
     kind = int(source.kind)
     numbers = [fold(number) for number in source.numbers]
     said = [fold(text) for text in (source.subject, *source.texts, *source.files.values())]
-    parts = [*said, *map(fold_cached, source.names)]
     left = MOST_IN_FILES
     for text in entry.in_files:
-        parts.append(fold(text)[:left])
-        left -= len(parts[-1])
+        said.append(fold(text)[:left])
+        left -= len(said[-1])
+    names = dict.fromkeys(map(fold_cached, source.names))
     receivers = source.parties[1:] if source.kind < SearchKind.CIRCULATION else []
     originators = [facts.originator_id] if facts.originator_id is not None else []
     document = {
-        "number": grams_of(dict.fromkeys([*numbers, *map(joined, numbers)])),
-        "text": grams_of(dict.fromkeys(filter(None, parts))),
+        "number": " ".join(map(grams, dict.fromkeys([*numbers, *map(joined, numbers)]))),
+        "text": " ".join([*map(grams, dict.fromkeys(said)), *map(grams_cached, names)]),
         "reach": sorted(set(facts.reach)),
         "home": facts.home,
         "head": head_of(kind, source.head_id),
@@ -189,6 +189,11 @@ async def rebuild(db: Database, *, progress: Progress = lambda _done, _total: No
     while await index_next(db):
         pass
     return found.is_complete and not found.rebuild_request.exists()
+
+
+def is_built(db: Database) -> bool:
+    found = index.attached_index(db)
+    return found is not None and found.is_complete
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ How a text is split for the index: into each three characters that follow one an
 A word of three characters or more is a phrase of its trigrams, a shorter word the beginning of a trigram.
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -12,23 +11,19 @@ GRAM: Final = 3
 END: Final = "\x02"  # around each part of a text; a folded text contains no control characters
 _BLANK: Final = "\x01"  # the index separates trigrams by blanks
 _PIECE: Final = 50_000  # characters; a trigram takes eighty bytes while its piece is joined
-_SHORT: Final = 200
 
 
-def grams_of(parts: Iterable[str]) -> str:
-    """Return the trigrams of folded texts, separated by blanks; no trigram joins two texts."""
-    return " ".join(_cached(part) if len(part) <= _SHORT else _grams(part) for part in parts)
+def grams(text: str) -> str:
+    """Return the trigrams of a folded text, separated by blanks."""
+    text = f"{END}{text}{END}{END}".replace(" ", _BLANK)
+    last = len(text) - GRAM + 1
+    if last <= _PIECE:
+        return " ".join([text[place : place + GRAM] for place in range(last)])
+    pieces = [range(start, min(start + _PIECE, last)) for start in range(0, last, _PIECE)]
+    return " ".join([" ".join([text[place : place + GRAM] for place in piece]) for piece in pieces])
 
 
-def _grams(part: str) -> str:
-    text = f"{END}{part}{END}{END}".replace(" ", _BLANK)
-    return " ".join(
-        " ".join([text[place : place + GRAM] for place in range(start, min(start + _PIECE, len(text) - GRAM + 1))])
-        for start in range(0, len(text) - GRAM + 1, _PIECE)
-    )
-
-
-_cached: Final = lru_cache(maxsize=4_096)(_grams)
+grams_cached: Final = lru_cache(maxsize=4_096)(grams)  # of names, which many documents contain
 
 
 def marked(word: str) -> str:

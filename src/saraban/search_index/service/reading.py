@@ -25,6 +25,7 @@ from tantivy import (
     Schema,
     SchemaBuilder,
     Searcher,
+    SearchResult,
     TextAnalyzerBuilder,
     Tokenizer,
 )
@@ -35,7 +36,7 @@ from saraban.search_index.domain.reach import SearchReach
 
 log = structlog.get_logger(__name__)
 VERSION: Final = 1  # of the schema: an index of another version is built anew
-_WINDOWS: Final = (20_000, 200_000)  # so many of the newest entries are searched before all of them
+_WINDOWS: Final = (20_000, 100_000, 400_000)  # so many of the newest entries are searched before all of them
 _DRIFT: Final = 0.1  # of the number of entries, after which the windows are measured again
 _HEAD_BITS: Final = 40
 _END_OF_TIME: Final = 1 << 53  # microseconds
@@ -182,7 +183,7 @@ class SearchIndex:
         self.folder = folder / f"v{VERSION}"
         self._index: Index | None = None
         self._generation, self._commit = "", (0, 0)
-        self._windows: tuple[int, list[int]] = (0, [])
+        self._windows: tuple[int, list[tuple[int, int]]] = (0, [])
 
     def state(self) -> IndexState | None:
         """Return the state of the index, None where there is no index of this version."""
@@ -243,30 +244,32 @@ class SearchIndex:
         if searcher is None:
             return NewestHits([], 0, {})
         try:
-            built, count = self._narrowed(searcher, query.build(), max(needed, facets + 1, skip + limit))
-            addresses = [address for _, address in _newest(searcher, built, limit, skip)]
-            counted = _facets(searcher, built, count, facets, years) if facets else {}
-            return NewestHits(_hits(searcher, addresses), count, counted)
+            most = max(facets, skip + limit, 1)
+            built, found = self._newest(searcher, query.build(), most, max(needed, most + 1))
+            addresses = [address for _, address in found.hits[skip : skip + limit]]
+            counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
+            return NewestHits(_hits(searcher, addresses), _total(found), counted)
         except (OSError, ValueError) as fault:
             self._report_damage(fault)
             return NewestHits([], 0, {})
 
-    def _narrowed(self, searcher: Searcher, query: Query, needed: int) -> tuple[Query, int]:
-        """Return a query for the newest matches that are enough, and how many it finds."""
-        for first in self._first_of_windows(searcher):
+    def _newest(self, searcher: Searcher, query: Query, most: int, needed: int) -> tuple[Query, SearchResult]:
+        """Return so many of the newest matches, with a query that finds at least as many as are needed."""
+        for size, first in self._first_of_windows(searcher):
             part = _both(query, _range("created", first, None))
-            if (count := _count(searcher, part)) >= needed:
-                return part, count
-        return query, _count(searcher, query)
+            if size >= 2 * needed and _total(found := _by_age(searcher, part, most)) >= needed:
+                return part, found
+        return query, _by_age(searcher, query, most)
 
-    def _first_of_windows(self, searcher: Searcher) -> list[int]:
-        total, firsts = self._windows
+    def _first_of_windows(self, searcher: Searcher) -> list[tuple[int, int]]:
+        """Return the sizes of the windows with the moment at which each begins."""
+        total, windows = self._windows
         if abs(searcher.num_docs - total) > total * _DRIFT:
             sizes = [size for size in _WINDOWS if size * 2 < searcher.num_docs]
-            found = [_newest(searcher, Query.all_query(), 1, size) for size in sizes]
-            firsts = [hits[0][0] for hits in found if hits]
-            self._windows = (searcher.num_docs, firsts)
-        return firsts
+            everything = Query.all_query()
+            windows = [(size, _by_age(searcher, everything, 1, skip=size).hits[0][0]) for size in sizes]
+            self._windows = (searcher.num_docs, windows)
+        return windows
 
     def count(self, query: IndexQuery, needed: int) -> int:
         """Return the number of matches, exactly if it is less than `needed`."""
@@ -296,14 +299,12 @@ class SearchIndex:
         return digests
 
 
-def _count(searcher: Searcher, query: Query) -> int:
-    return int(searcher.search(query, limit=1, count=True).count)  # type: ignore[attr-defined]
+def _total(found: SearchResult) -> int:
+    return int(found.count)  # type: ignore[attr-defined]
 
 
-def _newest(searcher: Searcher, query: Query, limit: int, skip: int = 0) -> list[tuple[Any, DocAddress]]:
-    if not limit:
-        return []
-    return searcher.search(query, limit=limit, offset=skip, count=False, order_by_field="created").hits
+def _by_age(searcher: Searcher, query: Query, limit: int, *, skip: int = 0) -> SearchResult:
+    return searcher.search(query, limit=limit, offset=skip, count=True, order_by_field="created")
 
 
 def _hits(searcher: Searcher, addresses: list[DocAddress]) -> list[Hit]:
@@ -318,20 +319,23 @@ _MOST_VALUES: Final = 65_000
 
 
 def _facets(
-    searcher: Searcher, query: Query, count: int, most: int, years: Mapping[int, int]
+    searcher: Searcher, query: Query, hits: Sequence[tuple[Any, DocAddress]], most: int, years: Mapping[int, int]
 ) -> dict[str, dict[int, int]]:
-    if count > most:
-        last = _newest(searcher, query, 1, most - 1)[0][0]
-        query = _both(query, _range("created", last, None))
+    """:param hits: the newest matches, at least `most` where there are so many"""
+    if not hits:
+        return {}
+    newest, oldest = hits[0][0], hits[:most][-1][0]
     asked: dict[str, Any] = {
         name: {"terms": {"field": name, "size": _MOST_VALUES, "segment_size": _MOST_VALUES}}
         for name in ("kind", "status", "type", "party")
     }
     ranges = [
-        {"key": str(year), "from": first, "to": years.get(year + 1, _END_OF_TIME)} for year, first in years.items()
+        {"key": str(year), "from": first, "to": years.get(year + 1, _END_OF_TIME)}
+        for year, first in years.items()
+        if first <= newest and years.get(year + 1, _END_OF_TIME) > oldest
     ]
     asked["year"] = {"range": {"field": "created", "ranges": ranges}}
-    found = searcher.aggregate(query, asked)
+    found = searcher.aggregate(_both(query, _range("created", oldest, None)), asked)
     return {
         name: {int(bucket["key"]): bucket["doc_count"] for bucket in found[name]["buckets"] if bucket["doc_count"]}
         for name in found
