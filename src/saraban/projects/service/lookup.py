@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.catalogue import party_role
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
-from saraban.kit.statements import Query, fetch
+from saraban.kit.statements import Query
 from saraban.kit.text import fold
 from saraban.projects import repository
 from saraban.projects.domain.master_data import (
@@ -120,19 +120,27 @@ async def find_sub_type(
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
+async def list_parties(session: AsyncSession, *, project_id: int, contract_id: int | None = None) -> list[Party]:
+    """
+    Return the organizations that take part in a project with their roles.
+
+    :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
+    """
+    return _parties(await repository.parties(session, project_id=project_id, contract_id=contract_id))
+
+
+def _parties(rows: Sequence[AnyRow]) -> list[Party]:
+    return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
+
+
 def parties_query(project_id: int, contract_id: int | None) -> Query[list[Party]]:
-    """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
-
-    def read(rows: Sequence[AnyRow]) -> list[Party]:
-        return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
-
-    return repository.parties(read, project_id, contract_id)
+    """Do the same as `list_parties`, for callers that have not moved to it."""
+    return repository.parties_query(_parties, project_id, contract_id)
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     """Return the keys of the same by their role."""
-    known = await fetch(session, parties_query(project_id, contract_id))
-    return by_role(known)
+    return by_role(await list_parties(session, project_id=project_id, contract_id=contract_id))
 
 
 async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[int]:

@@ -6,7 +6,7 @@ part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 from uuid import UUID
 
 from sqlalchemy import ColumnElement
@@ -19,7 +19,6 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import page_of
 from saraban.kit.schema import PageOut
-from saraban.kit.statements import fetch_each
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef
 from saraban.projects.models import Project
@@ -60,7 +59,7 @@ async def list_projects(
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
     """Return every project the caller may see, by code."""
-    rows = await repository.projects(session, sandbox=_sandbox(ctx.caller), **_seen_by(ctx.caller))
+    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
     return tuple(ProjectRef(*row) for row in rows)
 
 
@@ -138,8 +137,15 @@ class FilterChoice(NamedTuple):
 
 async def filter_choices(session: AsyncSession, places: Collection[ProjectRef]) -> list[list[FilterChoice]]:
     """Return the parties, the disciplines and the RFA types by which documents of projects can be told apart."""
-    found = await fetch_each(session, *repository.filter_choices([one.id for one in places]))
-    return [[FilterChoice(str(value), *names) for value, *names in rows] for rows in found]
+    project_ids = [project.id for project in places]
+    return [
+        [FilterChoice(str(value), code, name_th, name_en) for value, code, name_th, name_en in rows]
+        for rows in (
+            await repository.party_choices(session, project_ids),
+            await repository.discipline_choices(session, project_ids),
+            await repository.rfa_type_choices(session, project_ids),
+        )
+    ]
 
 
 async def own_scope(ctx: RequestContext, session: AsyncSession, project_id: int) -> Scope:
@@ -184,7 +190,8 @@ async def visible_project(
 
 async def visible_keys(ctx: RequestContext, session: AsyncSession) -> frozenset[int]:
     """Return the keys of every project that the caller may see, closed ones too."""
-    return await repository.visible_keys(session, sandbox=_sandbox(ctx.caller), **_seen_by(ctx.caller))
+    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), closed=True)
+    return frozenset(row.id for row in rows)
 
 
 async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:
@@ -224,23 +231,12 @@ def _party(row: AnyRow) -> PartySummary:
 
 
 def _visible(caller: Caller) -> ColumnElement[bool]:
-    return repository.visible(**_seen_by(caller))
-
-
-class _SeenBy(TypedDict):
-    everything: bool
-    projects: frozenset[int]
-    contracts: frozenset[int]
-    organizations: frozenset[int]
-
-
-def _seen_by(caller: Caller) -> _SeenBy:
-    return {
-        "everything": any(grant.is_global for grant in caller.grants),
-        "projects": _keys(grant.project for grant in caller.grants),
-        "contracts": _keys(grant.contract for grant in caller.grants),
-        "organizations": caller.organization_ids,
-    }
+    return repository.visible(
+        everything=any(grant.is_global for grant in caller.grants),
+        projects=_keys(grant.project for grant in caller.grants),
+        contracts=_keys(grant.contract for grant in caller.grants),
+        organizations=caller.organization_ids,
+    )
 
 
 def _keys(keys: Iterable[int | None]) -> frozenset[int]:
