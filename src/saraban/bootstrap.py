@@ -5,13 +5,12 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -19,27 +18,31 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
-from saraban.attachments.domain import Storage
+from saraban.attachments.dependencies import FileWiring
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.audit.adapters import send_to_syslog
 from saraban.audit.service import HeadFile, Sealer
 from saraban.config import Settings
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
+from saraban.documents.core.dependencies import DocumentWiring
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
-from saraban.documents.demo import service as demo_documents
+from saraban.documents.demo.service import DemoServices
 from saraban.documents.demo.service import generate as demo_generation
 from saraban.documents.demo.service import generate_drawings as demo_drawings
+from saraban.documents.demo.service.loader import DemoLoader
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP
 from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
+from saraban.identity.dependencies import LinkRules, UserLimits
 from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import first_run as identity_seed
 from saraban.kit import encryption
+from saraban.kit.admission import Admission
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -53,18 +56,22 @@ from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.kit.signatures import Signer
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
+from saraban.notifications.endpoints import MailWiring
 from saraban.notifications.service import MailSettings
-from saraban.numbering.issue.dependencies import NumberRateLimits
+from saraban.numbering.issue.dependencies import NumberRateLimits, NumberWiring
 from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
-from saraban.ops.health import Dependency, dependencies
+from saraban.ops.health import OpsWiring, dependencies
 from saraban.projects.service import seed as projects_seed
-from saraban.setup import service as setup
+from saraban.web.projects.first_run import FirstRunWiring
 from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.session import SessionWiring
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.dependencies import DefinitionWiring
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
+from saraban.workflow.runtime.dependencies import InstanceWiring
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.service import Subjects, Transitions
 
@@ -100,37 +107,29 @@ class SecretKeyTooShort(DomainError):
     recovery = (Text("ตั้งค่า SARABAN_SECRET_KEY ใหม่แล้วเริ่มระบบอีกครั้ง", "Set SARABAN_SECRET_KEY anew and start again."),)
 
 
-@dataclass
-class System:
-    """What a process holds while it runs; the application shows each field to the endpoints as `app.state.<name>`."""
+@dataclass(frozen=True, kw_only=True)
+class System(
+    FirstRunWiring,
+    FileWiring,
+    NumberWiring,
+    InstanceWiring,
+    DefinitionWiring,
+    DocumentWiring,
+    MailWiring,
+    OpsWiring,
+    SessionWiring,
+):
+    """What a process holds while it runs: what each feature's endpoints declare that they need, and what only doors need."""
 
     settings: Settings
-    db: Database
-    clock: Clock
-    idempotency: Idempotency
-    tokens: TokenIssuer
-    callers: CallerLoader
-    throttle: LogInThrottle
-    storage: Storage
-    uploads: UploadRules
-    readers: AccessRules
-    allocator: Allocator
-    rates: NumberRateLimits
+    admission: Admission
     sealer: Sealer
-    subjects: Subjects
-    transitions: Transitions
-    definition_cache: DefinitionCache
-    documents: DocumentServices
-    handlers: Handlers
     worker_notifier: WorkerNotifier
-    mail_settings: MailSettings | None
     redis: Redis | None
     lock_masters: list[Redis]
-    dependencies: list[Dependency]
-    first_run: FirstRun
 
 
-def wire(settings: Settings, *, clock: Clock | None = None) -> System:
+def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission | None = None) -> System:
     """Make every part and connect them; connections open when they are first needed."""
     protect_folder(settings.data_dir)
     encryption.use_key(signing_key(settings))
@@ -145,31 +144,55 @@ def wire(settings: Settings, *, clock: Clock | None = None) -> System:
     subjects = _subjects(settings.zone)
     idempotency = Idempotency(db)
     mail_settings = _mail_settings(settings)
+    storage = FolderStorage(settings.data_dir / "files")
+    uploads = UploadRules(settings.upload_max_bytes, settings.upload_keep_hours, settings.file_kinds)
+    transitions = Transitions(db, subjects, idempotency)
+    services = DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()])
     return System(
         settings=settings,
+        admission=admission or Admission(1),
         db=db,
         clock=clock,
         idempotency=idempotency,
         tokens=_tokens(settings, clock),
         callers=CallerLoader(db),
         throttle=_throttle(settings, rates.limiter),
-        storage=FolderStorage(settings.data_dir / "files"),
-        uploads=UploadRules(settings.upload_max_bytes, settings.upload_keep_hours, settings.file_kinds),
+        limiter=rates.limiter,
+        user_limits=_user_limits(settings),
+        links=LinkRules(settings.public_url, settings.mails_invitations),
+        storage=storage,
+        uploads=uploads,
         readers=_readers(subjects),
         allocator=allocator,
         rates=rates,
+        reservation_life=timedelta(minutes=settings.reservation_minutes),
         sealer=_sealer(settings, db, clock),
         subjects=subjects,
-        transitions=Transitions(db, subjects, idempotency),
+        transitions=transitions,
         definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
-        documents=DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()]),
+        documents=services,
         handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
         worker_notifier=worker_notifier,
         mail_settings=mail_settings,
         redis=redis,
         lock_masters=lock_masters,
         first_run=FirstRun(db),
+        allows_demo=settings.env != "production",
+        demo=DemoLoader(clock, DemoServices(services, storage, uploads, subjects, transitions, clock.zone)),
+        metrics_token=settings.metrics_token.get_secret_value(),
+        data_dir=settings.data_dir,
         dependencies=dependencies(db=db, redis=redis, lock_masters=lock_masters, files=settings.data_dir / "files"),
+    )
+
+
+def _user_limits(settings: Settings) -> UserLimits:
+    return UserLimits(
+        searches=settings.search_limit_user,
+        previews=settings.preview_limit_user,
+        refreshes=settings.refresh_limit_user,
+        exports_per_hour=settings.export_limit_user,
+        upload_bytes_per_day=settings.upload_limit_user,
+        largest_upload=settings.upload_max_bytes,
     )
 
 
@@ -398,7 +421,7 @@ async def seed(system: System, *, demo: bool) -> None:
         await system.definition_cache.delete(code=str(raw["workflow"]))
     await assignment.refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
-        await system.db.transact(lambda session: _load_demo(session, system))
+        await system.db.transact(system.demo.load_project)
 
 
 async def _ship(session: AsyncSession, system: System) -> None:
@@ -407,60 +430,18 @@ async def _ship(session: AsyncSession, system: System) -> None:
     await workflow.seed_definitions(session, now=system.clock.now())
 
 
-async def _load_demo(session: AsyncSession, system: System, *, update_shared: bool = False) -> None:
-    ctx = await identity.system_context(session, system.clock)
-    await setup.apply(ctx, session, content=setup.demo(), update_shared=update_shared)
-    await identity_seed.seed_demo_accounts(session)
-
-
-class DemoLoader(NamedTuple):
-    """
-    What loads the demo on behalf of the set-up page, beside the first administrator.
-
-    :param project: with its accounts, in the transaction that makes the administrator: both are there, or neither
-    :param documents: afterwards, those that are missing
-    """
-
-    project: Callable[[AsyncSession], Awaitable[None]]
-    documents: Callable[[], Awaitable[int]]
-
-
-def demo_loader(system: System) -> DemoLoader | None:
-    """Return nothing in production."""
-    if system.settings.env == "production":
-        return None
-    # The administrator's organization may be one of the demo under another name.
-    return DemoLoader(partial(_load_demo, system=system, update_shared=True), partial(load_documents, system))
-
-
-def stage(system: System) -> demo_documents.DemoServices:
-    return demo_documents.DemoServices(
-        documents=system.documents,
-        storage=system.storage,
-        uploads=system.uploads,
-        subjects=system.subjects,
-        steps=system.transitions,
-        zone=system.clock.zone,
-    )
-
-
-async def load_documents(system: System) -> int:
-    """Write the demo documents that are missing, and say how many those were."""
-    return await demo_documents.load(stage(system), now=system.clock.now())
-
-
 def generate(
     system: System, *, code: str, documents: int, revisions: float
 ) -> AsyncIterator[demo_generation.GenerationProgress]:
     """Write documents into a project until it has so many."""
     return demo_generation.generate(
-        stage(system), code=code, documents=documents, revisions=revisions, now=system.clock.now()
+        system.demo.services, code=code, documents=documents, revisions=revisions, now=system.clock.now()
     )
 
 
 def generate_drawings(system: System, *, code: str, many: int) -> AsyncIterator[demo_drawings.DrawingProgress]:
     """Register drawings in a project until it has so many."""
-    return demo_drawings.generate_drawings(stage(system), code=code, many=many, now=system.clock.now())
+    return demo_drawings.generate_drawings(system.demo.services, code=code, many=many, now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:

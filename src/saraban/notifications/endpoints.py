@@ -1,11 +1,22 @@
 """The caller's own notifications and choices, and when a project is reminded of due dates."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
 from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, Language, PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.kit.http import (
+    Db,
+    Language,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+    Wiring,
+    async_dependency,
+    wiring,
+)
 from saraban.notifications import service as notifications
 from saraban.notifications.schemas import NotificationPage, PreferencesAnswer, PreferencesOrder, ReminderSettings
 
@@ -13,11 +24,16 @@ own = APIRouter(prefix="/notifications", tags=["Notifications"])
 of_project = APIRouter(prefix="/projects", tags=["Projects"])
 
 
-def _mail_is_on(request: Request) -> bool:
-    return request.app.state.mail_settings is not None
+@dataclass(frozen=True, kw_only=True)
+class MailWiring(Wiring):
+    mail_settings: notifications.MailSettings | None
 
 
-MailIsOn = Annotated[bool, Depends(async_dependency(_mail_is_on))]
+def mail_is_on(request: Request) -> bool:
+    return wiring(request, MailWiring).mail_settings is not None
+
+
+MailIsOn = Annotated[bool, Depends(async_dependency(mail_is_on))]
 
 
 @own.get("", summary="What the caller was told, newest first")

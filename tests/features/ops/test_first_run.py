@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.app import create_app
 from saraban.bootstrap import System, closing, seed, wire
+from saraban.documents.demo.service.loader import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.service import FirstAdministrator
 from tests.conftest import client_of, settings_in
@@ -131,15 +133,16 @@ class TestSetUpPage:
         app = create_app(settings)
         async with app.router.lifespan_context(app), client_of(app, Accept="text/html") as browser:
             form = FORM | {"token": token, "start": "demo"}
-            demo = app.state.load_demo
 
-            async def break_off(session: AsyncSession) -> None:
-                await demo.project(session)
-                raise ConnectionAbortedError
+            class Broken(DemoLoader):
+                async def load_project(self, session: AsyncSession, *, update_shared: bool = False) -> None:
+                    await super().load_project(session, update_shared=update_shared)
+                    raise ConnectionAbortedError
 
-            app.state.load_demo = demo._replace(project=break_off)
+            demo = app.state.demo
+            app.state = replace(app.state, demo=Broken(demo.clock, demo.services))
             assert (await browser.post("/setup", data=form)).status_code == 503
-            app.state.load_demo = demo  # nobody is there yet: the form is sent again
+            app.state = replace(app.state, demo=demo)  # nobody is there yet: the form is sent again
             answer = await browser.post("/setup", data=form)
             assert answer.status_code == 303
             found = (await browser.get("/api/v1/projects")).json()["items"]
