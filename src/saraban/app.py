@@ -29,7 +29,7 @@ from saraban.identity import endpoints as identity
 from saraban.imports.service.worker import ImportWorker
 from saraban.kit.admission import Admission
 from saraban.notifications import endpoints as notifications
-from saraban.notifications.service import MailJob, send_reminders
+from saraban.notifications.service import MailJob
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import NUMBER_IMPORTER
 from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, route_index, system_report
@@ -43,8 +43,9 @@ from saraban.search.service.indexing import WAITS, index_next, queue_files
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
-from saraban.worker.loop import Pace, Worker
-from saraban.worker.timers import Job, Timer, heartbeat_timer, seal_timers, standard_timers
+from saraban.worker.loop import Job, Pace, Worker
+from saraban.worker.schedule import Schedule
+from saraban.worker.timers import TIMERS, Heartbeat
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
@@ -139,26 +140,15 @@ def tune_garbage_collector() -> None:
 
 
 def new_worker(system: System) -> Worker:
-    settings = system.settings
-    timers = standard_timers(
-        db=system.db,
-        storage=system.storage,
-        ops_webhook_url=settings.ops_webhook_url,
-        keep_errors=timedelta(days=settings.number_error_days),
-        handlers=system.handlers,
-    )
-    timers += seal_timers(db=system.db, sealer=system.sealer)
-    reminders = partial(send_reminders, system.db, system.subjects, system.clock.zone)
-    timers.append(Timer("reminders", timedelta(minutes=10), reminders))
     return Worker(
         db=system.db,
         clock=system.clock,
         handlers=system.handlers,
-        timers=timers,
+        schedule=Schedule(system, TIMERS),
         jobs=_jobs(system),
-        heartbeat=heartbeat_timer(system.db),
+        heartbeat=Heartbeat(system.db),
         notifier=system.worker_notifier,
-        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=system.admission.is_busy),
+        pace=Pace(lease=timedelta(seconds=system.settings.event_lease), busy=system.admission.is_busy),
     )
 
 
@@ -186,7 +176,7 @@ def _jobs(system: System) -> list[Job]:
         jobs.append(Job("file_texts", texts.round, texts.due))
     if system.mail_settings is not None:
         mails = MailJob(
-            system.db, system.mail_settings, limiter=system.rates.limiter, clock=system.clock, subjects=system.subjects
+            system.db, system.mail_settings, limiter=system.limiter, clock=system.clock, subjects=system.subjects
         )
         jobs.append(Job("mail", mails.round, mails.due))
     return jobs

@@ -18,20 +18,16 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
-from saraban.attachments.dependencies import FileWiring
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.audit.adapters import send_to_syslog
 from saraban.audit.service import HeadFile, Sealer
 from saraban.config import Settings
 from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
-from saraban.documents.core.dependencies import DocumentWiring
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
-from saraban.documents.demo.service import DemoServices
 from saraban.documents.demo.service import generate as demo_generation
 from saraban.documents.demo.service import generate_drawings as demo_drawings
-from saraban.documents.demo.service.loader import DemoLoader
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP
 from saraban.documents.rfa import service as rfas
@@ -56,22 +52,20 @@ from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.kit.signatures import Signer
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
-from saraban.notifications.endpoints import MailWiring
+from saraban.notifications.dependencies import MailWiring
 from saraban.notifications.service import MailSettings
 from saraban.numbering.issue.dependencies import NumberRateLimits, NumberWiring
 from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
-from saraban.ops.health import OpsWiring, dependencies
+from saraban.ops.health import Dependency, OpsWiring, dependencies
 from saraban.projects.service import seed as projects_seed
 from saraban.web.projects.first_run import FirstRunWiring
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.session import SessionWiring
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import DefinitionWiring
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
-from saraban.workflow.runtime.dependencies import InstanceWiring
 from saraban.workflow.runtime.service import assignment
 from saraban.workflow.service import Subjects, Transitions
 
@@ -108,17 +102,7 @@ class SecretKeyTooShort(DomainError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class System(
-    FirstRunWiring,
-    FileWiring,
-    NumberWiring,
-    InstanceWiring,
-    DefinitionWiring,
-    DocumentWiring,
-    MailWiring,
-    OpsWiring,
-    SessionWiring,
-):
+class System(FirstRunWiring, NumberWiring, DefinitionWiring, MailWiring, OpsWiring):
     """What a process holds while it runs: what each feature's endpoints declare that they need, and what only doors need."""
 
     settings: Settings
@@ -129,60 +113,74 @@ class System(
     lock_masters: list[Redis]
 
 
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Connections open when they are first needed."""
+
+    db: Database
+    redis: Redis | None
+    lock_masters: list[Redis]
+    notifier: WorkerNotifier
+    limiter: RateLimiter
+
+
 def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission | None = None) -> System:
-    """Make every part and connect them; connections open when they are first needed."""
+    """Make every part and connect them."""
     protect_folder(settings.data_dir)
     encryption.use_key(signing_key(settings))
     clock = clock or SystemClock(settings.zone)
-    db = _database(settings)
-    redis = _redis(settings, settings.redis_url) if settings.redis_url else None
-    lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
-    worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
-    db.commit_listener = worker_notifier.notify
-    rates = _rates(settings)
-    allocator = _allocator(settings, db, lock_masters or ([redis] if redis else []))
-    subjects = _subjects(settings.zone)
-    idempotency = Idempotency(db)
-    mail_settings = _mail_settings(settings)
-    storage = FolderStorage(settings.data_dir / "files")
-    uploads = UploadRules(settings.upload_max_bytes, settings.upload_keep_hours, settings.file_kinds)
-    transitions = Transitions(db, subjects, idempotency)
-    services = DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()])
+    connections = _connect(settings)
+    db, idempotency, allocator = connections.db, Idempotency(connections.db), _allocator(settings, connections)
+    subjects, mail_settings = _subjects(settings.zone), _mail_settings(settings)
     return System(
         settings=settings,
-        admission=admission or Admission(1),
         db=db,
+        redis=connections.redis,
+        lock_masters=connections.lock_masters,
+        worker_notifier=connections.notifier,
+        limiter=connections.limiter,
         clock=clock,
         idempotency=idempotency,
+        admission=admission or Admission(1),
         tokens=_tokens(settings, clock),
         callers=CallerLoader(db),
-        throttle=_throttle(settings, rates.limiter),
-        limiter=rates.limiter,
+        throttle=_throttle(settings, connections.limiter),
         user_limits=_user_limits(settings),
         links=LinkRules(settings.public_url, settings.mails_invitations),
-        storage=storage,
-        uploads=uploads,
+        first_run=FirstRun(db),
+        allows_demo=settings.env != "production",
+        storage=FolderStorage(settings.data_dir / "files"),
+        uploads=UploadRules(settings.upload_max_bytes, settings.upload_keep_hours, settings.file_kinds),
         readers=_readers(subjects),
         allocator=allocator,
-        rates=rates,
+        rates=_rates(settings, connections.limiter),
         reservation_life=timedelta(minutes=settings.reservation_minutes),
         sealer=_sealer(settings, db, clock),
         subjects=subjects,
-        transitions=transitions,
-        definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
-        documents=services,
-        handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
-        worker_notifier=worker_notifier,
+        transitions=Transitions(db, subjects, idempotency),
+        definition_cache=DefinitionCache(db, connections.redis, rest=settings.redis_breaker),
+        documents=DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()]),
+        handlers=_handlers(settings, connections, clock, mail_settings, subjects),
         mail_settings=mail_settings,
-        redis=redis,
-        lock_masters=lock_masters,
-        first_run=FirstRun(db),
-        allows_demo=settings.env != "production",
-        demo=DemoLoader(clock, DemoServices(services, storage, uploads, subjects, transitions, clock.zone)),
         metrics_token=settings.metrics_token.get_secret_value(),
-        data_dir=settings.data_dir,
-        dependencies=dependencies(db=db, redis=redis, lock_masters=lock_masters, files=settings.data_dir / "files"),
+        storage_folder=settings.data_dir,
+        dependencies=_dependencies(settings, connections),
     )
+
+
+def _connect(settings: Settings) -> Connections:
+    redis = _redis(settings, settings.redis_url) if settings.redis_url else None
+    masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
+    notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
+    db = _database(settings)
+    db.commit_listener = notifier.notify
+    limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
+    return Connections(db, redis, masters, notifier, limiter)
+
+
+def _dependencies(settings: Settings, connections: Connections) -> list[Dependency]:
+    redis, masters, files = connections.redis, connections.lock_masters, settings.data_dir / "files"
+    return dependencies(db=connections.db, redis=redis, lock_masters=masters, files=files)
 
 
 def _user_limits(settings: Settings) -> UserLimits:
@@ -226,7 +224,7 @@ async def closing(system: System) -> AsyncIterator[System]:
         await system.worker_notifier.close()
         await system.transitions.close()
         await system.allocator.close()
-        await system.rates.limiter.close()
+        await system.limiter.close()
         for redis in (system.redis, *system.lock_masters):
             if redis is not None:
                 await redis.aclose()
@@ -290,7 +288,8 @@ def _redis(settings: Settings, url: str) -> Redis:
     return Redis.from_pool(pool)  # so that closing the client closes the pool
 
 
-def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Allocator:
+def _allocator(settings: Settings, connections: Connections) -> Allocator:
+    masters = connections.lock_masters or ([connections.redis] if connections.redis else [])
     budget = RetryBudget(
         lock=settings.lock_retries,
         conflict=settings.conflict_retries,
@@ -300,11 +299,10 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
         deadline=settings.lock_deadline,
     )
     locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseLocks()
-    return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
+    return Allocator(connections.db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 
-def _rates(settings: Settings) -> NumberRateLimits:
-    limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
+def _rates(settings: Settings, limiter: RateLimiter) -> NumberRateLimits:
     return NumberRateLimits(
         limiter,
         user=settings.draw_limit_user,
@@ -347,19 +345,18 @@ def _readers(subjects: Subjects) -> AccessRules:
 
 def _handlers(
     settings: Settings,
-    db: Database,
+    connections: Connections,
     clock: Clock,
-    limiter: RateLimiter,
     mail_settings: MailSettings | None,
     subjects: Subjects,
 ) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers, subjects=subjects, mail_settings=mail_settings)
     sender = webhooks.WebhookSender(
-        db,
+        connections.db,
         clock=clock,
         transport=GuardedTransport(),
-        limiter=limiter,
+        limiter=connections.limiter,
         per_minute=_outbound_limit(settings),
         each_per_minute=settings.webhook_limit_each,
     )

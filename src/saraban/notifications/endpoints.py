@@ -1,9 +1,8 @@
 """The caller's own notifications and choices, and when a project is reminded of due dates."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import Context
 from saraban.kit.http import (
@@ -13,27 +12,13 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
-    Wiring,
-    async_dependency,
-    wiring,
 )
 from saraban.notifications import service as notifications
+from saraban.notifications.dependencies import MailIsOn
 from saraban.notifications.schemas import NotificationPage, PreferencesAnswer, PreferencesOrder, ReminderSettings
 
 own = APIRouter(prefix="/notifications", tags=["Notifications"])
 of_project = APIRouter(prefix="/projects", tags=["Projects"])
-
-
-@dataclass(frozen=True, kw_only=True)
-class MailWiring(Wiring):
-    mail_settings: notifications.MailSettings | None
-
-
-def mail_is_on(request: Request) -> bool:
-    return wiring(request, MailWiring).mail_settings is not None
-
-
-MailIsOn = Annotated[bool, Depends(async_dependency(mail_is_on))]
 
 
 @own.get("", summary="What the caller was told, newest first")

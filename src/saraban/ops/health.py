@@ -181,7 +181,7 @@ class Alive(Schema):
 class OpsWiring(Wiring):
     settings: BaseModel
     metrics_token: str
-    data_dir: Path
+    storage_folder: Path
     handlers: events.Handlers
     dependencies: list[Dependency]
 

@@ -166,7 +166,7 @@ async def read_system(ctx: RequestContext, wired: OpsWiring) -> SystemOut:
         _database(wired.db),
         _queues(wired.db, wired.handlers, ctx.now),
         _seals(wired.db),
-        asyncio.to_thread(_storage, wired.data_dir),
+        asyncio.to_thread(_storage, wired.storage_folder),
     )
     return SystemOut(
         version=saraban.__version__,

@@ -15,8 +15,8 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
+from saraban.notifications.dependencies import mail_is_on
 from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
-from saraban.notifications.endpoints import mail_is_on
 from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
 from saraban.web.shell.document_kinds import BY_NAME, WebKind

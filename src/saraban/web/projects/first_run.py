@@ -13,6 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
+from saraban.attachments.dependencies import FileWiring
+from saraban.documents.core.dependencies import DocumentWiring
+from saraban.documents.demo.service import DemoServices
 from saraban.documents.demo.service.loader import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.dependencies import Attempts, Throttle, Tokens, refuse_cross_site
@@ -26,6 +29,7 @@ from saraban.web.projects.new_project import NO_PROJECT, order_of
 from saraban.web.shell.forms import EMPTY_FORM, FormValues, form_errors, has_own_page, read_form, text
 from saraban.web.shell.page import NotSetUpPage, PageModel, language_of, render, set_retry_after
 from saraban.web.shell.session import HOME, SessionWiring, device_of, set_session_cookies
+from saraban.workflow.runtime.dependencies import InstanceWiring
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,8 +41,13 @@ _REQUIRED: Final = ("username", "email", "password", "organization", "organizati
 
 
 @dataclass(frozen=True, kw_only=True)
-class FirstRunWiring(SessionWiring):
-    demo: DemoLoader
+class FirstRunWiring(SessionWiring, FileWiring, InstanceWiring, DocumentWiring):
+    @property
+    def demo(self) -> DemoLoader:
+        services = DemoServices(
+            self.documents, self.storage, self.uploads, self.subjects, self.transitions, self.clock.zone
+        )
+        return DemoLoader(self.clock, services)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
