@@ -26,10 +26,9 @@ from saraban.identity.models import (
     in_force,
 )
 from saraban.identity.schemas import OrganizationSearch
-from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.keys import NormalKey, is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import Spellings, normal_form
 
 
@@ -130,9 +129,9 @@ async def people_named(
     return found
 
 
-async def has_accounts(connected: SessionOrConnection) -> bool:
+async def has_accounts(session: AsyncSession) -> bool:
     """Whether there is an account beside `system`; closed ones count."""
-    return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
+    return bool(await session.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
 
 async def lock_user(session: AsyncSession, *, user_id: int, with_password: bool = False) -> User | None:
@@ -362,32 +361,34 @@ def _users_with_grants(source: sa.FromClause, *columns: InstrumentedAttribute[UU
     )
 
 
-_ASKED: Any = sa.bindparam("asked", expanding=True)
 _IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
-_USERS = _users_with_grants(User.__table__).order_by(User.username, UserAssignment.id)
-_OPEN_USERS = PreparedStatement(_USERS.where(User.public_id.in_(_ASKED), _IS_OPEN))
-_USER_NAMED = PreparedStatement(_USERS.where(User.username == sa.bindparam("username")))
-# The tables begin with the tokens, because SQLite moves no table across an outer join.
-_OPEN_SESSIONS = PreparedStatement(
+_SESSIONS: Any = sa.bindparam("sessions", expanding=True)
+# Built once, because each request executes it. It begins with the tokens: SQLite moves no table across an outer join.
+_OPEN_SESSIONS = (
     _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
-    .where(RefreshToken.family.in_(_ASKED), RefreshToken.is_revoked.is_(False), _IS_OPEN)
+    .where(RefreshToken.family.in_(_SESSIONS), RefreshToken.is_revoked.is_(False), _IS_OPEN)
     .order_by(RefreshToken.family, UserAssignment.id)
 )
 
 
 async def rows_of_users(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
     """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
-    return [UserGrant._make(row) for row in await _OPEN_USERS.rows(session, asked=list(public_ids))]
-
-
-async def rows_of_sessions(db: Database, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
-    """The same for living sessions, in no transaction and on a connection that nobody holds for longer."""
-    rows = await _OPEN_SESSIONS.read_autocommit(db, asked=list(sessions))
-    return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
+    return await _users(session, User.public_id.in_(public_ids), _IS_OPEN)
 
 
 async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:
-    return [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username)]
+    return await _users(session, User.username == username)
+
+
+async def _users(session: AsyncSession, *where: sa.ColumnElement[bool]) -> Sequence[UserGrant]:
+    statement = _users_with_grants(User.__table__).where(*where).order_by(User.username, UserAssignment.id)
+    return [UserGrant._make(row) for row in await session.execute(statement)]
+
+
+async def rows_of_sessions(session: AsyncSession, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
+    """The same for each session that has not ended, by its public id."""
+    rows = await session.execute(_OPEN_SESSIONS, {"sessions": list(sessions)})
+    return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
 
 
 async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:

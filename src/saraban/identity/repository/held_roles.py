@@ -24,7 +24,7 @@ from saraban.identity.models import (
     named,
 )
 from saraban.identity.repository import CONTRACTS, PROJECTS, acts, parts
-from saraban.kit.db import AnyRow, SessionOrConnection
+from saraban.kit.db import AnyRow
 
 
 class AssignmentColumns(TypedDict):
@@ -150,8 +150,8 @@ def _period_due() -> sa.ColumnElement[bool]:
     return UserAssignment.changes_at <= DatabaseNow()
 
 
-async def any_period_due(connected: SessionOrConnection) -> bool:
-    return bool(await connected.scalar(sa.select(sa.exists().where(_period_due()))))
+async def any_period_due(session: AsyncSession) -> bool:
+    return bool(await session.scalar(sa.select(sa.exists().where(_period_due()))))
 
 
 async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tuple[UserAssignment, User]]:

@@ -463,15 +463,18 @@ async def announce_periods(db: Database, *, now: datetime) -> int:
 
     Several workers may do it at once: each moment is told of in the transaction that strikes it from its row.
     """
-    told = 0
-    while await db.read_autocommit(held_roles.any_period_due):
-        told += (step := await db.transact(lambda session: _announce(session, now)))
-        if not step:
-            break
-    return told
+    total = 0
+    while await _is_any_period_due(db) and (count := await db.transact(_announce, now)):
+        total += count
+    return total
 
 
-async def _announce(session: AsyncSession, now: datetime) -> int:
+async def _is_any_period_due(db: Database) -> bool:
+    async with db.reading() as session:
+        return await held_roles.any_period_due(session)
+
+
+async def _announce(now: datetime, session: AsyncSession) -> int:
     await lock_rights(session)  # a step that read the rights of before is committed, and is found
     due = await held_roles.lock_due_periods(session, limit=500)
     for assignment, _user in due:

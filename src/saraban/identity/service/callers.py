@@ -128,7 +128,8 @@ class CallerLoader:
         async with self._turns:
             # From here on, who comes is too late for this statement and asks for the next.
             asked, self._asked, self._coming = self._asked, set(), None
-            rows = await repository.rows_of_sessions(self._db, asked)
+            async with self._db.reading() as connected:
+                rows = await repository.rows_of_sessions(connected, asked)
         return {
             session: replace(_caller([row for _, row in own]), session=session)
             for session, own in groupby(rows, itemgetter(0))

@@ -235,7 +235,9 @@ class FirstRun:
         self._over = False
 
     async def is_over(self) -> bool:
-        self._over = self._over or await self._db.read_autocommit(repository.has_accounts)
+        if not self._over:
+            async with self._db.reading() as session:
+                self._over = await repository.has_accounts(session)
         return self._over
 
     async def require_over(self) -> None:

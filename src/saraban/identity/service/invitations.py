@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 from math import ceil
 from typing import Final
 from uuid import UUID
@@ -75,18 +74,23 @@ async def change_password(
             raise NotSignedIn
         await accounts.check_new_password(session, user, new, pointer="/newPassword")
     if not await passwords.matches(current, user.password_hash):
-        await db.transact(partial(_note_failure, ctx=replace(ctx, now=clock.now())))
+        await db.transact(_note_failure, replace(ctx, now=clock.now()))
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
     if new == current:
         raise invalid("/newPassword", "same", "รหัสผ่านใหม่ต้องไม่ซ้ำกับรหัสเดิม", "The new password is the present one.")
     password_hash = await passwords.hash_password(new)
-
-    change = partial(_change, ctx=ctx, clock=clock, checked=user.password_hash, password_hash=password_hash)
-    await db.transact(partial(change, but=digest(refresh_token)))
+    await db.transact(
+        _change,
+        ctx,
+        clock=clock,
+        checked=user.password_hash,
+        password_hash=password_hash,
+        but=digest(refresh_token),
+    )
 
 
 async def _change(
-    session: AsyncSession, *, ctx: RequestContext, clock: Clock, checked: str, password_hash: str, but: str
+    ctx: RequestContext, session: AsyncSession, *, clock: Clock, checked: str, password_hash: str, but: str
 ) -> None:
     row = await repository.lock_user(session, user_id=ctx.caller.user_id, with_password=True)
     if row is None or not row.is_active or row.password_hash != checked:  # a reset came first
@@ -96,7 +100,7 @@ async def _change(
     await record(replace(ctx, now=now), session, "user.change_password", row)
 
 
-async def _note_failure(session: AsyncSession, *, ctx: RequestContext) -> None:
+async def _note_failure(ctx: RequestContext, session: AsyncSession) -> None:
     row = await repository.lock_user(session, user_id=ctx.caller.user_id)
     if row is not None:
         await record(ctx, session, "user.change_password_failed", row)
@@ -212,12 +216,12 @@ async def request_reset(
     counted = str(user.public_id) if user is not None else digest(identifier)
     result = await limiter.take([RateLimitRule("reset_account", counted, RESETS_OF_ACCOUNT, RESET_MINUTES)])
     if user is not None and result.refused is None:
-        await db.transact(partial(_request_reset, user_id=user.user_id, address=address, now=now))
+        await db.transact(_request_reset, user.user_id, address=address, now=now)
     with slot_released():
         await asyncio.sleep(max(0.0, ends - stopwatch()))
 
 
-async def _request_reset(session: AsyncSession, *, user_id: int, address: str, now: datetime) -> None:
+async def _request_reset(user_id: int, session: AsyncSession, *, address: str, now: datetime) -> None:
     user = await repository.lock_user(session, user_id=user_id)
     if user is None or not user.is_active:
         return
@@ -266,12 +270,11 @@ async def accept_invitation(
             raise InvitationEnded
         await accounts.check_new_password(session, user, password)
     password_hash = await passwords.hash_password(password)
-
-    await db.transact(partial(_accept, token=token, password_hash=password_hash, now=now, address=address))
+    await db.transact(_accept, token, password_hash=password_hash, now=now, address=address)
     return user.username
 
 
-async def _accept(session: AsyncSession, *, token: str, password_hash: str, now: datetime, address: str) -> None:
+async def _accept(token: str, session: AsyncSession, *, password_hash: str, now: datetime, address: str) -> None:
     user = await repository.invited_user(session, token_hash=digest(token), now=now, lock=True)
     if user is None:
         raise InvitationEnded

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from uuid import UUID
 
 import jwt
@@ -197,7 +197,7 @@ async def log_in(
         waits_now = not right and await throttle.failed(attempt)
     answered = stopwatch() + throttle.rules.least
 
-    outcome = await db.transact(partial(_settle, user=user, issuer=issuer, device=device, right=right, waits=waits_now))
+    outcome = await db.transact(_settle, device, user=user, issuer=issuer, right=right, waits=waits_now)
     if isinstance(outcome, DomainError):
         with slot_released():
             await asyncio.sleep(max(0.0, answered - stopwatch()))
@@ -211,7 +211,7 @@ async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, devi
 
     :raises SessionEnded: when it is unknown, expired, revoked or used before
     """
-    outcome = await db.transact(lambda session: _rotate(session, issuer, refresh_token, device))
+    outcome = await db.transact(_rotate, device, issuer, refresh_token)
     if isinstance(outcome, DomainError):
         raise outcome
     return outcome
@@ -221,7 +221,7 @@ async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | Non
     return await account_rows.token_owner(session, token_hash=digest(refresh_token))
 
 
-async def log_out(session: AsyncSession, *, refresh_token: str, address: str, now: datetime) -> None:
+async def log_out(refresh_token: str, session: AsyncSession, *, address: str, now: datetime) -> None:
     """End the session of that token, on this device only; an unknown token is no error."""
     row = await account_rows.lock_refresh_token(session, token_hash=digest(refresh_token))
     if row is None or not await account_rows.family_lives(session, family=row.family, now=now):
@@ -233,7 +233,7 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
 
 
 async def _settle(
-    session: AsyncSession, *, user: User | None, issuer: TokenIssuer, device: Device, right: bool, waits: bool
+    device: Device, session: AsyncSession, *, user: User | None, issuer: TokenIssuer, right: bool, waits: bool
 ) -> OpenedSession | DomainError:
     """
     :param right: the password was
@@ -262,7 +262,7 @@ async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> in
 
 
 async def _rotate(
-    session: AsyncSession, issuer: TokenIssuer, refresh_token: str, device: Device
+    device: Device, session: AsyncSession, issuer: TokenIssuer, refresh_token: str
 ) -> OpenedSession | DomainError:
     now, secret = issuer.clock.now(), refresh_token
     user = await account_rows.lock_token_owner(session, token_hash=digest(secret))
