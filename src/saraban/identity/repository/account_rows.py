@@ -7,7 +7,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.account import NO_PASSWORD, UserState
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
@@ -126,22 +125,20 @@ async def page(
     caller: Caller,
     *,
     cursor: str | None,
-    after: UUID | None,
+    after: str | None,
     limit: int,
 ) -> list[AccountRow]:
     """
     One account more than `limit`, of those whom the caller sees.
 
-    :param after: where the page before ended, when they are sorted by name; `cursor` otherwise
+    :param after: the last user name of the page before, when they are sorted by name; `cursor` otherwise
     """
     statement = _accounts().where(*_filters(wanted), _seen_by(caller))
     if wanted.sort == "newest":
         statement = newest_first(statement, at=User.created_at, public_id=User.public_id, cursor=cursor, limit=limit)
     else:
-        last = aliased(User)
         if after is not None:
-            place = sa.select(last.username).where(last.public_id == after).scalar_subquery()
-            statement = statement.where(User.username > place)
+            statement = statement.where(User.username > after)
         statement = statement.order_by(User.username).limit(limit + 1)
     return [AccountRow._make(row) for row in await session.execute(statement)]
 

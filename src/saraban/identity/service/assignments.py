@@ -29,6 +29,7 @@ from saraban.identity.repository.held_roles import AssignmentColumns
 from saraban.identity.service.callers import lock_rights
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, Invalid, NotFound, Text, invalid
+from saraban.kit.operation import Receipt
 from saraban.kit.text import fold
 
 Person = str | UUID  # the user name at the terminal and in files, the public id elsewhere
@@ -344,7 +345,7 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: Pers
         await _take_back(ctx, session, user, row, wanted.details)
 
 
-async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> None:
+async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> Receipt:
     """
     Take one assignment back.
 
@@ -362,6 +363,7 @@ async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, perso
     await require_no_more_than_own(session, ctx.caller, role, scope_of(found))
     details = {"role": found.role_name, "scope": found.scope, "place": found.place_code}
     await _take_back(ctx, session, user, row, details | _days(period_of(row), ctx))
+    return Receipt("user_assignment", assignment)
 
 
 async def _take_back(

@@ -16,6 +16,7 @@ from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import (
     NO_PASSWORD,
+    FieldChecks,
     acceptable_address,
     acceptable_name,
     acceptable_username,
@@ -36,7 +37,7 @@ from saraban.identity.service.assignments import RoleGrant, find_scope, grant_ro
 from saraban.identity.service.callers import load_caller, lock_rights, system_context
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.keys import NO_KEY
 from saraban.kit.schema import CODE_LIKE_FORMULA
 from saraban.kit.text import DANGEROUS, control_character, fold, normal_form
@@ -209,22 +210,15 @@ class FirstAdministrator:
         """
         :raises Invalid: with every fault at once
         """
-        faults: list[FieldProblem] = [*_organization_faults(self)]
-        own = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
-        names = [*own, self.organization_code, self.organization_name, self.organization_name_en]
-        for rule in (
-            lambda: acceptable_username(self.username),
-            lambda: acceptable_address(self.email),
-            lambda: acceptable_name("/firstName", self.first_name),
-            lambda: acceptable_name("/lastName", self.last_name),
-            lambda: passwords.require_strong(self.password, names),
-        ):
-            try:
-                rule()
-            except Invalid as fault:
-                faults += fault.fields
-        if faults:
-            raise Invalid(fields=faults)
+        checks = FieldChecks(_organization_faults(self))
+        names = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
+        names += [self.organization_code, self.organization_name, self.organization_name_en]
+        checks.run(acceptable_username, self.username)
+        checks.run(acceptable_address, self.email)
+        checks.run(acceptable_name, "/firstName", self.first_name)
+        checks.run(acceptable_name, "/lastName", self.last_name)
+        checks.run(passwords.require_strong, self.password, names)
+        checks.require_none()
 
 
 class FirstRun:

@@ -7,9 +7,9 @@ that is closed gives nothing from then on; reopened, it gives again what it gave
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from uuid import UUID
 
+from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -19,7 +19,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.models import Role
 from saraban.identity.repository import role_rows
 from saraban.identity.repository.role_rows import RoleRow
-from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges
+from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges, RoleOut
 from saraban.identity.service.assignments import ACCOUNT_CHANGED
 from saraban.identity.service.callers import lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
@@ -61,31 +61,12 @@ class RoleChanged(Stale):
     says = Text("มีผู้แก้ไขบทบาทนี้ไปแล้ว", "This role has changed in the meantime.")
 
 
-@dataclass(frozen=True, slots=True)
-class RoleView:
-    """
-    A role as people read it.
+class RoleView(RoleOut):
+    """A role with what its reader may change of it, which pages show and the API does not."""
 
-    :param called: in both languages; by `name` it is given and named in workflows
-    :param holders: how many people it is given to, in all places together
-    :param changeable: the permissions that its reader can give it, or take from it
-    :param may_rename: whether the reader can; and so on
-    """
-
-    public_id: UUID
-    name: str
-    called: Text
-    level: str
-    is_shipped: bool
-    is_active: bool
-    project_public_id: UUID | None
-    project_code: str | None
-    description: str | None
-    permissions: tuple[str, ...]
-    holders: int
-    changeable: frozenset[str] = frozenset()
-    may_rename: bool = False
-    may_switch: bool = False
+    changeable: frozenset[str] = Field(frozenset(), exclude=True)
+    may_rename: bool = Field(default=False, exclude=True)
+    may_switch: bool = Field(default=False, exclude=True)
 
     @property
     def etag(self) -> str:
@@ -364,27 +345,15 @@ async def _views(ctx: RequestContext, session: AsyncSession, rows: Sequence[Role
     given = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
     known = await role_rows.permission_names(session)
-    views = []
-    for row in rows:
-        key = row.role.role_id
-        view = _view(row, given.get(key, frozenset()), holders.get(key, 0))
-        views.append(view if row.role.is_system else _with_powers(ctx.caller, view, row.role.project_id, known))
-    return views
+    return [
+        _view(ctx.caller, row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0), known)
+        for row in rows
+    ]
 
 
-def _with_powers(by: Caller, view: RoleView, project_id: int | None, known: Collection[str]) -> RoleView:
-    home = roles.home_of(project_id)
-    chooses = by.may("role.assign_permissions", home)
-    return replace(
-        view,
-        changeable=roles.within(known, by, home) if chooses else frozenset(),
-        may_rename=by.may("role.edit", home),
-        may_switch=by.may("role.delete", home),
-    )
-
-
-def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:
-    role = row.role
+def _view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, known: Collection[str]) -> RoleView:
+    role, home = row.role, roles.home_of(row.role.project_id)
+    chooses = not role.is_system and by.may("role.assign_permissions", home)
     return RoleView(
         public_id=role.public_id,
         name=role.role_name,
@@ -395,8 +364,11 @@ def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:
         project_public_id=row.project_public_id,
         project_code=row.project_code,
         description=role.description,
-        permissions=tuple(sorted(permissions)),
+        permissions=sorted(permissions),
         holders=holders,
+        changeable=roles.within(known, by, home) if chooses else frozenset(),
+        may_rename=not role.is_system and by.may("role.edit", home),
+        may_switch=not role.is_system and by.may("role.delete", home),
     )
 
 
