@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -20,7 +21,7 @@ from saraban.identity.domain.account import (
     acceptable_username,
 )
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.identity.models import User
+from saraban.identity.models import Organization, Role, User, UserAssignment, in_force
 from saraban.identity.repository import account_rows
 from saraban.identity.schemas import UserIn
 from saraban.identity.service import passwords
@@ -209,8 +210,17 @@ def _opened(user: User) -> dict[str, object]:
 
 
 async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
-    rows = await repository.list_accounts(session, no_password=NO_PASSWORD)
-    return tuple(_account(*row) for row in rows)
+    roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
+    statement = (
+        sa.select(User, Organization.organization_code, roles, (User.password_hash == NO_PASSWORD).label("is_unset"))
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
+        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
+        .where(User.deleted_at.is_(None))
+        .group_by(User.user_id, Organization.organization_code)
+        .order_by(User.username)
+    )
+    return tuple(_account(*row) for row in await session.execute(statement))
 
 
 async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Person, active: bool) -> Receipt:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
@@ -28,9 +29,11 @@ from saraban.identity.models import (
     Permission,
     Role,
     RolePermission,
+    SetupToken,
     User,
     UserAssignment,
 )
+from saraban.identity.repository import held_roles
 from saraban.identity.service import passwords
 from saraban.identity.service.accounts import NewAccount, create_user
 from saraban.identity.service.assignments import RoleGrant, find_scope, grant_role
@@ -94,7 +97,7 @@ async def _matrix(session: AsyncSession) -> None:
         for offer in catalogue.ROLES
         for name in catalogue.permissions_of(offer.name)
     }
-    there = await repository.role_permissions(session)
+    there = {(row.role_id, row.permission_id) for row in await session.scalars(sa.select(RolePermission))}
     session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
     await session.flush()
 
@@ -128,7 +131,9 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue
         if account.username not in known:
             await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
     services = [account.username for account in catalogue.DEMO_ACCOUNTS if account.is_service]
-    await repository.lift_limits(session, services)
+    # A program issues as many numbers as it asks for, unless somebody set a limit.
+    unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
+    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))
 
 
 async def _open_account(
@@ -255,7 +260,7 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
         raise AlreadySetUp
     ctx = await system_context(session, clock, address)
     code = fold(first.organization_code.strip())
-    if await repository.organization_key(session, code) is None:
+    if await held_roles.place_keys(session, catalogue.ORGANIZATION, code) is None:
         name = fold(first.organization_name.strip()) or code
         english = fold(first.organization_name_en.strip()) or None
         stamps = {"created_at": ctx.now, "updated_at": ctx.now}
@@ -266,7 +271,7 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
     account = NewAccount(first.username, first.email, first.first_name, first.last_name, code)
     person = await create_user(ctx, session, account, password=first.password)
     await grant_role(ctx, session, first.username, RoleGrant(catalogue.SUPERADMIN))
-    await repository.delete_setup_token(session)
+    await session.execute(sa.delete(SetupToken))
     return await load_caller(session, person)
 
 

@@ -24,7 +24,6 @@ from saraban.identity.models import Role, User
 from saraban.identity.repository import account_rows, held_roles, role_rows
 from saraban.identity.schemas import (
     HeldRoleOut,
-    HeldRoleScope,
     RoleGrantIn,
     SessionOut,
     UserChangeIn,
@@ -41,7 +40,7 @@ from saraban.identity.service.assignments import (
     record,
     visible_assignments,
 )
-from saraban.identity.service.callers import lock_rights
+from saraban.identity.service.callers import held_scope, lock_rights
 from saraban.identity.service.invitations import invite_user
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Forbidden, NotFound, Text, invalid, required
@@ -287,19 +286,16 @@ async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID
 
 def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut:
     period = RolePeriod(row.valid_from, row.valid_until)
-    place = None
-    if row.place_public_id is not None:
-        place = HeldRoleScope(public_id=row.place_public_id, code=row.place_code or "")
     facts = {
         "public_id": row.public_id,
-        "role": row.role_name,
-        "level": row.scope,
-        "place": place,
+        "role": row.role.role_name,
+        "level": row.role.scope,
+        "place": held_scope(row),
         "from": period.first_day(ctx.zone),
         "until": period.last_day(ctx.zone),
         "state": period.state(ctx.now),
         "assigned_at": row.assigned_at,
-        "assigned_by": row.assigned_by,
+        "assigned_by": row.giver.username,
     }
     return HeldRoleOut.model_validate(facts)
 

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
+import sqlalchemy as sa
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -241,7 +242,8 @@ async def set_role_open(
 
 async def role_texts(session: AsyncSession) -> dict[str, Text]:
     """Return what each role is called, those that are closed too, by its name."""
-    return {row.role_name: role_text(row.role_name, row.role_name_en) for row in await role_rows.role_names(session)}
+    rows = await session.execute(sa.select(Role.role_name, Role.role_name_en))
+    return {name: role_text(name, name_en) for name, name_en in rows}
 
 
 def role_text(name: str, name_en: str | None) -> Text:
@@ -278,7 +280,7 @@ async def _held(
     """A role of one's own, locked, with what it gives; whoever changes one changes what people may do."""
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
-    role = await role_rows.lock_role(session, public_id)
+    role = (await session.scalars(sa.select(Role).where(Role.public_id == public_id).with_for_update())).one()
     require_match(if_match, view.etag, RoleChanged)
     if role.is_system:
         raise RoleShipped
@@ -321,7 +323,7 @@ async def _check_permissions(session: AsyncSession, names: Sequence[str]) -> Non
 
 
 async def _check_free(session: AsyncSession, name: str) -> None:
-    if await role_rows.is_role_name_taken(session, name):
+    if await session.scalar(sa.select(sa.exists().where(Role.role_name == name))):
         raise RoleNameTaken(fields=[FieldProblem("/name", "taken", RoleNameTaken.says)])
 
 
