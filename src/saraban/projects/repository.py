@@ -214,19 +214,6 @@ async def _of_contracts(session: AsyncSession, statement: AnySelect, code: Any, 
     return (await session.execute(statement)).all()
 
 
-async def correspondence_types(session: AsyncSession) -> Sequence[CorrespondenceType]:
-    statement = sa.select(CorrespondenceType).where(
-        CorrespondenceType.is_active, CorrespondenceType.deleted_at.is_(None)
-    )
-    return list(await session.scalars(statement.order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code)))
-
-
-async def type_names(session: AsyncSession) -> Rows:
-    """Rows of (code, Thai name, English name)."""
-    model = CorrespondenceType
-    return (await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))).all()
-
-
 async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
     return await session.get(ProjectCalendar, project_id)
 
@@ -237,22 +224,6 @@ async def calendar_days(session: AsyncSession, project_id: int) -> Sequence[Proj
 
 async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> ProjectDay | None:
     return await session.get(ProjectDay, (project_id, on))
-
-
-async def active_project(session: AsyncSession, public_id: UUID) -> Project | None:
-    return await session.scalar(
-        sa.select(Project).where(Project.public_id == public_id, Project.is_active, Project.deleted_at.is_(None))
-    )
-
-
-async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
-    statement = sa.select(Project).where(Project.is_active, Project.deleted_at.is_(None))
-    return await session.scalar(spelled(statement, Project.project_code, code))
-
-
-async def lock_project(session: AsyncSession, project_id: int) -> None:
-    """Hold the project's row: two who change its settings at once take turns."""
-    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
 
 async def participant(
@@ -280,16 +251,6 @@ async def participant(
         )
     )
     return (await session.execute(statement)).one_or_none()
-
-
-async def contract(session: AsyncSession, *, project_id: int, public_id: UUID) -> Contract | None:
-    return await session.scalar(_active_contracts(project_id).where(Contract.public_id == public_id))
-
-
-async def type_coded(session: AsyncSession, *, code: str) -> CorrespondenceType | None:
-    model = CorrespondenceType
-    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
-    return await session.scalar(spelled(statement, model.type_code, code))
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
@@ -452,14 +413,6 @@ async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> R
         .order_by(User.username)
     )
     return (await session.execute(statement)).all() if team_ids else []
-
-
-async def team_member(session: AsyncSession, *, team_id: int, user_id: int) -> ReviewTeamMember | None:
-    return await session.get(ReviewTeamMember, (team_id, user_id))
-
-
-async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
-    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team_id))
 
 
 async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None) -> Rows:

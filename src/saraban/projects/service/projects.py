@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -21,7 +22,7 @@ from saraban.kit.pagination import page_of
 from saraban.kit.schema import PageOut
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef
-from saraban.projects.models import Project
+from saraban.projects.models import CorrespondenceType, Project
 from saraban.projects.repository import CodeFilter
 from saraban.projects.schemas import (
     CodeSummary,
@@ -160,16 +161,18 @@ async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> f
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
     """Return the kinds of document there are, in the order of forms."""
-    rows = await repository.correspondence_types(session)
+    model = CorrespondenceType
+    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
     return [
         TypeSummary(code=row.type_code, name_th=row.type_name, name_en=row.type_name_en or row.type_name)
-        for row in rows
+        for row in await session.scalars(statement.order_by(model.sort_order, model.type_code))
     ]
 
 
 async def type_names(session: AsyncSession) -> dict[str, Text]:
     """Return what each kind of document is called, closed ones too, by its code."""
-    rows = await repository.type_names(session)
+    model = CorrespondenceType
+    rows = await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))
     return {code: Text(thai, english or thai) for code, thai, english in rows}
 
 
@@ -265,7 +268,7 @@ async def lock_managed_project(ctx: RequestContext, session: AsyncSession, publi
 
 async def lock_project(session: AsyncSession, *, project_id: int) -> None:
     """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
-    await repository.lock_project(session, project_id)
+    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
 
 async def record_change(
