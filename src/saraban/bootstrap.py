@@ -201,7 +201,6 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.worker_notifier.close()
-        await system.transitions.close()
         await system.allocator.close()
         await system.rates.limiter.close()
         for redis in (system.redis, *system.lock_masters):
