@@ -35,7 +35,6 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import table_of
 from saraban.kit.errors import NotFound, invalid, unknown
 from saraban.kit.pagination import Page, list_mark
-from saraban.kit.statements import together
 from saraban.kit.text import fold
 from saraban.projects import service as projects
 from saraban.search_index import service as search_index
@@ -80,14 +79,10 @@ async def reader_of(ctx: RequestContext, session: AsyncSession, project_id: int)
     held: Reach = reach(ctx.caller)
     if held.everything or project_id in held.projects:
         return DrawingReader(None)
-    organizations = held.organizations
-    contracts, members = await together(
-        session,
-        repository.reader_contracts(
-            session, project_id=project_id, contracts=held.contracts, organizations=organizations
-        ),
-        repository.members(session, project_id=project_id, organizations=organizations),
+    contracts = await repository.reader_contracts(
+        session, project_id=project_id, contracts=held.contracts, organizations=held.organizations
     )
+    members = await repository.members(session, project_id=project_id, organizations=held.organizations)
     audiences = [(AudienceKind.CONTRACT, key) for key in sorted(contracts)]
     audiences += [(AudienceKind.ORGANIZATION, key) for key in sorted(held.organizations)]
     if members or contracts:
