@@ -222,7 +222,6 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.worker_notifier.close()
-        await system.transitions.close()
         await system.allocator.close()
         await system.limiter.close()
         for redis in (system.redis, *system.lock_masters):

@@ -249,24 +249,34 @@ KeyedContext = Annotated[RequestContext, Depends(keyed_context)]
 LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
-def guarded(permission: str, *, everywhere: bool = False) -> Any:
-    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
+class _Guard:
+    """A dependency that returns the context of a caller who has the permission somewhere, or everywhere."""
 
-    async def holder(ctx: Context) -> RequestContext:
-        ctx.caller.require(permission, Scope()) if everywhere else ctx.caller.require_somewhere(permission)
+    def __init__(self, permission: str, *, everywhere: bool) -> None:
+        self.permission, self.everywhere = permission, everywhere
+
+    async def __call__(self, ctx: Context) -> RequestContext:
+        if self.everywhere:
+            ctx.caller.require(self.permission, Scope())
+        else:
+            ctx.caller.require_somewhere(self.permission)
         return ctx
 
-    return Depends(holder)
+
+class _KeyedGuard(_Guard):
+    """The same for a request that may be repeated under its `Idempotency-Key`."""
+
+    async def __call__(self, ctx: KeyedContext) -> RequestContext:
+        return await super().__call__(ctx)
+
+
+def guarded(permission: str, *, everywhere: bool = False) -> Any:
+    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
+    return Depends(_Guard(permission, everywhere=everywhere))
 
 
 def guarded_keyed(permission: str) -> Any:
-    """Return the same for a request that may be repeated under its `Idempotency-Key`."""
-
-    async def holder(ctx: KeyedContext) -> RequestContext:
-        ctx.caller.require_somewhere(permission)
-        return ctx
-
-    return Depends(holder)
+    return Depends(_KeyedGuard(permission, everywhere=False))
 
 
 def require_token(request: Request) -> None:

@@ -257,9 +257,7 @@ async def log_out(request: Request, db: Db, address: Address, clock: Now) -> Res
     refuse_cross_site(request)
     token = request.cookies.get(REFRESH_COOKIE)
     if token:
-        await db.transact(
-            lambda session: identity.log_out(session, refresh_token=token, address=address, now=clock.now())
-        )
+        await db.transact(identity.log_out, token, address=address, now=clock.now())
     response = RedirectResponse("/login", status_code=303)
     delete_session_cookies(response)
     response.headers["Clear-Site-Data"] = '"cache"'
