@@ -15,15 +15,13 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.kit.db import AnyRow, AnySelect, Base
 from saraban.kit.json import Json
-from saraban.kit.keys import is_spelled, spelled
+from saraban.kit.keys import is_spelled
 from saraban.kit.text import Spellings
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects.models import (
     Contract,
-    ContractOrganization,
     CorrespondenceSubType,
     Project,
-    ProjectOrganization,
     ReviewTeam,
     ReviewTeamMember,
 )
@@ -172,11 +170,6 @@ async def alike(
     elif kind.owner is Owner.PROJECT and not kind.has_public_id:
         statement = statement.where(table.c.project_id == owner)
     return await _found(session, kind, statement.order_by(column), lock=False)
-
-
-async def public_id_of(session: AsyncSession, kind: MasterKind, *, code: str) -> UUID | None:
-    table = _table(kind.table)
-    return await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], code))
 
 
 async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
@@ -345,18 +338,3 @@ async def roles_of(
         link.c[f"{of}_id"] == owner, link.c.organization_id.in_(organizations)
     )
     return dict((await session.execute(statement)).all())
-
-
-async def save_role(session: AsyncSession, of: Owner, owner: int | None, organization: int, role: str) -> None:
-    link = _LINKS[of]
-    await session.merge(link(**{f"{of}_id": owner, "organization_id": organization, f"role_in_{of}": role}))
-
-
-async def delete_role(session: AsyncSession, of: Owner, owner: int | None, organization: int) -> None:
-    await session.execute(sa.delete(_LINKS[of]).filter_by(**{f"{of}_id": owner, "organization_id": organization}))
-
-
-_LINKS: Final[Mapping[Owner, type[ContractOrganization | ProjectOrganization]]] = {
-    Owner.PROJECT: ProjectOrganization,
-    Owner.CONTRACT: ContractOrganization,
-}
