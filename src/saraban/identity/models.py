@@ -81,8 +81,6 @@ class User(HasPublicId, Base):
 
 
 class UserName(NamedTuple):
-    """As much of an account as others are shown."""
-
     public_id: UUID
     first_name: str | None
     last_name: str | None
@@ -170,8 +168,6 @@ class Role(HasPublicId, Base):
 
 
 class Permission(Base):
-    """One thing that may be allowed, named `module.action`."""
-
     __tablename__ = "permissions"
 
     permission_id: Mapped[int] = mapped_column(primary_key=True)

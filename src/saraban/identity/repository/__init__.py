@@ -41,9 +41,7 @@ PROJECTS, CONTRACTS = _coded_table("projects", "project"), _coded_table("contrac
 
 
 async def user_named(session: AsyncSession, *, username: str, with_password: bool = False) -> User | None:
-    """
-    :param with_password: for whoever compares it: nobody else reads its hash
-    """
+    """:param with_password: for whoever compares it: nobody else reads its hash"""
     statement = spelled(sa.select(User).where(User.deleted_at.is_(None)), User.username, username)
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 

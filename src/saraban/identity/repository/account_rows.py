@@ -113,7 +113,6 @@ def _seen_by(caller: Caller) -> sa.ColumnElement[bool]:
 
 
 async def one(session: AsyncSession, public_id: UUID, caller: Caller) -> AccountRow | None:
-    """Return an account that the caller sees."""
     row = (await session.execute(_accounts().where(User.public_id == public_id, _seen_by(caller)))).one_or_none()
     return None if row is None else AccountRow._make(row)
 
@@ -167,7 +166,6 @@ def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
 
 
 async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> Sequence[AnyRow]:
-    """The open sessions of a person, the latest use first."""
     token = RefreshToken
     statement = (
         sa.select(

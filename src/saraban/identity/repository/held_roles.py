@@ -110,11 +110,7 @@ class HeldRoleRow(NamedTuple):
 
 
 async def with_places(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
-    """
-    Return the roles that were given to a person, for whatever time.
-
-    :param closed: roles that are closed, too
-    """
+    """:param closed: roles that are closed, too"""
     giver = aliased(User)
     given = UserAssignment
     statement = (

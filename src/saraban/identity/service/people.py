@@ -113,11 +113,7 @@ async def open_account(
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
 ) -> PageOut[UserOut]:
-    """
-    Return the people whom the caller may see.
-
-    :raises Forbidden: to those who may see nobody's account
-    """
+    """:raises Forbidden: to those who may see nobody's account"""
     if not ctx.caller.may_anywhere(GIVE):
         ctx.caller.require_somewhere(VIEW)
     after = decode_cursor(cursor, _BY_NAME, str)[0] if cursor and wanted.sort == "name" else None
@@ -236,9 +232,7 @@ async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UU
 
 
 async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> None:
-    """
-    :raises NotFound: when the caller has no such open session
-    """
+    """:raises NotFound: when the caller has no such open session"""
     own = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
     row = next((row for row in own if row.public_id == public_id), None)
     if row is None:
@@ -301,9 +295,7 @@ def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut
 
 
 async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> Receipt:
-    """
-    :raises NotFound: when there is no such person, or neither they nor the place are the caller's
-    """
+    """:raises NotFound: when there is no such person, or neither they nor the place are the caller's"""
     grant = RoleGrant(
         wanted.role, level=wanted.level, place=wanted.place_public_id, first=wanted.first, last=wanted.last
     )
@@ -319,9 +311,7 @@ async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID,
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, assignment: UUID) -> HeldRoleOut:
-    """
-    :raises NotFound: when there is none, or it is not the caller's to know of
-    """
+    """:raises NotFound: when there is none, or it is not the caller's to know of"""
     for one in (await list_roles(ctx, session, person)).items:
         if one.public_id == assignment:
             return one
@@ -342,7 +332,6 @@ class OfferedRoles:
 
     @property
     def levels(self) -> dict[str, list[held_roles.PlaceRow]]:
-        """The places under the names of their levels."""
         return {level: list(rows) for level, rows in groupby(self.places, key=attrgetter("level"))}
 
 

@@ -179,14 +179,12 @@ async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, 
 
 
 async def keys(session: AsyncSession, reference: Reference) -> Mapping[str, int]:
-    """The rows that a field can refer to, by their codes."""
     there = _table(reference.table)
     rows = await session.execute(sa.select(there.c[reference.code], there.c.id))
     return Spellings(dict(rows.all()))
 
 
 async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) -> Mapping[str, int]:
-    """What a row of the project can be paired with."""
     other = _table(pairs.list)
     rows = await session.execute(sa.select(other.c[pairs.code], other.c.id).where(other.c.project_id == project))
     return Spellings(dict(rows.all()))
@@ -332,7 +330,6 @@ def taking_part(of: Owner, owner: int | None) -> sa.Select[tuple[int]]:
 async def roles_of(
     session: AsyncSession, of: Owner, owner: int | None, organizations: Collection[int]
 ) -> dict[int, str | None]:
-    """The roles of those of these organizations that take part in a project or a contract."""
     link = _table(f"{of}_organizations")
     statement = sa.select(link.c.organization_id, link.c[f"role_in_{of}"]).where(
         link.c[f"{of}_id"] == owner, link.c.organization_id.in_(organizations)

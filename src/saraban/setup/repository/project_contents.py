@@ -108,7 +108,6 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def roles_of_parties(session: AsyncSession, *, project_id: int) -> Rows:
-    """Which part each organization has in a project and in its contracts."""
     member, party = ProjectOrganization, ContractOrganization
     statement = sa.select(member.organization_id, member.role_in_project.label("role")).where(
         member.project_id == project_id
@@ -244,7 +243,6 @@ def _count(*conditions: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
 
 
 async def contract_sizes(session: AsyncSession, *, project_id: int) -> Rows:
-    """Of each open contract, how many parties it has."""
     statement = (
         sa.select(Contract.public_id, sa.func.count(ContractOrganization.organization_id).label("parties"))
         .outerjoin(ContractOrganization, ContractOrganization.contract_id == Contract.id)

@@ -149,7 +149,6 @@ def _contract(row: Contract) -> dict[str, Json]:
 
 
 async def _listed(session: AsyncSession, kind: MasterKind, owner: int) -> list[dict[str, Json]]:
-    """The open rows of a list, in their order, as a file says them."""
     rows = await master_rows.rows(session, kind, owner=owner, include_closed=False)
     return [_shown(row) for row in rows]
 

@@ -71,9 +71,7 @@ class MasterPlace:
 
 
 async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public_id: UUID | None) -> MasterPlace:
-    """
-    :raises NotFound: for a project or contract that the caller may not see
-    """
+    """:raises NotFound: for a project or contract that the caller may not see"""
     if of is Owner.INSTALLATION or public_id is None:
         return MasterPlace(None, Scope(), {}, {})
     if of is Owner.PROJECT:
@@ -92,11 +90,7 @@ async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public
 
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
-    """
-    Return the public id of an organization, a project or a contract; what may be done with it is asked of its address.
-
-    :raises Invalid: at `pointer`, when there is none of this code
-    """
+    """:raises Invalid: at `pointer`, when there is none of this code"""
     table = Base.metadata.tables[kind.table]
     found: UUID | None = await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], fold(code)))
     if found is None:
@@ -115,11 +109,7 @@ async def list_rows(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[MasterRow]:
-    """
-    Return a page of rows in their order.
-
-    :raises NotFound: for a project or contract that the caller may not see
-    """
+    """:raises NotFound: for a project or contract that the caller may not see"""
     place = await place_of(ctx, session, kind.owner, owner)
     found = await repository.rows(
         session,
@@ -239,11 +229,7 @@ async def reference_keys(session: AsyncSession, kind: MasterKind, owner: int | N
 
 
 def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
-    """
-    Return values as the columns have them.
-
-    :raises Invalid: for a reference that leads nowhere
-    """
+    """:raises Invalid: for a reference that leads nowhere"""
     columns: dict[str, object] = {}
     for name, value in values.items():
         field = kind.field(name)
@@ -269,9 +255,7 @@ async def write_new(
     place: MasterPlace,
     rows: Sequence[tuple[Values, Mapping[str, object]]],
 ) -> None:
-    """
-    :raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before
-    """
+    """:raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before"""
     if kind is PROJECT:
         raise NotFound("A project is made with its number formats, by `new_project`.")
     own: dict[str, object] = dict.fromkeys(repository.stamps(kind, "created_at", "updated_at"), ctx.now)

@@ -86,8 +86,6 @@ async def remove_member(
     ctx: RequestContext, session: AsyncSession, of: Owner, *, owner: UUID, organization_public_id: UUID
 ) -> Receipt:
     """
-    Take an organization out of a project or a contract.
-
     :raises NotFound: for a project or contract that the caller may not see, and an organization that takes no part
     :raises MemberInUse: when it has numbers in the project, or is a party of one of the project's contracts
     """

@@ -284,7 +284,6 @@ async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:
 
 
 async def _english(saving: ApplyContext, one: Difference) -> str | None:
-    """The English name that a team has, where the file says none."""
     rows = await repository.teams(saving.session, project_id=saving.project_row.id)
     return next((row.name_en for row in rows if row.team_code == one.path[1]), None)
 

@@ -64,11 +64,7 @@ _FOLDER: Final = Path(__file__).parents[1] / "templates"
 
 
 def template(name: str) -> str:
-    """
-    Give the text of a template.
-
-    :raises Invalid: when there is none of this name
-    """
+    """:raises Invalid: when there is none of this name"""
     if name not in TEMPLATES:
         raise unknown("/NAME", name)
     return _text(name)
