@@ -248,6 +248,15 @@ def in_force(given: type[UserAssignment] = UserAssignment) -> sa.ColumnElement[b
     )
 
 
+def carries(*permissions: str) -> sa.ColumnElement[bool]:
+    """Whether the role at hand has one of the permissions."""
+    return (
+        sa.exists()
+        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name.in_(permissions), Permission.is_active)
+    )
+
+
 class RefreshToken(HasPublicId, Base):
     """
     A rotating refresh token of a session (`family`, its public id); only the SHA-256 of the token is kept.

@@ -37,10 +37,11 @@ from saraban.identity.service.accounts import UNCHANGED, AccountChange, NewAccou
 from saraban.identity.service.assignments import (
     RoleGrant,
     grant_role,
+    home_of,
     record,
     visible_assignments,
 )
-from saraban.identity.service.callers import held_scope, lock_rights
+from saraban.identity.service.callers import display_name, held_scope, lock_rights
 from saraban.identity.service.invitations import invite_user
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Forbidden, NotFound, Text, invalid, required
@@ -119,9 +120,9 @@ async def list_people(
     after = decode_cursor(cursor, _BY_NAME, str)[0] if cursor and wanted.sort == "name" else None
     rows = await account_rows.page(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
     if wanted.sort == "newest":
-        page = page_of(rows, limit=limit, key=attrgetter("created_at", "public_id"))
+        page = page_of(rows, limit=limit, key=attrgetter("user.created_at", "user.public_id"))
         return PageOut[UserOut](items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
-    end = encode_cursor(_BY_NAME, rows[limit - 1].username) if len(rows) > limit else None
+    end = encode_cursor(_BY_NAME, rows[limit - 1].user.username) if len(rows) > limit else None
     return PageOut[UserOut](items=[user_out(row) for row in rows[:limit]], next_cursor=end)
 
 
@@ -138,29 +139,28 @@ async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUI
 
 
 def user_out(row: account_rows.AccountRow) -> UserOut:
-    organization = None
+    user, organization = row.user, None
     if row.organization_public_id is not None:
         organization = UserOrganization(
             public_id=row.organization_public_id,
             organization_code=row.organization_code or "",
             organization_name=row.organization_name or "",
         )
-    names = [name for name in (row.first_name, row.last_name) if name]
     return UserOut(
-        public_id=row.public_id,
-        username=row.username,
-        email=row.email,
-        first_name=row.first_name or "",
-        last_name=row.last_name or "",
-        display_name=" ".join(names) or row.username,
+        public_id=user.public_id,
+        username=user.username,
+        email=user.email,
+        first_name=user.first_name or "",
+        last_name=user.last_name or "",
+        display_name=display_name(user),
         organization=organization,
         state=UserState(row.state),
-        is_active=row.is_active,
-        is_service=row.is_service,
-        draws_per_minute=row.draws_per_minute,
-        last_login_at=row.last_login_at,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
+        is_active=user.is_active,
+        is_service=user.is_service,
+        draws_per_minute=user.draws_per_minute,
+        last_login_at=user.last_login_at,
+        created_at=user.created_at,
+        updated_at=user.updated_at,
     )
 
 
@@ -252,8 +252,8 @@ async def end_own_sessions(ctx: RequestContext, session: AsyncSession, *, keep_c
 async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> list[SessionOut] | None:
     """Return the open sessions of a person; None for a caller who sees the account only because they give roles."""
     row = await account_rows.one(session, public_id, ctx.caller)
-    home = frozenset({row.organization_id} if row and row.organization_id else ())
-    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, Scope(organizations=home)):
+    home = home_of(row.user) if row else Scope()
+    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, home):
         return None
     return [
         SessionOut(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import groupby
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -25,6 +25,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain import FormatInUse
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects import service as projects
+from saraban.projects.domain.calendar import DayKind
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -274,12 +275,13 @@ async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
 
 
 async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    project = saving.project_public_id
     for one in those:
         with saving.placed(one.at, {"nameTh": "name"}):
             english = one.values.get("nameEn") or await _english(saving, one) or one.values["name"]
             order = ReviewTeamIn(name_th=one.values["name"], name_en=english)
             await projects.save_team(
-                saving.ctx, saving.session, project_public_id=saving.project_public_id, code=one.path[1], order=order
+                saving.ctx, saving.session, project_public_id=project, code=one.path[1], order=order
             )
 
 
@@ -297,17 +299,13 @@ async def seated(saving: ApplyContext) -> Mapping[str, UUID]:
 
 
 async def save_seats(saving: ApplyContext, those: Sequence[Difference]) -> None:
-    people = await seated(saving)
+    people, project = await seated(saving), saving.project_public_id
     for one in those:
+        code, user = one.path[1], people[one.path[3]]
         order = TeamMemberIn(discipline_code=one.values.get("discipline"), role=one.values.get("role") or "REVIEWER")
         with saving.placed(one.at, {"disciplineCode": "discipline"}):
             await projects.save_member(
-                saving.ctx,
-                saving.session,
-                project_public_id=saving.project_public_id,
-                code=one.path[1],
-                user_public_id=people[one.path[3]],
-                order=order,
+                saving.ctx, saving.session, project_public_id=project, code=code, user_public_id=user, order=order
             )
 
 
@@ -358,27 +356,21 @@ async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) ->
 
 
 async def save_calendar(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    ctx, session, project = saving.ctx, saving.session, saving.project_public_id
     for one in those:
-        weekend: Any = [WEEKDAY_OF[code] for code in one.values.get("weekend", ())]
         if "weekend" in one.values:
-            await projects.set_weekend(
-                saving.ctx, saving.session, project_public_id=saving.project_public_id, weekend=weekend
-            )
+            weekend = [WEEKDAY_OF[code] for code in one.values["weekend"]]
+            await projects.set_weekend(ctx, session, project_public_id=project, weekend=weekend)
 
 
 async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    ctx, session, project = saving.ctx, saving.session, saving.project_public_id
     for one in those:
-        values = one.values
-        kind: Any = values["kind"].upper()
-        order = NewCalendarDay(kind=kind, name_th=values["name"], name_en=values.get("nameEn") or values["name"])
+        name, day = one.values["name"], date.fromisoformat(one.values["date"])
+        kind = DayKind(one.values["kind"].upper())
+        order = NewCalendarDay(kind=kind, name_th=name, name_en=one.values.get("nameEn") or name)
         with saving.placed(one.at):
-            await projects.add_day(
-                saving.ctx,
-                saving.session,
-                project_public_id=saving.project_public_id,
-                day=date.fromisoformat(values["date"]),
-                order=order,
-            )
+            await projects.add_day(ctx, session, project_public_id=project, day=day, order=order)
 
 
 async def save_registers(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -413,23 +405,20 @@ async def close(saving: ApplyContext, one: Difference) -> bool:
 
 async def _by_service(saving: ApplyContext, one: Difference) -> None:
     """What has a service that closes it; none of these is referred to by anything."""
-    ctx, session, values = saving.ctx, saving.session, one.values
+    ctx, session, values, project = saving.ctx, saving.session, one.values, saving.project_public_id
     match one.path:
         case ("assignments", _):
             await workflow_assignment.unassign(ctx, session, place=choice_place(saving, values))
         case ("calendar", "days", _):
             day = date.fromisoformat(values["date"])
-            await projects.remove_day(ctx, session, project_public_id=saving.project_public_id, day=day)
+            await projects.remove_day(ctx, session, project_public_id=project, day=day)
         case ("drawingRegisters", kind):
-            at = saving.project_public_id
-            await projects.reset_drawing_settings(ctx, session, project_public_id=at, register=kind)
+            await projects.reset_drawing_settings(ctx, session, project_public_id=project, register=kind)
         case ("reviewTeams", code):
-            await projects.remove_team(ctx, session, project_public_id=saving.project_public_id, code=code)
+            await projects.remove_team(ctx, session, project_public_id=project, code=code)
         case ("reviewTeams", code, "members", person):
             user = (await seated(saving))[person]
-            await projects.remove_member(
-                ctx, session, project_public_id=saving.project_public_id, code=code, user_public_id=user
-            )
+            await projects.remove_member(ctx, session, project_public_id=project, code=code, user_public_id=user)
         case ("people", username, "roles", _):
             await identity.revoke_role(ctx, session, username, role_grant(values))
 
