@@ -6,7 +6,7 @@ contract to be named (REQ-FMT-13).
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -178,7 +178,7 @@ def _of(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFil
     return CodeFilter(project.id, contract.public_id if contract else None, fold(code))
 
 
-def _only(rows: Any, code: str, pointer: str) -> Any:
+def _only(rows: Sequence[AnyRow], code: str, pointer: str) -> AnyRow:
     if not rows:
         raise unknown(pointer, code)
     if len(rows) > 1:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -23,6 +23,7 @@ from saraban.projects.models import (
 )
 from saraban.setup.domain.master_kinds import FILE_LISTS, SUB_TYPE, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterRow
+from saraban.setup.domain.new_project import Data
 from saraban.setup.domain.project_file import WEEK
 from saraban.setup.repository import master_rows
 from saraban.setup.repository import project_contents as repository
@@ -33,14 +34,11 @@ _WEEKDAYS: Final = dict(zip(WEEKDAYS, WEEK, strict=True))
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
 
 
-ProjectData = dict[str, Any]  # as a project file has it: `ProjectFile` says what is in it
-
-
 def stated(**values: Json) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> ProjectData:
+async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> Data:
     """Read what belongs to the installation, as far as a file names it."""
     accounts = await repository.accounts(session)
     return {
@@ -73,7 +71,7 @@ def _person(row: AnyRow) -> dict[str, Json]:
     )
 
 
-async def read_project(session: AsyncSession, project: Project) -> ProjectData:
+async def read_project(session: AsyncSession, project: Project) -> Data:
     """Read the project itself; without organizations and people, which belong to the installation."""
     key = project.id
     return {
@@ -113,7 +111,7 @@ async def roles_in(
     return found
 
 
-async def people_of(session: AsyncSession, project: Project, data: ProjectData) -> list[ProjectData]:
+async def people_of(session: AsyncSession, project: Project, data: Data) -> list[Data]:
     """Read those who have a role in the project or a place in one of its teams, with their roles."""
     roles = await roles_in(session, project)
     seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}

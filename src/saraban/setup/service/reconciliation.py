@@ -23,11 +23,11 @@ from saraban.kit.json import Json
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, differences, project_items
+from saraban.setup.domain.new_project import Data
 from saraban.setup.domain.project_yaml import ReadFile, read_file
 from saraban.setup.domain.references import KnownCodes, reference_faults
 from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project, project_changes
-from saraban.setup.service.current_project import ProjectData
 from saraban.setup.service.project_changes import ApplyContext, close
 
 Pattern = tuple[str | None, ...]  # of a path; None stands for any code
@@ -229,7 +229,7 @@ async def _there(
     return project, project_items(data), elsewhere
 
 
-def _with_global_roles(data: ProjectData, grants: Sequence[AnyRow]) -> None:
+def _with_global_roles(data: Data, grants: Sequence[AnyRow]) -> None:
     for person in data["people"]:
         held = [{"role": row.role_name, "level": "Global"} for row in grants if row.username == person["username"]]
         person["roles"] = [*person.get("roles", ()), *held]
