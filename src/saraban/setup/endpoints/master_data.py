@@ -25,6 +25,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    Received,
     async_dependency,
     read_after_commit,
     read_sent_sheet,
@@ -157,10 +158,7 @@ def _of_type(public_id: PathId, code: Code, type_code: TypeCode = None) -> Maste
 
 
 class _Routes:
-    """
-    The operations of one kind. FastAPI reads what each takes from its annotations; those that differ by kind are put in their
-    place here.
-    """
+    """The operations of one kind."""
 
     def __init__(self, kind: MasterKind) -> None:
         self.kind = kind
@@ -176,18 +174,11 @@ class _Routes:
         elif kind.owner is Owner.INSTALLATION:
             address = _of_installation
         owner: Callable[..., UUID | None] = _nobody if kind.owner is Owner.INSTALLATION else _owner
-        self.annotations = {
-            "owner": Annotated[UUID | None, _depends(owner)],
-            "address": Annotated[MasterAddress, _depends(address)],
-        }
+        self.owner, self.address = _depends(owner), _depends(address)
+        self.row = schemas.row_out(kind)
 
     def add(self, method: str, path: str, verb: str, function: Callable[..., Any], summary: str, **more: Any) -> None:
         kind = self.kind
-        function.__annotations__ |= {
-            name: shape for name, shape in self.annotations.items() if name in function.__annotations__
-        }
-        if function.__annotations__["return"] is Response and "response_class" not in more:
-            more["response_model"] = schemas.row_out(kind)
         router.add_api_route(
             path,
             function,
@@ -201,12 +192,12 @@ class _Routes:
     def add_reading(self) -> None:
         kind = self.kind
 
-        async def read(ctx: Context, session: ReadSession, address: MasterAddress) -> Response:
+        async def read(ctx: Context, session: ReadSession, address: Annotated[MasterAddress, self.address]) -> Response:
             """Closed ones, too. The `ETag` is for the change that follows."""
             row = await service.read(ctx, session, kind, address)
             return respond(schemas.shown(row), headers={"ETag": row.etag})
 
-        self.add("GET", self.row_path, "read", read, f"Read a row: {kind.singular.en}")
+        self.add("GET", self.row_path, "read", read, f"Read a row: {kind.singular.en}", response_model=self.row)
 
     def add_list(self) -> None:
         kind = self.kind
@@ -215,7 +206,7 @@ class _Routes:
         async def list_of(
             ctx: Context,
             session: ReadSession,
-            owner: UUID | None,
+            owner: Annotated[UUID | None, self.owner],
             search: Search = None,
             include_closed: Closed = False,
             cursor: Cursor = None,
@@ -240,7 +231,10 @@ class _Routes:
         kind = self.kind
 
         async def change(
-            body: schemas.MasterRowChange, request: Changing, address: MasterAddress, if_match: IfMatch = None
+            body: Annotated[schemas.MasterRowChange, Depends(Received("body", schemas.row_change(kind)))],
+            request: Changing,
+            address: Annotated[MasterAddress, self.address],
+            if_match: IfMatch = None,
         ) -> Response:
             """
             What is left out stays. A code that document numbers print is changed once `confirmSeries` says so; until then the
@@ -251,13 +245,14 @@ class _Routes:
             receipt = await request.idempotency.run(operation, _change, request.ctx, kind, address, body, if_match)
             return await request.show(receipt, kind, address.owner)
 
-        change.__annotations__["body"] = schemas.row_change(kind)
-        self.add("PATCH", self.row_path, "change", change, f"Change a row: {kind.singular.en}")
+        self.add("PATCH", self.row_path, "change", change, f"Change a row: {kind.singular.en}", response_model=self.row)
 
     def add_closing(self, verb: str, *, active: bool) -> None:
         kind = self.kind
 
-        async def end(request: Changing, address: MasterAddress, if_match: IfMatch = None) -> Response:
+        async def end(
+            request: Changing, address: Annotated[MasterAddress, self.address], if_match: IfMatch = None
+        ) -> Response:
             """What is closed stays on documents and leaves the forms. A second time it changes nothing."""
             operation = Operation.of(request.ctx, f"POST {kind.name} {verb}", {"of": _named(address)})
             receipt = await request.idempotency.run(
@@ -265,26 +260,47 @@ class _Routes:
             )
             return await request.show(receipt, kind, address.owner)
 
-        self.add("POST", f"{self.row_path}/{verb}", verb, end, f"{verb.capitalize()} a row: {kind.singular.en}")
+        self.add(
+            "POST",
+            f"{self.row_path}/{verb}",
+            verb,
+            end,
+            f"{verb.capitalize()} a row: {kind.singular.en}",
+            response_model=self.row,
+        )
 
     def add_creation(self) -> None:
         kind = self.kind
 
-        async def create(body: schemas.MasterRowNew, request: Changing, owner: UUID | None) -> Response:
+        async def create(
+            body: Annotated[schemas.MasterRowNew, Depends(Received("body", schemas.new_row(kind)))],
+            request: Changing,
+            owner: Annotated[UUID | None, self.owner],
+        ) -> Response:
             """It stands at the end of its list."""
             payload = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
             operation = Operation.of(request.ctx, f"POST {kind.name}", payload)
             receipt = await request.idempotency.run(operation, _create, request.ctx, kind, owner, body)
             return await request.show(receipt, kind, owner, location=self.path)
 
-        create.__annotations__["body"] = schemas.new_row(kind)
-        self.add("POST", self.list_path, "create", create, f"Add a row: {kind.singular.en}", status_code=201)
+        self.add(
+            "POST",
+            self.list_path,
+            "create",
+            create,
+            f"Add a row: {kind.singular.en}",
+            status_code=201,
+            response_model=self.row,
+        )
 
     def add_order(self) -> None:
         kind = self.kind
 
         async def order(
-            body: schemas.MasterOrder, ctx: KeyedContext, idempotency: Idempotent, owner: UUID | None
+            body: schemas.MasterOrder,
+            ctx: KeyedContext,
+            idempotency: Idempotent,
+            owner: Annotated[UUID | None, self.owner],
         ) -> None:
             """The rows that are named first, in that order; the others follow as they stand."""
             operation = Operation.of(ctx, f"PUT {kind.name} order", {"codes": body.codes, "owner": str(owner)})
@@ -296,7 +312,10 @@ class _Routes:
         kind = self.kind
 
         async def export(
-            ctx: Context, session: ReadSession, owner: UUID | None, include_closed: Closed = False
+            ctx: Context,
+            session: ReadSession,
+            owner: Annotated[UUID | None, self.owner],
+            include_closed: Closed = False,
         ) -> Response:
             """A workbook that can be changed and imported again. What begins like a formula is text in it."""
             found = await service.list_rows(
@@ -311,7 +330,7 @@ class _Routes:
             ctx: Context,
             request: Request,
             db: Db,
-            owner: UUID | None,
+            owner: Annotated[UUID | None, self.owner],
             language: Language,
             dry_run: Annotated[
                 bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")
