@@ -173,11 +173,7 @@ async def envelopes_of(
     ctx: RequestContext, session: AsyncSession, entity_type: str, facts: Mapping[str, workflow.SubjectFacts]
 ) -> dict[str, Envelope]:
     """Return the envelopes of subjects whose facts are known."""
-
-    async def known() -> Mapping[str, workflow.SubjectFacts]:
-        return facts
-
-    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=known())
+    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=facts)
     return await workflow.envelopes(ctx, session, states)
 
 

@@ -6,7 +6,7 @@ Only steps that ask people for what they hold, or organizations that may not see
 costs a fixed number. Only for one that is read by itself are the people of such organizations looked at.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -109,11 +109,9 @@ async def members_of(session: AsyncSession, organizations: Collection[int]) -> d
     return {key: [person for person in callers if key in person.organization_ids] for key in organizations}
 
 
-async def states_where(session: AsyncSession, asks: Callable[[Definition, str], bool]) -> dict[UUID, list[str]]:
-    """Return the states of which something holds, by the version that something runs under."""
-    known = {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
-    found = {key: [name for name in one.states if asks(one, name)] for key, one in known.items()}
-    return {key: names for key, names in found.items() if names}
+async def running_versions(session: AsyncSession) -> dict[UUID, Definition]:
+    """Return the versions under which something runs, by key."""
+    return {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
 
 
 def pending_by_definition(one: InstanceState) -> PendingAssignees:

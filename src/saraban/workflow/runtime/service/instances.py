@@ -5,10 +5,9 @@ where each stands and what a caller may do there.
 A due date moves nothing by itself: a day that has passed is reminded of, and that is all.
 """
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -19,7 +18,6 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.dates import local_date
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
-from saraban.kit.statements import together
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
@@ -35,7 +33,7 @@ from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
 from saraban.workflow.runtime.service.definitions import StartingWorkflow
-from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
+from saraban.workflow.runtime.service.delegations import NO_DELEGATED_RIGHTS, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import stated_values
 from saraban.workflow.runtime.service.subjects import InstanceState
 from saraban.workflow.runtime.service.transition_request import HeldInstance
@@ -232,28 +230,23 @@ async def states_of(
     *,
     entity_type: str,
     entity_ids: Collection[str],
-    facts: Coroutine[Any, Any, Mapping[str, SubjectFacts]],
+    facts: Mapping[str, SubjectFacts],
     now: datetime | None = None,
 ) -> dict[str, InstanceState]:
     """
     Return where each subject stands that has an instance.
 
-    :param facts: the reading of them, by entity id, as the caller sees them
+    :param facts: by entity id, as the caller sees them
     :param now: when given, what the caller may do in the place of others at that moment counts too
     """
-    known, rows, lent = await together(
-        session, facts, repository.instances_of(session, entity_type, entity_ids), _lent_to(ctx, session, now)
-    )
+    rows = await repository.instances_of(session, entity_type, entity_ids)
+    lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
     states: dict[str, InstanceState] = {}
     for key, row in rows.items():
         definition = await definitions.load(session, row.definition_id)
-        seats = lent.of(definition.code, known[key].scope.project)
-        states[key] = InstanceState(row, definition, known[key], seats)
+        seats = lent.of(definition.code, facts[key].scope.project)
+        states[key] = InstanceState(row, definition, facts[key], seats)
     return states
-
-
-async def _lent_to(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
-    return await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
 
 
 async def envelopes(
@@ -269,24 +262,17 @@ async def envelopes(
     many = [one for key, one in states.items() if key != alone]
     # Each step raises the version, but for an answer within a review.
     stepped = [one.row.id for one in states.values() if one.row.version_no > 1 or one.state.review is not None]
-    files, asked, waits, closely = await together(
-        session,
-        step_files(session, stepped),
-        branches.visible_branches(ctx, session, states.values()),
-        assignees.pending_with(session, many),
-        _closely(session, states.get(alone or "")),
-    )
-    waits |= closely
+    files = await step_files(session, stepped)
+    asked = await branches.visible_branches(ctx, session, states.values())
+    waits = await assignees.pending_with(session, many)
+    if alone is not None and alone in states:
+        waits[states[alone].row.id] = await assignees.pending_with_exactly(session, states[alone])
     return {
         key: envelope(
             ctx, one, files=files.get(one.row.id, ()), asked=asked.get(one.row.id, ()), waits=waits[one.row.id]
         )
         for key, one in states.items()
     }
-
-
-async def _closely(session: AsyncSession, one: InstanceState | None) -> dict[UUID, WaitingFor]:
-    return {one.row.id: await assignees.pending_with_exactly(session, one)} if one is not None else {}
 
 
 async def envelope_of(

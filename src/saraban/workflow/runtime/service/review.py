@@ -7,7 +7,6 @@ The order is that of REQ-WFL-02; the version that a client states is the branch'
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -118,15 +117,13 @@ async def _accepted(
     if branch.status != BranchStatus.PENDING or row.status != InstanceStatus.ACTIVE or held.state.review is None:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
     round_ = [one for one in rows if one.opened_version == branch.opened_version]
-    answered = partial(
-        _answered, session, held, branch, command, {one.name: one.answer for one in round_ if one.answer is not None}
-    )
+    given = {one.name: one.answer for one in round_ if one.answer is not None}
     if command.item_results and held.state.review.hidden:
         th, en = "ระหว่างที่ยังปิดคำตอบ จะตอบทีละรายการไม่ได้", "While answers are hidden, items are not answered one by one."
         raise invalid("/payload/itemResults", "hidden", th, en)
     if command.on_behalf_of in {None, held.caller.public_id}:
         try:
-            return _accept(held, branch, command, await answered(held.caller))
+            return _accept(held, branch, command, await _answered(session, held, branch, command, given, held.caller))
         except ActionForbidden:
             if command.on_behalf_of is not None:
                 raise
@@ -136,7 +133,7 @@ async def _accepted(
     able = {}
     for seat in asked:
         with suppress(ActionForbidden):
-            able[seat.user_id] = (seat, await answered(seat))
+            able[seat.user_id] = (seat, await _answered(session, held, branch, command, given, seat))
     if not able:
         raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
     if len(able) > 1:
