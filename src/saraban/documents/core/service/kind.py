@@ -32,8 +32,7 @@ from saraban.numbering import service as numbering
 from saraban.projects.models import Project
 from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
-from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import Envelope, ItemResult, SubjectFacts
+from saraban.workflow.language.subject import NOTHING, Envelope, ItemResult, Meaning, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 

@@ -8,6 +8,7 @@ costs a fixed number. Only for one that is read by itself are the people of such
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,7 @@ from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, I
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import definitions
+from saraban.workflow.runtime.service import branches, definitions
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects
 
 AT_ONCE = 50
@@ -77,6 +78,30 @@ async def checked(session: AsyncSession, found: PendingAssignees, one: InstanceS
         return found
     members = (await members_of(session, found.organizations)).values()
     return replace(found, nobody=not any(_may_act(one, person) for those in members for person in those))
+
+
+async def renew_work_items(session: AsyncSession, one: InstanceState, *, since: datetime) -> None:
+    await repository.write_work_items(session, work_items_of(one, await pending_in(session, one), since=since))
+
+
+def work_items_of(one: InstanceState, waiting: PendingAssignees, *, since: datetime) -> repository.WorkItems:
+    return repository.WorkItems(one.row.id, one.row.current_state, waiting.organizations, waiting.users, since)
+
+
+async def pending_in(session: AsyncSession, one: InstanceState) -> PendingAssignees:
+    """
+    Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
+
+    What was given to one person waits for that person alone.
+    """
+    found = pending_assignees.assignees_of(one.definition, one.row.current_state, one.facts)
+    if one.row.assigned_user_id is not None:
+        found = PendingAssignees(users=frozenset({one.row.assigned_user_id}))
+    users = found.users | await asked_by_person(session, found, one)
+    if one.state.review is None:
+        return await checked(session, PendingAssignees(found.organizations, users), one)
+    asked = await branches.people(session, one)
+    return PendingAssignees(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
 
 
 def _may_act(one: InstanceState, person: Caller) -> bool:

@@ -26,7 +26,7 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.models import Instance, WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignees, branches, definitions, instances
+from saraban.workflow.runtime.service import assignees, branches, definitions
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
 
 UNATTENDED = "workflow.unattended"
@@ -37,7 +37,7 @@ async def renew_people(session: AsyncSession, one: InstanceState, *, now: dateti
     Make those who may still answer, beside those of its actions, the people whom an instance waits for, and return whom
     it waits for. Whoever was waited for before keeps their place in the inbox.
     """
-    row, ahead = one.row, await instances.pending_in(session, one)
+    row, ahead = one.row, await assignees.pending_in(session, one)
     await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
     return ahead
 

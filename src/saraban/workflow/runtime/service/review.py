@@ -26,7 +26,7 @@ from saraban.workflow.runtime.domain import delegation, review_response
 from saraban.workflow.runtime.domain.review_response import BranchClosed, ReviewAnswer, ReviewSeat
 from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignment, branches, workflow_events
+from saraban.workflow.runtime.service import assignment, branches, persist_transition
 from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.runtime.service.subjects import ItemPort
 from saraban.workflow.runtime.service.transition_request import (
@@ -232,7 +232,7 @@ async def _tell(session: AsyncSession, given: AcceptedAnswer, history_id: UUID) 
     held, now, review = given.held, given.held.ctx.now, given.held.state.review
     label = review.branches[given.branch.name].label if review is not None else Text("", "")
     payload: dict[str, Json] = {
-        **workflow_events.subject_fields(held, history_id),
+        **persist_transition.subject_fields(held, history_id),
         "state": held.row.current_state,
         "branchPublicId": str(given.branch.id),
         "branch": given.branch.name,
@@ -240,7 +240,7 @@ async def _tell(session: AsyncSession, given: AcceptedAnswer, history_id: UUID) 
         "hidden": given.hidden,
         "answer": None if given.hidden else given.command.response_code,
         "comment": None if given.hidden else given.command.comment,
-        "actor": None if given.hidden else workflow_events.actor_of(held),
+        "actor": None if given.hidden else persist_transition.actor_of(held),
         "occurredAt": now.isoformat(),
     }
     await events.record(session, events.NewEvent(TOLD, "workflow_instance", str(held.row.id), payload, now))
