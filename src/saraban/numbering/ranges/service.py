@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, unknown
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering.issue.domain import checked_reason
@@ -250,7 +251,7 @@ async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID
     return found
 
 
-async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> NumberRange:
+async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> Receipt:
     """
     Open a range again: what the main counter has not passed, it will give.
 
@@ -273,7 +274,7 @@ async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id
     await session.flush()
     forget_resolutions(session)
     await _note(ctx, session, row, counter, reason)
-    return row
+    return Receipt("number_range", public_id)
 
 
 async def _owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) -> OrganizationRef | None:

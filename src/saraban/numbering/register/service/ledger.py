@@ -3,7 +3,6 @@ The register of numbers: the series of a project, the ledger of each, a search, 
 with everything that became of it, what the reader may still do with it, and where an old number leads.
 """
 
-import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -13,10 +12,10 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.kit.errors import Invalid, NotFound, invalid
-from saraban.kit.pagination import Page, list_mark
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
 from saraban.kit.statements import database_now
-from saraban.kit.text import control_character, fold
+from saraban.kit.text import fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (
     by_printed_number,
@@ -113,11 +112,11 @@ async def list_series(
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     text = fold(text) if text else None
-    mark = list_mark(str(project_public_id), text or "").hex()
-    after = _series_after(cursor, mark) if cursor else None
+    mark = list_mark("series", str(project_public_id), text or "")
+    after = decode_cursor(cursor, mark, str)[0] if cursor else None
     rows = await search.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
     more = len(rows) > limit
-    return Page(list(rows[:limit]), _encoded(f"{mark}{rows[limit - 1].series}") if more else None)
+    return Page(list(rows[:limit]), encode_cursor(mark, rows[limit - 1].series) if more else None)
 
 
 async def series_printing(
@@ -135,13 +134,6 @@ async def series_printing(
         for project, series, last, *keys in rows
         if any(key in texts and texts[key] in series for key in keys)
     ]
-
-
-def _series_after(cursor: str, mark: str) -> str:
-    position = _decoded(cursor)
-    if not position.startswith(mark) or control_character(position) is not None:
-        raise _malformed()
-    return position.removeprefix(mark)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +184,13 @@ async def series_ledger(
     :raises NotFound: for a series that never counted and has no number, and for another organization's to who may not see it
     :raises Forbidden: for who may see the counters neither of the project nor of an organization
     """
-    after = _sequence(cursor) if cursor else first - 1
     viewed = await viewed_register(ctx, session, project_public_id)
     project, organizations = viewed.project, viewed.place.organizations
     series = fold(series)
+    mark = list_mark("ledger", str(project_public_id), series)
+    after = decode_cursor(cursor, mark, int)[0] if cursor else first - 1
+    if after > LARGEST:
+        raise malformed_cursor()
     counter = await ledger.main_counter(session, project_id=project.id, series=series)
     begun_for = (
         counter.originator if counter else await ledger.first_originator(session, project_id=project.id, series=series)
@@ -220,7 +215,7 @@ async def series_ledger(
         _shown_to(organizations, line)
         for line in ledger_lines(rows, after=after, counter=last, gaps=gaps, upto=0 if more else None)
     ]
-    return SeriesLedger(project.code, series, last, lines, _encoded(rows[-1].sequence) if more else None)
+    return SeriesLedger(project.code, series, last, lines, encode_cursor(mark, rows[-1].sequence) if more else None)
 
 
 def _shown_to(organizations: Collection[int] | None, line: LedgerLine[NumberRow]) -> LedgerLine[NumberRow]:
@@ -234,28 +229,6 @@ def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[Numbe
     """A page ends between two sequences, never within one that two widths have printed."""
     kept = [row for row in rows if row.sequence != following.sequence]
     return kept or rows
-
-
-def _encoded(position: object) -> str:
-    return base64.urlsafe_b64encode(str(position).encode()).rstrip(b"=").decode()
-
-
-def _decoded(cursor: str) -> str:
-    try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except ValueError as fault:
-        raise _malformed() from fault
-
-
-def _sequence(cursor: str) -> int:
-    position = _decoded(cursor)
-    if not (position.isascii() and position.isdigit() and len(position) <= 10 and int(position) <= LARGEST):
-        raise _malformed()
-    return int(position)
-
-
-def _malformed() -> Invalid:
-    return invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")
 
 
 async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
