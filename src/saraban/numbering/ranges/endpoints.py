@@ -42,7 +42,7 @@ async def _create(ctx: RequestContext, session: AsyncSession, body: RangeIn) -> 
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
     plan = await number_plan.plan(ctx, session, request_of(body))
-    return RangeEffectOut.model_validate(await service.range_effect(ctx, session, plan, body.draft))
+    return await service.range_effect(ctx, session, plan, body.draft)
 
 
 @router.get("/ranges", dependencies=READ_LIMIT, summary="List the ranges of a project")

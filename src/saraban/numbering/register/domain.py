@@ -96,24 +96,6 @@ def _holes(hole: SequenceRange, gaps: Sequence[Gap]) -> Iterator[LedgerLine[N]]:
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesRow:
-    """
-    A series as a list shows it.
-
-    :param last_number: where the main counter stands; 0 also where there is none
-    :param highest: the highest sequence of the main series in the ledger, imported and stated numbers included
-    """
-
-    series: str
-    type_code: str | None
-    year: int
-    last_number: int
-    range_count: int
-    updated_at: datetime
-    highest: int
-
-
-@dataclass(frozen=True, slots=True)
 class NumberRow:
     id: int
     sequence: int
@@ -131,25 +113,6 @@ class NumberRow:
     changed_at: datetime | None
     replaces: str | None
     replaced_by: str | None
-
-
-class FoundNumber(NamedTuple):
-    """
-    A number that a search found.
-
-    :param printed: the form that fits: the present one, or one of a former revision
-    :param replaced_by: the number in its place now, where it was replaced
-    """
-
-    id: int
-    printed: str
-    public_id: UUID
-    number: str
-    status: str
-    series: str
-    holder_kind: str | None
-    holder: UUID | None
-    replaced_by: UUID | None
 
 
 @dataclass(frozen=True, slots=True)

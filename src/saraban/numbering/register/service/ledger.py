@@ -30,16 +30,15 @@ from saraban.numbering.issue.service.monitoring import SeriesUtilization
 from saraban.numbering.issue.service.number_plan import FormatChoice, format_choice
 from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest
 from saraban.numbering.register.domain import (
-    FoundNumber,
     Gap,
     GapReason,
     LedgerLine,
     NumberRow,
-    SeriesRow,
     ledger_lines,
 )
 from saraban.numbering.register.repository import ledger, search
 from saraban.numbering.register.repository.ledger import RegisterPlace
+from saraban.numbering.register.schemas import FoundNumberOut, SeriesOut
 from saraban.numbering.series.domain.counter import LARGEST, SequenceRange
 from saraban.numbering.series.domain.states import DOCUMENTS, NumberState
 from saraban.numbering.series.domain.template import Template, TemplateInvalid
@@ -102,7 +101,7 @@ async def list_series(
     text: str | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> Page[SeriesRow]:
+) -> Page[SeriesOut]:
     """
     Return the series of a project by name: those that count, and those that were only imported or stated.
 
@@ -136,21 +135,9 @@ async def series_printing(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class NumberHit:
-    """
-    A number that a search found, and what is in its place now.
-
-    :param current: the number that it was replaced by at last; its own where nothing replaced it
-    """
-
-    found: FoundNumber
-    current: str
-
-
 async def search_numbers(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, text: str, limit: int = 20
-) -> list[NumberHit]:
+) -> list[FoundNumberOut]:
     """
     Find numbers by any form in which they were ever printed, or a part of one: of former revisions and replaced ones too.
 
@@ -158,12 +145,21 @@ async def search_numbers(
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     wanted = fold(text).strip()
-    found = await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else []
-    hits = []
-    for one in found:
-        last = await _last_in_place(ctx, session, one.replaced_by) if one.replaced_by else None
-        hits.append(NumberHit(one, last.document_number if last else one.number))
-    return hits
+    numbers = []
+    for row in await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else ():
+        last = await _last_in_place(ctx, session, row.replaced_by_uuid) if row.replaced_by_uuid else None
+        number = FoundNumberOut(
+            public_id=row.public_id,
+            printed=row.printed,
+            document_number=row.document_number,
+            status=row.document_number_status,
+            current_number=last.document_number if last else row.document_number,
+            series=row.series,
+            document_kind=row.holder_kind,
+            document_public_id=row.holder_public_id,
+        )
+        numbers.append(number)
+    return numbers
 
 
 async def series_ledger(
