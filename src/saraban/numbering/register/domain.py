@@ -254,24 +254,35 @@ def check_number(
     :param links: of the numbers it is linked to, (replaces, replaced by)
     :param document: its document
     """
+    for faults in (
+        _audit(entry, operations),
+        _printed(entry, renderings),
+        _linked(entry, links),
+        _held(entry, document),
+    ):
+        for what, detail in faults:
+            yield Discrepancy(what, entry.project, entry.number, detail)
 
-    def wrong(what: DiscrepancyKind, detail: str = "") -> Discrepancy:
-        return Discrepancy(what, entry.project, entry.number, detail)
 
-    yield from (wrong(what, detail) for what, detail in _audit(entry, operations))
+_Faults = Iterator[tuple[DiscrepancyKind, str]]
+
+
+def _printed(entry: LedgerNumber, renderings: Iterable[str]) -> _Faults:
     if entry.number not in renderings:
-        yield wrong(DiscrepancyKind.RENDERING_MISSING)
+        yield DiscrepancyKind.RENDERING_MISSING, ""
     stored = (entry.values, entry.sequence, entry.base, entry.number, entry.revision, entry.template)
     if (printed := misprint(*stored)) is not None:
-        yield wrong(DiscrepancyKind.PRINTS_DIFFERENTLY, printed)
+        yield DiscrepancyKind.PRINTS_DIFFERENTLY, printed
+
+
+def _linked(entry: LedgerNumber, links: Mapping[UUID, tuple[UUID | None, UUID | None]]) -> _Faults:
     if entry.replaced_by is not None and links.get(entry.replaced_by, (None, None))[0] != entry.public_id:
-        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by))
+        yield DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by)
     if entry.replaces is not None and links.get(entry.replaces, (None, None))[1] != entry.public_id:
-        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaces))
-    yield from (wrong(what, detail) for what, detail in _held(entry, document))
+        yield DiscrepancyKind.LINK_BROKEN, str(entry.replaces)
 
 
-def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> Iterator[tuple[DiscrepancyKind, str]]:
+def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> _Faults:
     origins = [row for row in operations if row.operation in _ORIGINS]
     wanted = ORIGIN[entry.source]
     if wanted and not any(row.operation in wanted for row in origins):
@@ -306,7 +317,7 @@ def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, l
     return printed_base if printed_base != base else None
 
 
-def _held(entry: LedgerNumber, document: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
+def _held(entry: LedgerNumber, document: NumberedDocument | None) -> _Faults:
     if entry.holder is None:
         return
     if document is None:

@@ -167,7 +167,7 @@ async def insert_rows(
         await session.execute(sa.insert(table_of(model)), rows)
 
 
-async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
     """:param pairs: public ids of revisions, and of the drawings or revisions that they refer to"""
     if not pairs:
         return
@@ -186,7 +186,8 @@ async def keys_of(
     return {public_id: key for public_id, key in await session.execute(statement)}  # noqa: C416  the rows are no pairs
 
 
-async def count(session: AsyncSession, *, project_id: int) -> int:
+async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
+    """Count the drawings of a project in all registers, whoever is shown them."""
     heads = [tables_of(kind).head for kind in KINDS.values()]
     counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
     return sum((await session.execute(sa.select(*counts))).one())
