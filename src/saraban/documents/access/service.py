@@ -161,7 +161,6 @@ async def explain_in_place(session: AsyncSession, subject: Subject, *, permissio
 
 
 async def _project_guard(session: AsyncSession, permission: str, scope: Scope) -> tuple[Guard, frozenset[int]]:
-    """What the guard of a permission says for one member of the project or other, in one contract or other; and the members."""
     assert scope.project is not None
     parties = await projects.parties(session, project_id=scope.project, contract_id=None)
     members = frozenset[int]().union(*parties.values())

@@ -305,7 +305,6 @@ async def _note(
 
 
 async def default_formats(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> int:
-    """Save the shipped formats that a project lacks, and return how many."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     made = 0
     for code, (template, description) in SHIPPED.items():
@@ -364,7 +363,6 @@ async def format_effect(
 
 
 def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatKey]) -> PrintRule:
-    """The best of the formats that fit, or the system's fallback."""
     one = next((saved[key] for key in fitting if key in saved), None)
     if one is None:
         return PrintRule(stored_template(FALLBACK), resets=True, refuses=False)

@@ -34,8 +34,6 @@ class GapReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A range that may have no numbers, and the reason."""
-
     sequences: SequenceRange
     why: GapReason
     reason: str | None = None
@@ -44,8 +42,6 @@ class Gap:
 
 
 class HasSequence(Protocol):
-    """A row that stands for one sequence."""
-
     @property
     def sequence(self) -> int: ...
 

@@ -148,7 +148,6 @@ async def histories(
 async def current_revisions(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> Sequence[UUID]:
-    """Return the public ids of what is current of drawings by their numbers."""
     tables = tables_of(kind)
     statement = (
         sa.select(tables.revision.public_id)
@@ -242,7 +241,6 @@ class CategoryPair(NamedTuple):
 
 
 async def pairs(session: AsyncSession, *, project_id: int) -> set[CategoryPair]:
-    """Return the codes of the categories and sub categories of contract drawings that go together in a project."""
     pair = ContractDrawingCategoryPair
     statement = (
         sa.select(ContractDrawingCategory.cat_code, ContractDrawingSubCategory.sub_cat_code)

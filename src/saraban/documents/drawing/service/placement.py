@@ -28,7 +28,6 @@ ORIGINATOR = "/originatorOrganizationPublicId"
 def belonging(
     project: ProjectRef, contract: ContractRef | None, originator: OrganizationRef | None
 ) -> dict[str, int | None]:
-    """Return whose a drawing is, and whom it concerns."""
     contract_id, originator_id = contract.id if contract else None, originator.id if originator else None
     audience_kind, audience_id = audience_of(contract=contract_id, originator=originator_id)
     return {

@@ -127,7 +127,6 @@ async def create_codes(
 async def _import_list(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID, rows: Mapping[str, Mapping[str, Json]]
 ) -> None:
-    """Add rows to one of the project's lists, and categories to sub categories that are there."""
     if not rows:
         return
     page = await master_data.list_rows(ctx, session, kind, owner=owner, include_closed=True, limit=master_data.EVERY)

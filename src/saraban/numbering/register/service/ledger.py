@@ -260,7 +260,6 @@ async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOpera
 
 
 async def holders_of_number(session: AsyncSession, *, number: str) -> frozenset[UUID]:
-    """Return the documents for which a number was ever printed, in whatever project."""
     return await ledger.holders_of_number(session, fold(number))
 
 
