@@ -16,9 +16,9 @@ from sqlalchemy.orm import aliased
 
 from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
-from saraban.documents.core.repository import search
 from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
+from saraban.search_index import service as search_index
 
 Column = sa.SQLColumnExpression[Any]
 # Whose rows, and the column that holds their key.
@@ -105,7 +105,7 @@ class ReachIndex:
 
     async def _note(self, session: AsyncSession, documents: Collection[int]) -> None:
         """Have search index who finds documents and by which status."""
-        await search.queue_keys(session, int(self.register), self._heads.table, documents)
+        await search_index.note_keys(session, int(self.register), self._heads.table, documents)
 
     async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
         return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0

@@ -12,13 +12,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
-from saraban.documents.core.repository import search
 from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, begin_found, hold_current
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, UnnumberedDraft
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
+from saraban.search_index import service as search_index
 from saraban.workflow import service as workflow
 
 RENUMBERS = "numbering.override"
@@ -132,5 +132,5 @@ async def _change_number(
         ),
     )
     await kind.change_number(session, row, issued, now=ctx.now)
-    await search.note_changes(session, int(kind.rules.register), [row.public_id])
+    await search_index.note_changes(session, int(kind.rules.register), [row.public_id])
     session.expire_all()

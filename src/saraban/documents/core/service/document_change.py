@@ -11,13 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.domain import KindRules
-from saraban.documents.core.repository import search, writes
+from saraban.documents.core.repository import writes
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.etags import Stale
 from saraban.kit.operation import Receipt
+from saraban.search_index import service as search_index
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
@@ -136,7 +137,7 @@ async def begin_found(
     event, entry = _told(ctx, kind, act, written)
     await events.record(session, event)
     await audit.record(ctx, session, entry)
-    await search.note_changes(session, int(kind.rules.register), [written.public_id])
+    await search_index.note_changes(session, int(kind.rules.register), [written.public_id])
 
 
 async def record(
@@ -159,7 +160,7 @@ async def record(
     event, entry = _told(ctx, kind, act, row, details=details, audited=audited, notify=notify)
     await events.record(session, event)
     await audit.record(ctx, session, entry)
-    await search.note_changes(session, int(kind.rules.register), [row.public_id])
+    await search_index.note_changes(session, int(kind.rules.register), [row.public_id])
 
 
 def _told(
