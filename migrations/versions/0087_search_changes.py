@@ -10,8 +10,8 @@ from sqlalchemy.dialects import mysql
 
 from saraban_history.upward import PENDING
 
-revision = "0086"
-down_revision = "0085"
+revision = "0087"
+down_revision = "0086"
 
 BIG = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 EXACT = {"charset": "utf8mb4", "collation": "utf8mb4_nopad_bin"}
