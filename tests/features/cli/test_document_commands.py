@@ -99,7 +99,7 @@ def test_the_index_of_search_says_what_waits_and_what_is_lost_and_is_made_anew(
     assert (code, number in err) == (1, True), err
 
     with sqlite3.connect(settings.data_dir / "saraban.db") as rows:
-        rows.execute("INSERT INTO search_changes (kind, head_uuid) SELECT 2, uuid FROM correspondences")
+        rows.execute("INSERT INTO search_changes (kind, head_uuid) SELECT 1, uuid FROM correspondences")
     rows.close()
     code, out, _ = command("search", "verify")
     assert (code, "wait for the worker: 1" in out) == (0, True), out
