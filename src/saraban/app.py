@@ -39,7 +39,7 @@ from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import ProblemAnswers, check_request
 from saraban.projects import endpoints as projects
 from saraban.search import endpoints as search
-from saraban.search.service.indexing import index_next, queue_files
+from saraban.search.service.indexing import index_next, keep_indexing, queue_files
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
@@ -210,11 +210,23 @@ class Lifespan:
         app.state = system  # type: ignore[assignment]  # `kit.http.wiring` reads it
         await stack.enter_async_context(_sampled(system))
         if worker is None:
+            await stack.enter_async_context(_indexed(system))
             return
         await worker.beat()  # or the first probes would miss it
         worker.start()
         stack.push_async_callback(worker.stop)
         system.worker_notifier.on_notify(worker.wake)
+
+
+@asynccontextmanager
+async def _indexed(system: System) -> AsyncIterator[None]:
+    """Have the index of search written on a node that has no worker."""
+    task = asyncio.create_task(keep_indexing(system.db), name="saraban-search-index")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
 
 
 @asynccontextmanager

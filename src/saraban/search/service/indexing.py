@@ -14,11 +14,13 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
+import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import extraction
 from saraban.kit.clock import micros, stopwatch
 from saraban.kit.db import Database
+from saraban.kit.error_text import error_text
 from saraban.search.repository import reach, texts
 from saraban.search.repository.reach import EntryFacts
 from saraban.search.repository.texts import SearchSource, holders
@@ -28,11 +30,24 @@ from saraban.search_index.domain.grams import grams, grams_cached
 from saraban.search_index.domain.kinds import NameOf, SearchKind
 from saraban.search_index.service import SearchWriter, head_of, waiting
 
-__all__ = ["IndexDifference", "compare", "holders", "index_next", "is_built", "queue_files", "rebuild", "waiting"]
+__all__ = [
+    "IndexDifference",
+    "compare",
+    "holders",
+    "index_next",
+    "is_built",
+    "keep_indexing",
+    "queue_files",
+    "rebuild",
+    "waiting",
+]
 
+log = structlog.get_logger(__name__)
 BATCH: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
 ROUND: Final = 2_000  # changes of one commit
 BUILT: Final = 50_000  # entries of one commit while an index is built
+TAKEN_OVER_AFTER: Final = 60.0  # seconds, in which a worker of the node takes the lock
+POLL: Final = 1.0  # seconds
 MOST_IN_FILES: Final = 3_000_000  # characters of all files of an entry
 Progress = Callable[[int, int], None]
 Document = Mapping[str, Any]
@@ -43,8 +58,25 @@ _NAMES: Final = {int(name) for name in NameOf}
 async def index_next(db: Database) -> bool:
     """Index what was changed, and return whether there was anything; without the lock of the index nothing is done."""
     writer = index.writer_of(db)
-    if writer is None or not await writer.acquire(db):
+    if writer is None:
         return False
+    async with writer.turn:
+        return await writer.acquire(db) and await _next(db, writer)
+
+
+async def keep_indexing(db: Database) -> None:
+    """Write the index of a node where no worker does, until the task is cancelled."""
+    await asyncio.sleep(TAKEN_OVER_AFTER)
+    while True:
+        try:
+            busy = await index_next(db)
+        except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
+            log.warning("search_index_failed", reason=error_text(error))
+            busy = False
+        await asyncio.sleep(0 if busy else POLL)
+
+
+async def _next(db: Database, writer: SearchWriter) -> bool:
     if writer.state.build is not None:
         await _build(db, writer)
         return True
@@ -180,10 +212,11 @@ async def rebuild(db: Database, *, progress: Progress = lambda _done, _total: No
         total, done = await texts.count_heads(session), 0
     gc.disable()  # a batch is a million small objects without cycles
     try:
-        while await writer.acquire(db) and writer.state.build is not None:
-            await _build(db, writer)
-            done = min(total, done + BUILT)
-            progress(done, total)
+        async with writer.turn:
+            while await writer.acquire(db) and writer.state.build is not None:
+                await _build(db, writer)
+                done = min(total, done + BUILT)
+                progress(done, total)
     finally:
         gc.enable()
     while await index_next(db):
@@ -227,7 +260,9 @@ async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[in
     wrong = {key for key in wanted.keys() | there.keys() if wanted.get(key, (None,))[0] != there.get(key)}
     if not wrong:
         return []
-    waits = await _changed_heads(session, [(change.kind, change.head_uuid) for change in await waiting(session)])
+    waits = await _changed_heads(
+        session, [(change.kind, change.head_uuid) for change in await index.unsettled(session)]
+    )
     return [
         IndexDifference(kind, wanted[key][1] if key in wanted else str(index.key_of(key[0])[1]))
         for key in sorted(wrong)

@@ -12,7 +12,7 @@ from saraban.search_index.service.reading import (
     index_of,
     key_of,
 )
-from saraban.search_index.service.writing import SearchWriter, release_index, waiting, writer_of
+from saraban.search_index.service.writing import SearchWriter, release_index, unsettled, waiting, writer_of
 
 __all__ = [
     "Hit",
@@ -29,6 +29,7 @@ __all__ = [
     "note_keys",
     "queue_renamed",
     "release_index",
+    "unsettled",
     "waiting",
     "writer_of",
 ]

@@ -81,6 +81,7 @@ class IndexState:
     """
     :param generation: name of the folder of the index
     :param position: the index contains each change up to this `id`; `earlier` is the position that was saved before
+    :param newest: the greatest `id` that it contains; a smaller one may become visible later
     :param build: while the index is built, the place of its kind and the key behind which building continues
     """
 
@@ -88,6 +89,7 @@ class IndexState:
     generation: str
     position: int
     earlier: int
+    newest: int = 0
     build: tuple[int, int] | None = None
 
     @property
@@ -190,7 +192,9 @@ class SearchIndex:
         try:
             raw = orjson.loads((self.folder / "state.json").read_bytes())
             build = tuple(raw["build"]) if raw["build"] else None
-            return IndexState(UUID(raw["node"]), raw["generation"], raw["position"], raw["earlier"], build)
+            return IndexState(
+                UUID(raw["node"]), raw["generation"], raw["position"], raw["earlier"], raw["newest"], build
+            )
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -280,10 +284,14 @@ class SearchIndex:
         searcher = self._searcher()
         if searcher is None:
             return set()
-        found = searcher.search(query.build(), limit=most + 1, count=False).hits
-        if len(found) > most:
+        if "head" in query.values:
+            found = _by_age(searcher, query.build(), most + 1)
+        else:
+            _, found = self._newest(searcher, query.build(), most + 1, most + 1)
+        if _total(found) > most:
             return None
-        return {(hit.head_id, hit.revision_id) for hit in _hits(searcher, [address for _, address in found])}
+        hits = _hits(searcher, [address for _, address in found.hits])
+        return {(hit.head_id, hit.revision_id) for hit in hits}
 
     def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
         """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""

@@ -58,6 +58,11 @@ class ChangeFollower:
         self._marks: deque[tuple[float, int]] = deque([(stopwatch() - lag, position)])
         self._read_all_at = 0.0
 
+    @property
+    def newest(self) -> int:
+        """The greatest `id` that was indexed."""
+        return self._marks[-1][1]
+
     def begin(self) -> int:
         """Return the `id` behind which the next round reads."""
         now = stopwatch()
@@ -87,7 +92,7 @@ class ChangeFollower:
 
 
 class SearchWriter:
-    """Writes the index of a node; its methods may be called by one task at a time."""
+    """Writes the index of a node; whoever calls its methods holds `turn`."""
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
@@ -98,6 +103,7 @@ class SearchWriter:
         self.state = IndexState(new_id(), "", 0, 0)
         self.follower = ChangeFollower(0, 0.0)
         self.may_repeat = False  # what is built next may have been committed before
+        self.turn = asyncio.Lock()  # of the tasks that write
 
     async def acquire(self, db: Database) -> bool:
         """Take the lock of the directory, and return whether this process writes."""
@@ -148,7 +154,7 @@ class SearchWriter:
         node = new_id()
         position = await db.transact(repository.add_node, node)
         self._must_rebuild = False
-        self._open(IndexState(node, node.hex, position, position, (0, 0)), db)
+        self._open(IndexState(node, node.hex, position, position, position, (0, 0)), db)
         self.may_repeat = False
         self._index.rebuild_request.unlink(missing_ok=True)
 
@@ -221,10 +227,10 @@ class SearchWriter:
     async def record(self, db: Database) -> None:
         """Save how far this node has read where that has changed, and each minute that the node is there."""
         position = self.follower.position
+        if position != self._recorded or self.follower.newest != self.state.newest:
+            self._save(replace(self.state, position=position, earlier=self._recorded, newest=self.follower.newest))
         if position == self._recorded and stopwatch() - self._recorded_at < _HEARTBEAT:
             return
-        if position != self._recorded:
-            self._save(replace(self.state, position=position, earlier=self._recorded))
         if not await db.transact(repository.record_position, self.state.node, position):
             self._must_reopen = self._must_rebuild = True  # the node was away for too long, and changes may be gone
         self._recorded, self._recorded_at = position, stopwatch()
@@ -252,8 +258,15 @@ def release_index(db: Database) -> None:
         writer.close()
 
 
-async def waiting(session: AsyncSession) -> list[Change]:
-    """Return the changes that the index of this node may lack."""
+async def waiting(session: AsyncSession, *, limit: int | None = None) -> list[Change]:
+    """Return the changes that the index of this node does not contain yet, but for those that others overtook."""
+    index = index_of(session)
+    state = index.state() if index is not None else None
+    return await repository.changes_after(session, state.newest if state is not None else 0, limit=limit)
+
+
+async def unsettled(session: AsyncSession) -> list[Change]:
+    """Return each change that the index of this node may lack; seen from another process these are more."""
     index, writer = index_of(session), _writers.get(database_of(session))
     state = index.state() if index is not None else None
     if writer is not None and state is not None and writer.state.node == state.node:

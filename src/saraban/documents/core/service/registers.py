@@ -286,7 +286,7 @@ async def _words(
     if not values or index is None or not index.is_complete:
         return values, None
     kind = SearchKind(register.rules.register)
-    waits = [change.head_uuid for change in await search_index.waiting(session) if change.kind == kind]
+    waits = [change.head_uuid for change in await search_index.waiting(session, limit=FEW + 1) if change.kind == kind]
     if len(waits) <= FEW:
         heads = register.tables.heads.c
         waiting = await session.scalars(sa.select(heads.id).where(heads.uuid.in_(waits))) if waits else ()

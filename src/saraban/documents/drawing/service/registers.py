@@ -220,7 +220,7 @@ async def _search(
     if not said.words or search.moment is not None or index is None or not index.is_complete:
         return search, None
     of = SearchKind(kind.searched_as)
-    waits = [change.head_uuid for change in await search_index.waiting(session) if change.kind == of]
+    waits = [change.head_uuid for change in await search_index.waiting(session, limit=FEW + 1) if change.kind == of]
     if len(waits) <= FEW:
         search = replace(search, waiting=await repository.drawing_keys(session, kind, waits))
     found = IndexQuery(said.words, said.excluded, reach=drawing_reach(project.id, reader.audiences), kinds=[int(of)])
