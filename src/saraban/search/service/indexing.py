@@ -14,13 +14,11 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import extraction
 from saraban.kit.clock import micros, stopwatch
 from saraban.kit.db import Database
-from saraban.kit.error_text import error_text
 from saraban.search.repository import reach, texts
 from saraban.search.repository.reach import EntryFacts
 from saraban.search.repository.texts import SearchSource, holders
@@ -36,18 +34,14 @@ __all__ = [
     "holders",
     "index_next",
     "is_built",
-    "keep_indexing",
     "queue_files",
     "rebuild",
     "waiting",
 ]
 
-log = structlog.get_logger(__name__)
 BATCH: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
 ROUND: Final = 2_000  # changes of one commit
 BUILT: Final = 50_000  # entries of one commit while an index is built
-TAKEN_OVER_AFTER: Final = 60.0  # seconds, in which a worker of the node takes the lock
-POLL: Final = 1.0  # seconds
 MOST_IN_FILES: Final = 3_000_000  # characters of all files of an entry
 Progress = Callable[[int, int], None]
 Document = Mapping[str, Any]
@@ -64,18 +58,6 @@ async def index_next(db: Database) -> bool:
         return await writer.acquire(db) and await _next(db, writer)
 
 
-async def keep_indexing(db: Database) -> None:
-    """Write the index of a node where no worker does, until the task is cancelled."""
-    await asyncio.sleep(TAKEN_OVER_AFTER)
-    while True:
-        try:
-            busy = await index_next(db)
-        except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
-            log.warning("search_index_failed", reason=error_text(error))
-            busy = False
-        await asyncio.sleep(0 if busy else POLL)
-
-
 async def _next(db: Database, writer: SearchWriter) -> bool:
     if writer.state.build is not None:
         await _build(db, writer)
@@ -87,7 +69,7 @@ async def _next(db: Database, writer: SearchWriter) -> bool:
             heads = await _changed_heads(session, [(change.kind, change.head_uuid) for change in changes])
         for kind, keys in heads.items():
             await _replace(db, writer, kind, sorted(keys))
-        await writer.commit()
+        await writer.publish()
     writer.follower.settle(changes, until=begun)
     await writer.record(db)
     return bool(changes)
@@ -128,7 +110,7 @@ async def _build(db: Database, writer: SearchWriter) -> None:
         await writer.write(await asyncio.to_thread(_documents, entries), replaced=replaced)
         added += len(heads)
         place, after = (place, heads[-1]) if len(heads) == BATCH else (place + 1, 0)
-    await writer.commit(build=(place, after) if place < len(_KINDS) else None)
+    await writer.publish(build=(place, after) if place < len(_KINDS) else None)
     await writer.record(db)
 
 

@@ -37,6 +37,7 @@ from saraban.search_index.domain.reach import SearchReach
 log = structlog.get_logger(__name__)
 VERSION: Final = 1  # of the schema: an index of another version is built anew
 _WINDOWS: Final = (20_000, 100_000, 400_000)  # so many of the newest entries are searched before all of them
+_FEW: Final = 50_000  # entries that are searched without windows
 _DRIFT: Final = 0.1  # of the number of entries, after which the windows are measured again
 _HEAD_BITS: Final = 40
 _END_OF_TIME: Final = 1 << 53  # microseconds
@@ -134,6 +135,16 @@ class IndexQuery:
         if not any(occur == Occur.Must for occur, _ in parts):
             parts.append((Occur.Must, Query.all_query()))
         return Query.boolean_query(parts)
+
+    def bound(self, searcher: Searcher) -> int:
+        """Return a number of entries that is not exceeded by the matches."""
+        bounds = [searcher.num_docs]
+        if self.reach is not None:
+            bounds.append(sum(searcher.doc_freq("reach", key) for key in self.reach.keys))
+        for word in map(marked, self.words):
+            grams = [gram for _, gram in phrase_of(word)] if len(word) >= GRAM else []
+            bounds += [searcher.doc_freq("text", gram) + searcher.doc_freq("number", gram) for gram in grams]
+        return min(bounds)
 
 
 def _anywhere(word: str) -> Query:
@@ -249,7 +260,7 @@ class SearchIndex:
             return NewestHits([], 0, {})
         try:
             most = max(facets, skip + limit, 1)
-            built, found = self._newest(searcher, query.build(), most, max(needed, most + 1))
+            built, found = self._newest(searcher, query, most, max(needed, most + 1))
             addresses = [address for _, address in found.hits[skip : skip + limit]]
             counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
             return NewestHits(_hits(searcher, addresses), _total(found), counted)
@@ -257,12 +268,19 @@ class SearchIndex:
             self._report_damage(fault)
             return NewestHits([], 0, {})
 
-    def _newest(self, searcher: Searcher, query: Query, most: int, needed: int) -> tuple[Query, SearchResult]:
+    def _newest(self, searcher: Searcher, asked: IndexQuery, most: int, needed: int) -> tuple[Query, SearchResult]:
         """Return so many of the newest matches, with a query that finds at least as many as are needed."""
-        for size, first in self._first_of_windows(searcher):
+        query = asked.build()
+        windows = self._first_of_windows(searcher) if asked.bound(searcher) > _FEW else []
+        share = 1.0  # of the entries that match, as far as the last window tells
+        for size, first in windows:
+            if size * share < 2 * needed:
+                continue
             part = _both(query, _range("created", first, None))
-            if size >= 2 * needed and _total(found := _by_age(searcher, part, most)) >= needed:
+            found = _by_age(searcher, part, most)
+            if _total(found) >= needed:
                 return part, found
+            share = min(share, 2 * _total(found) / size)
         return query, _by_age(searcher, query, most)
 
     def _first_of_windows(self, searcher: Searcher) -> list[tuple[int, int]]:
@@ -287,7 +305,7 @@ class SearchIndex:
         if "head" in query.values:
             found = _by_age(searcher, query.build(), most + 1)
         else:
-            _, found = self._newest(searcher, query.build(), most + 1, most + 1)
+            _, found = self._newest(searcher, query, most + 1, most + 1)
         if _total(found) > most:
             return None
         hits = _hits(searcher, [address for _, address in found.hits])
@@ -343,7 +361,8 @@ def _facets(
         if first <= newest and years.get(year + 1, _END_OF_TIME) > oldest
     ]
     asked["year"] = {"range": {"field": "created", "ranges": ranges}}
-    found = searcher.aggregate(_both(query, _range("created", oldest, None)), asked)
+    is_all = len(hits) < most
+    found = searcher.aggregate(query if is_all else _both(query, _range("created", oldest, None)), asked)
     return {
         name: {int(bucket["key"]): bucket["doc_count"] for bucket in found[name]["buckets"] if bucket["doc_count"]}
         for name in found

@@ -188,7 +188,7 @@ class SearchWriter:
         for document in documents:
             self._writer.add_document(Document.from_dict(dict(document), SCHEMA))
 
-    async def commit(self, *, build: tuple[int, int] | None = None) -> None:
+    async def publish(self, *, build: tuple[int, int] | None = None) -> None:
         """
         Make visible what was written.
 

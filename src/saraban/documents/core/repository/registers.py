@@ -12,8 +12,10 @@ from datetime import datetime
 from enum import Enum, auto
 from functools import cache
 from typing import Any, Final
+from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
@@ -264,6 +266,11 @@ def _size(shape: _Shape) -> PreparedStatement:
     """Count the rows of one key that a filter leaves, up to a limit."""
     rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions()).limit(_MOST).subquery()
     return PreparedStatement(sa.select(sa.func.count()).select_from(rows))
+
+
+async def keys_of(session: AsyncSession, tables: RegisterTables, public_ids: Collection[UUID]) -> list[int]:
+    heads = tables.heads.c
+    return list(await session.scalars(sa.select(heads.id).where(heads.uuid.in_(public_ids)))) if public_ids else []
 
 
 def shown_pairs(

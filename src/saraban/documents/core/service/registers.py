@@ -12,7 +12,6 @@ from typing import Any, Generic, Protocol, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import NO_DUE, VIEW, KindRules, Reach
@@ -288,9 +287,8 @@ async def _words(
     kind = SearchKind(register.rules.register)
     waits = [change.head_uuid for change in await search_index.waiting(session, limit=FEW + 1) if change.kind == kind]
     if len(waits) <= FEW:
-        heads = register.tables.heads.c
-        waiting = await session.scalars(sa.select(heads.id).where(heads.uuid.in_(waits))) if waits else ()
-        values[registers.WAITING] = list(waiting) or [register_filters.NOBODY]
+        waiting = await registers.keys_of(session, register.tables, waits)
+        values[registers.WAITING] = waiting or [register_filters.NOBODY]
     what = SHEET if kind is SearchKind.CIRCULATION else DOCUMENT
     query = IndexQuery(said.words, said.excluded, reach=register_reach(keys, register.home, what), kinds=[kind])
     pairs = await asyncio.to_thread(index.pairs, query, most=FEW)
