@@ -35,7 +35,7 @@ LOCKED_AFTER = 5
 _CLOSED = User.is_active.is_(False)
 _INVITED = sa.and_(User.password_hash == NO_PASSWORD, User.is_service.is_(False))
 _LOCKED = User.failed_attempts >= LOCKED_AFTER
-_STATE: sa.ColumnElement[str] = sa.case(
+STATE: sa.ColumnElement[str] = sa.case(
     (_CLOSED, UserState.CLOSED.value),
     (_INVITED, UserState.INVITED.value),
     (_LOCKED, UserState.LOCKED.value),
@@ -55,7 +55,7 @@ class AccountRow(NamedTuple):
 
 def _accounts() -> sa.Select[*tuple[Any, ...]]:
     return (
-        sa.select(User, Organization.public_id, Organization.organization_code, Organization.organization_name, _STATE)
+        sa.select(User, Organization.public_id, Organization.organization_code, Organization.organization_name, STATE)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .where(User.deleted_at.is_(None), User.username != SYSTEM_USERNAME)
     )
@@ -131,7 +131,7 @@ def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
         held = sa.exists().where(UserAssignment.user_id == User.user_id, Role.role_id == UserAssignment.role_id)
         found.append(held.where(Role.role_name == wanted.role, in_force()))
     if wanted.state is not None:
-        found.append(_STATE.in_((wanted.state.value,)))
+        found.append(STATE.in_((wanted.state.value,)))
     if wanted.is_service is not None:
         found.append(User.is_service.is_(wanted.is_service))
     return found
