@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -20,7 +19,7 @@ from saraban.identity.domain.account import (
     acceptable_username,
 )
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.identity.models import Organization, Role, User, UserAssignment, in_force
+from saraban.identity.models import User
 from saraban.identity.repository import account_rows
 from saraban.identity.schemas import UserIn
 from saraban.identity.service import passwords
@@ -193,16 +192,6 @@ def _opened(user: User) -> dict[str, object]:
 
 
 async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
-    roles = sa.func.aggregate_strings(Role.role_name, ", ")
-    statement = (
-        sa.select(User, Organization.organization_code, roles, account_rows.STATE)
-        .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
-        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
-        .where(User.deleted_at.is_(None))
-        .group_by(User.user_id, Organization.organization_code)
-        .order_by(User.username)
-    )
     return tuple(
         AccountSummary(
             public_id=user.public_id,
@@ -215,7 +204,7 @@ async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
             is_service=user.is_service,
             state=UserState(state),
         )
-        for user, organization_code, role_names, state in await session.execute(statement)
+        for user, organization_code, role_names, state in await account_rows.all_accounts(session)
     )
 
 
