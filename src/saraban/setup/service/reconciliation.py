@@ -17,6 +17,7 @@ from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.identity.service import Invitation, lock_rights
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.etags import Stale
 from saraban.kit.json import Json
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
@@ -96,10 +97,10 @@ class ProjectConflict(DomainError):
     differences: Sequence[Difference] = ()
 
 
-class ProjectChangedMeanwhile(DomainError):
+class ProjectChangedMeanwhile(Stale):
     """Somebody changed the project after the differences were shown: applying the file would do something else now."""
 
-    kind, code = ErrorKind.STALE, "PROJECT_CHANGED_MEANWHILE"
+    code = "PROJECT_CHANGED_MEANWHILE"
     says = Text(
         "โครงการถูกเปลี่ยนหลังจากแสดงรายการนี้ จึงยังไม่ได้บันทึกสิ่งใด",
         "The project was changed after these differences were shown, so nothing was written.",
