@@ -25,8 +25,8 @@ from benchmarks.bench import Bench, Suite
 from benchmarks.load import LoadResult, Operation, open_loop
 from benchmarks.results import Row
 from saraban.documents.demo.domain.drawings import pdf_page
-from saraban.documents.demo.domain.mix import Choices
 from saraban.kit.clock import SystemClock
+from saraban_tools.mix import Choices
 from tests.conftest import PASSWORD
 from tests.servers import HOST
 

@@ -65,6 +65,22 @@ class NotInInbox(DomainError):
     recovery = (Text("ใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Use a new data folder (SARABAN_DATA_DIR)."),)
 
 
+class ProjectTooSmall(DomainError):
+    """Documents go from one organization to another: two above the contracts, and in a contract three roles."""
+
+    kind, code = ErrorKind.CONFLICT, "DEMO_PROJECT_TOO_SMALL"
+    says = Text(
+        "โครงการนี้ยังไม่มีองค์กรหรือสัญญาพอที่จะสร้างเอกสารได้",
+        "The project has too few organizations or contracts to generate documents in.",
+    )
+    recovery = (
+        Text(
+            "เพิ่มเจ้าของงาน ที่ปรึกษา และสัญญาที่มีผู้รับเหมา",
+            "Add an owner, a consultant, and a contract with a contractor.",
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class DemoServices:
     """The parts of the running system that the demo acts on; `bootstrap` hands them in."""
