@@ -24,7 +24,7 @@ from benchmarks import filled, http, processor
 from benchmarks.bench import Bench, Suite
 from benchmarks.load import LoadResult, Operation, open_loop
 from benchmarks.results import Row
-from saraban.documents.demo.domain.drawings import pdf_page
+from saraban.documents.demo.domain import pdf_page
 from saraban.kit.clock import SystemClock
 from saraban_tools.mix import Choices
 from tests.conftest import PASSWORD

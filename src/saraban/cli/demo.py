@@ -192,12 +192,12 @@ async def _play(system: "System", console: "Console") -> "list[WalkthroughDocume
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from saraban import bootstrap
-    from saraban.documents.demo.domain import STEPS
     from saraban.documents.demo.service import walk_through
+    from saraban.documents.demo.service.scripts import demo_scripts
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=False) as progress:
-        bar = progress.add_task(say("เตรียมโครงการสาธิต", "Preparing the demo project"), total=STEPS + 1)
+        bar = progress.add_task(say("เตรียมโครงการสาธิต", "Preparing the demo project"), total=demo_scripts().steps + 1)
         await bootstrap.seed(system, demo=True)
         await system.demo.load_documents()
         progress.advance(bar)
