@@ -141,7 +141,6 @@ class Transition:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Every state that the action can lead to."""
         return tuple(dict.fromkeys(target for _, target in self.outcomes))
 
 
@@ -206,13 +205,11 @@ class State:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Every state that can come next, each once, in the order of the definition."""
         verdicts = self.review.targets if self.review else ()
         return tuple(dict.fromkeys((*verdicts, *(target for step in self.on.values() for target in step.targets))))
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """Its actions, and the verdicts of its review."""
         ways = [Way(action, ("on", action), step.targets, step.events) for action, step in self.on.items()]
         if self.review is not None:
             for verdict, to in self.review.then.items():
@@ -264,13 +261,17 @@ class Definition:
     merges: bool = True
     examples: tuple[TransitionExample, ...] = ()
 
+    def action_label(self, state: str, action: str) -> Text | None:
+        here = self.states.get(state)
+        transition = here.on.get(action) if here else None
+        return transition.label if transition else None
+
     def state(self, name: str) -> State:
         """Return a state that an instance can stand in: one of its own, or an end that every workflow has."""
         return self.states.get(name) or ENDS[name]
 
     @cached_property
     def reviews(self) -> bool:
-        """Whether any of its states asks for a parallel review."""
         return any(state.review is not None for state in self.states.values())
 
     @cached_property

@@ -128,14 +128,12 @@ async def act_for(session: AsyncSession, organizations: Collection[int], one: In
 
 
 async def members_of(session: AsyncSession, organizations: Collection[int]) -> dict[int, Sequence[Caller]]:
-    """Return the people who work for each of some organizations, with what they may do."""
     members = await identity.users_of(session, frozenset(organizations)) if organizations else ()
     callers = (await identity.load_callers(session, [one.public_id for one in members])).values()
     return {key: [person for person in callers if key in person.organization_ids] for key in organizations}
 
 
 async def running_versions(session: AsyncSession) -> dict[UUID, Definition]:
-    """Return the versions under which something runs, by key."""
     return {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
 
 
@@ -331,7 +329,6 @@ class NotificationAudience:
 async def audience_of(
     session: AsyncSession, stands: Collection[SubjectState], *, subjects: Subjects
 ) -> NotificationAudience:
-    """Read what is told of, for many at once."""
     if not stands:
         return NotificationAudience()
     kinds = {one.entity_id: one.entity_type for one in stands if one.entity_type}

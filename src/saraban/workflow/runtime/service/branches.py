@@ -153,7 +153,6 @@ async def visible_branches(
 
 
 async def _waited_for(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[UUID, list[Caller]]:
-    """Who is asked in person while branches wait, by instance."""
     open_ = {row.instance_id for row in rows if row.status == BranchStatus.PENDING}
     pairs = await assignee_rows.waited_for(session, open_) if open_ else ()
     callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
@@ -186,7 +185,6 @@ class HiddenAnswers:
 
 
 async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> HiddenAnswers:
-    """Return which answers of whole rounds are kept from readers."""
     answered = {row.instance_id for row in rows if row.history_id is not None}
     words = await assignee_rows.words_of(session, answered) if answered else []
     rounds: dict[UUID, set[int]] = {}

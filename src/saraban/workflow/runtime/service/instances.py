@@ -251,7 +251,6 @@ async def envelopes(
 async def envelope_of(
     ctx: RequestContext, session: AsyncSession, one: InstanceState, *, files: Sequence[StepFile], waits: WaitingFor
 ) -> Envelope:
-    """Return the envelope of one instance with the branches and the values that belong to it."""
     asked = await branches.visible_branches(ctx, session, [one])
     return envelope(ctx, one, files=files, asked=asked.get(one.row.id, ()), waits=waits, whole=True)
 

@@ -48,12 +48,10 @@ class StepData:
 
     @property
     def remembered(self) -> JsonObject:
-        """What came with the steps so far."""
         return step_data.remembered(self.context)
 
     @property
     def stated(self) -> tuple[Value, ...]:
-        """What came with the steps so far, in words."""
         return stated_values(self.definition, self.context) if self.definition is not None else ()
 
     @cached_property

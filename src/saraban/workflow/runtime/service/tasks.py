@@ -23,6 +23,7 @@ from saraban.workflow.language.subject import ActionChoice, Envelope, InstanceSt
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.repository import StepRow
+from saraban.workflow.runtime.schemas import ActorOut
 from saraban.workflow.runtime.service import branches, definitions, instances
 from saraban.workflow.runtime.service.assignees import pending_with, pending_with_exactly
 from saraban.workflow.runtime.service.delegations import NO_DELEGATED_RIGHTS, DelegatedRights, delegated_rights_of
@@ -44,13 +45,6 @@ class Task:
     envelope: Envelope
     since: datetime
     on_behalf_of: tuple[Person, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryActor:
-    public_id: UUID
-    display_name: str
-    organization_code: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +71,7 @@ class HistoryStep:
     action: str
     action_label: Text
     comment: str | None
-    actor: HistoryActor | None
+    actor: ActorOut | None
     attachments: tuple[AttachmentRow, ...]
     created_at: datetime
     forced: bool = False
@@ -128,7 +122,6 @@ async def history(
 
 
 def states_ahead(one: InstanceState) -> tuple[Text, ...]:
-    """Return the labels of the states that an instance has still before it when all goes well."""
     if one.row.status != InstanceStatus.ACTIVE:
         return ()
     return tuple(state.label for state in decisions.expected_path(one.definition, one.row.current_state))
@@ -157,7 +150,6 @@ async def steps_of(session: AsyncSession, states: Iterable[InstanceState]) -> tu
 
 
 def _values(steps: Sequence[StepRow], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValue, ...]]:
-    """What each step brought, and of what others had stated before what it took the place of."""
     found: dict[UUID, tuple[ChangedValue, ...]] = {}
     contexts: dict[UUID, dict[str, Json]] = {}
     for step in steps:
@@ -208,10 +200,12 @@ def _state_label(definition: Definition, name: str) -> Text:
     return definition.state(name).label if known else Text(name, name)
 
 
-def _actor(step: StepRow) -> HistoryActor | None:
+def _actor(step: StepRow) -> ActorOut | None:
     if step.actor is None:
         return None
-    return HistoryActor(step.actor.public_id, display_name(step.actor), step.organization_code)
+    return ActorOut(
+        public_id=step.actor.public_id, display_name=display_name(step.actor), organization_code=step.organization_code
+    )
 
 
 async def list_tasks(
