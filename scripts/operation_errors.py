@@ -67,7 +67,9 @@ class Walk:
     def __init__(self, calls: list[Any], by_name: dict[str, type[DomainError]]) -> None:
         self._by_name = by_name
         functions = [function for call in calls if (function := function_of(call))]
-        self._kinds = frozenset(type(value) for function in functions for value in closure(function) if is_ours(type(value)))
+        self._kinds = frozenset(
+            type(value) for function in functions for value in closure(function) if is_ours(type(value))
+        )
         self._functions: list[Node] = [(function, None) for function in functions]
 
     def codes(self) -> set[str]:
@@ -86,7 +88,7 @@ class Walk:
         return {self._by_name[name] for name in names if name in self._by_name}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def step(node: Node, kinds: frozenset[type]) -> tuple[frozenset[Node], frozenset[type[DomainError]]]:
     """Return the functions to which a function refers, and the errors."""
     function, owner = node
@@ -155,7 +157,7 @@ class Reached:
                     self.add_types({name: member})
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def members(kind: type) -> dict[str, Any]:
     """Return the methods of a class, its errors, and the annotations of its fields."""
     found: dict[str, Any] = {}
@@ -210,7 +212,7 @@ class Names(typing.NamedTuple):
     attributes: frozenset[tuple[str, str]]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def names_in(code: types.CodeType) -> Names:
     names, attributes, pending, before = set[str](), set[tuple[str, str]](), list[str](), ""
     for one in dis.get_instructions(code):

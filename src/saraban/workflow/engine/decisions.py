@@ -12,7 +12,7 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.json import Json, JsonObject, as_object
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition, Require, State, Transition
-from saraban.workflow.language.subject import ActionChoice, SubjectFacts
+from saraban.workflow.language.subject import ActionOut, SubjectFacts
 
 ASSIGNEE_ALONE = frozenset({"assignee"})
 
@@ -203,7 +203,7 @@ class Obstacle(StrEnum):
     NOT_EDITABLE = "not_editable"
 
 
-def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
+def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionOut, ...]:
     """Return the actions that the caller may take now, in the order of the definition."""
     here = definition.states.get(state)
     if here is None or not in_charge(facts):

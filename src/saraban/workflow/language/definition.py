@@ -15,9 +15,9 @@ from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
 from saraban.workflow.language.faults import below
 from saraban.workflow.language.outcome import BY_NAME, Outcome
-from saraban.workflow.language.review import FELL, Review
+from saraban.workflow.language.review import FELL, ResponseOut, Review
 from saraban.workflow.language.schema import ContextSchema
-from saraban.workflow.language.subject import ActionChoice, ResponseChoice
+from saraban.workflow.language.subject import ActionOut
 
 # What the client sends with an action; such a condition cannot be judged before the action is taken.
 SENT = frozenset({"payload", "comment", "responseCode", "*"})
@@ -109,21 +109,25 @@ class Transition:
         return self.fields is None or name in self.fields
 
     @cached_property
-    def choice(self) -> ActionChoice:
+    def choice(self) -> ActionOut:
         """What a caller who may take it is offered."""
-        responses = tuple(
-            ResponseChoice(code, one.label, one.comment_required or self.comment_required, code == self.usual)
-            for code, one in self.responses.items()
-        )
-        return ActionChoice(
-            self.action,
-            self.label,
-            self.comment_required,
-            self.attachments,
-            self.attachments_required,
-            responses,
-            self.help,
-            fields=self.fields,
+        return ActionOut(
+            code=self.action,
+            label=self.label,
+            comment_required=self.comment_required,
+            attachments=self.attachments,
+            attachments_required=self.attachments_required,
+            responses=[
+                ResponseOut(
+                    code=code,
+                    label=one.label,
+                    comment_required=one.comment_required or self.comment_required,
+                    usual=code == self.usual,
+                )
+                for code, one in self.responses.items()
+            ],
+            help=self.help,
+            fields=None if self.fields is None else list(self.fields),
         )
 
     @cached_property

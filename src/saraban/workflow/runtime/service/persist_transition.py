@@ -361,7 +361,11 @@ def announced_label(definition: Definition, step: Step) -> Text:
     label = definition.action_label(step.state, step.action)
     if label is None:
         return interventions.WORDS.get(step.action, Text(step.action, step.action))
-    return Text(label.th + OVERRIDDEN.th, label.en + OVERRIDDEN.en) if step.forced and step.action != interventions.FORCE else label
+    return (
+        Text(label.th + OVERRIDDEN.th, label.en + OVERRIDDEN.en)
+        if step.forced and step.action != interventions.FORCE
+        else label
+    )
 
 
 def _both(label: Text) -> dict[str, str]:
