@@ -16,7 +16,8 @@ from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import Day, MultiLine, PageOut, Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.workflow.runtime.schemas import ChangedValueOut, HistoryFileOut, ItemResultIn, ReassignedOut, VersionsOut
+from saraban.workflow.language.subject import HistoryFileOut
+from saraban.workflow.runtime.schemas import ChangedValueOut, ItemResultIn, ReassignedOut, VersionsOut
 
 T = TypeVar("T")
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]

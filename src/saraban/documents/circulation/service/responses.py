@@ -21,10 +21,10 @@ from saraban.documents.circulation.service.assignees import (
 from saraban.documents.circulation.service.kind import CIRCULATION
 from saraban.documents.core import service as core
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow import service as workflow
-from saraban.workflow.language.review import Person
 from saraban.workflow.language.subject import Envelope
 
 
@@ -77,7 +77,7 @@ class CirculationActions:
     edit: bool = False
     cancel: bool = False
     respond: bool = False
-    respond_for: tuple[Person, ...] = ()
+    respond_for: tuple[PersonRef, ...] = ()
 
 
 async def permitted_actions(
