@@ -8,7 +8,7 @@ collide when some text is accepted by both (REQ-FMT-11: saving such a format war
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self, TypedDict
+from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
@@ -124,16 +124,6 @@ def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
             "The format has the month without a year, so the same month of the next year would repeat its numbers: add the year, or continue numbering across periods.",
         )
     return template
-
-
-class FormatChanges(TypedDict, total=False):
-    """What is missing stays; so do a template and a rule that are None."""
-
-    template: str | None
-    description: str | None
-    resets: bool | None
-    overflow: OverflowRule | None
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,7 +126,7 @@ async def change_format(
 ) -> FormatOut:
     """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
     version = _version(if_match)
-    row = await db.transact(service.change_format, ctx, public_id=public_id, version=version, changes=body.changes)
+    row = await db.transact(service.change_format, ctx, public_id=public_id, version=version, changes=body)
     async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 

@@ -21,7 +21,6 @@ from saraban.kit.text import fold
 from saraban.numbering.formats import repository
 from saraban.numbering.formats.domain import (
     SHIPPED,
-    FormatChanges,
     FormatDraft,
     FormatExample,
     FormatInUse,
@@ -32,7 +31,7 @@ from saraban.numbering.formats.domain import (
     can_collide,
     checked_template,
 )
-from saraban.numbering.formats.schemas import FormatVersionOut
+from saraban.numbering.formats.schemas import FormatChange, FormatVersionOut
 from saraban.numbering.issue.repository import insert_audit
 from saraban.numbering.issue.service.number_plan import free_sequences
 from saraban.numbering.issue.service.number_request import (
@@ -197,7 +196,7 @@ async def save_format(
 
 
 async def change_format(
-    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: FormatChanges
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: FormatChange
 ) -> FormatRow:
     """
     Change one format.
@@ -210,13 +209,13 @@ async def change_format(
     await _hold(session, row)
     if version is not None and version != row.format.version:
         raise FormatStale
-    old = row.format
+    old, stated = row.format, changes.model_fields_set
     wanted = FormatDraft(
-        template=changes.get("template") or old.format_template,
-        description=changes.get("description", old.description),
-        resets=changes.get("resets", _resets_still(old, changes)),
-        overflow=changes.get("overflow") or OverflowRule(old.overflow),
-        reason=changes.get("reason"),
+        template=changes.template or old.format_template,
+        description=changes.description if "description" in stated else old.description,
+        resets=changes.reset_sequence_yearly if "reset_sequence_yearly" in stated else _resets_still(old),
+        overflow=changes.overflow or OverflowRule(old.overflow),
+        reason=changes.reason,
     )
     template = checked_template(wanted, drawing=row.type_code == DRAWING)
     await _write(ctx, session, row, template, wanted)
@@ -229,10 +228,10 @@ async def _hold(session: AsyncSession, row: FormatRow) -> None:
         raise NotFound
 
 
-def _resets_still(old: NumberFormat, changes: FormatChanges) -> bool | None:
+def _resets_still(old: NumberFormat) -> bool | None:
     """What counts on although the period is printed goes on doing so; otherwise a new template decides."""
     counts_on = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
-    return None if "template" in changes and not counts_on else old.reset_sequence_yearly
+    return False if counts_on else None
 
 
 async def delete_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> None:

@@ -245,7 +245,7 @@ async def _change(public_id: UUID, form: SentForm, session: AsyncSession) -> str
     typed = FormatForm.of(form.values)
     order = form.order(FormatChange, typed.change)
     await numbering.change_format(
-        form.context, session, public_id=public_id, version=_version(typed.version), changes=order.changes
+        form.context, session, public_id=public_id, version=_version(typed.version), changes=order
     )
     return f"{HOME}/{public_id}?saved=1"
 

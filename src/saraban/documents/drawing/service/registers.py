@@ -15,7 +15,6 @@ from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository.imports import RegisteredDrawing
 from saraban.documents.drawing.repository.registers import DrawingRow, DrawingSearch
 from saraban.documents.drawing.repository.tables import Condition, tables_of
 from saraban.documents.drawing.schemas import (
@@ -86,7 +85,7 @@ async def readers_of(
     return {key: await reader_of(ctx, session, key) for key in sorted(visible.intersection(project_ids))}
 
 
-async def scope_of(ctx: RequestContext, session: AsyncSession, place: Drawing | RegisteredDrawing) -> Scope:
+async def scope_of(ctx: RequestContext, session: AsyncSession, place: Drawing) -> Scope:
     """
     Return the scope in which a right to write a drawing counts: the originator's; of a drawing that names none, that of the owner
     and the consultants of its project.
