@@ -216,12 +216,9 @@ async def states(
     if kind not in KINDS:
         return {}
     ids = [row.revision.public_id for row in rows]
-
-    async def facts() -> Mapping[str, workflow.SubjectFacts]:
-        return {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
-
+    facts = {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
     return await workflow.states_of(
-        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts(), now=ctx.now
+        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts, now=ctx.now
     )
 
 
