@@ -134,20 +134,18 @@ class PrintRule:
 
 
 @dataclass(frozen=True, slots=True)
-class FormatExample:
-    """
-    The next numbers of one pair of parties, as the format in force prints them and as the new one would.
+class SeriesPrinter:
+    """Prints the numbers of one series."""
 
-    :param refusal: why the new format could print none of them
-    :param stepped_over: numbers of the new series that others have taken already
-    """
+    template: Template
+    values: Mapping[str, str]
+    revision: str
 
-    before: list[str]
-    after: list[str]
-    series: str
-    last_number: int
-    stepped_over: int = 0
-    refusal: DomainError | None = None
+    def number(self, sequence: int) -> str:
+        return self.template.render(self.values, sequence=sequence, revision=self.revision)
+
+    def base(self, sequence: int) -> str:
+        return self.template.base(self.values, sequence=sequence)
 
 
 @dataclass(frozen=True, slots=True)
