@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -113,7 +113,7 @@ async def end_current(
     by_key = sa.update(revision).where(revision.c.id == sa.bindparam("of"))
     values = by_key.values(is_current=None, current_until=sa.bindparam("until"))
     await session.execute(values, [{"of": one.key, "until": one.until} for one in ended])
-    titled: dict[str, Any] = {"title": sa.bindparam("named")} if tables.head is ContractDrawing else {}
+    titled: dict[str, object] = {"title": sa.bindparam("named")} if tables.head is ContractDrawing else {}
     touched = (
         sa.update(head)
         .where(head.c.id == sa.bindparam("of"))

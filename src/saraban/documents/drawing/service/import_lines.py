@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -147,7 +148,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._spellings: dict[str, dict[str, str]] = {}
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
-        self._columns: Lookups[dict[str, Any]] = Lookups()
+        self._columns: Lookups[dict[str, object]] = Lookups()
         self._places: Lookups[Place] = Lookups()
         self._revises: dict[tuple[int | None, int | None], bool] = {}
 
@@ -331,7 +332,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             raise unknown(f"/{name}", code)
         return self.ids[name][code]
 
-    async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
+    async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, object]:
         """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""
         contract, _ = await self._place(session, stated)
         names = ("category", "sub_category", "volume", "discipline")
@@ -373,7 +374,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
 
     async def _head(
         self, session: AsyncSession, stated: DrawingSheetLine, number: numbering.ExternalNumber
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         tables, ctx = tables_of(self.kind), self.ctx
         columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._classified(session, stated)
         return {
@@ -393,7 +394,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             "updated_by": ctx.caller.user_id,
         }
 
-    def _revision(self, read: ReadLine, place: int, since: Any, *, is_current: bool) -> dict[str, Any]:
+    def _revision(self, read: ReadLine, place: int, since: datetime, *, is_current: bool) -> dict[str, Any]:
         stated, entry = read.stated, self._entry(read)
         assert stated is not None
         return {
@@ -429,7 +430,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         if rows.ended and self.kind in approval.KINDS:
             await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
         of_drawing = tables.drawing.key
-        written = [
+        written: list[dict[str, Any]] = [
             {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
             for drawing, row in rows.revisions
         ]
