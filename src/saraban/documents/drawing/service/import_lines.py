@@ -297,7 +297,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         :raises DrawingNumberTaken: by a drawing that the caller is not shown, or may not revise, or that is somebody else's
         """
         taken = DrawingNumberTaken(fields=[_taken(registered.named["number"])])
-        if not self._reader.sees(registers.audience_of_row(registered)):
+        if not self._reader.sees(registered.audience):
             raise taken
         key = registered.head.contract_id, registered.head.originator_id
         if key not in self._revises:
