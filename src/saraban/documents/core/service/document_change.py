@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.domain import KindRules
-from saraban.documents.core.repository import search, writes
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import search
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
 from saraban.events import service as events
 from saraban.identity.domain.context import RequestContext
@@ -98,7 +99,7 @@ async def claim_files(
     """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
         rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer, project_id=project_id)
-        await writes.link_files(
+        await repository.link_files(
             session, revision_id=revision_id, attachment_ids=[row.id for row in rows], main_first=main_first
         )
 

@@ -15,7 +15,6 @@ from saraban.attachments import service as attachments
 from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import day_of, end_of_day, reach, sender_number_key, start_of_day
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
@@ -179,7 +178,7 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
             pointer = f"/removeAttachmentPublicIds/{place}"
             raise invalid(pointer, "unknown", "ไม่พบไฟล์นี้ในเอกสาร", "This file is not attached to the document.")
     gone = [known[public_id] for public_id in set(changes.remove_attachment_public_ids)]
-    await writes.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
+    await repository.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
     if row.revision.issued_date is None:  # what somebody may have read is kept
         await attachments.release(session, [file.id for file in gone], now=ctx.now)
     await claim_files(
@@ -242,7 +241,7 @@ async def _change_recipients(
         gone = {one for one, _ in before} - {one for one, _ in after}
         if gone and await repository.ever_issued(session, document_id=row.document.id):
             raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
-        await writes.replace_recipients(
+        await repository.replace_recipients(
             session, document_id=row.document.id, recipients=[(organization.id, kind) for organization, kind in found]
         )
     return _said(before), _said(after)
@@ -269,7 +268,7 @@ async def _change_references(
             raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
         targets = await references_of(ctx, session, project=project_of(row), asked=asked)
         gone = [seen[one].document.id for one in before]
-        await writes.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
+        await repository.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
     return sorted(map(str, before)), sorted(map(str, asked))
 
 

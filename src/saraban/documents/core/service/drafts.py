@@ -23,7 +23,6 @@ from saraban.documents.core.domain import (
 )
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentHead
 from saraban.documents.core.repository.workflow_subject import NOT_WRITTEN, SubjectRecipient, SubjectRow
 from saraban.documents.core.schemas import NewDocument
@@ -45,7 +44,7 @@ from saraban.kit.errors import (
     unknown,
 )
 from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch_each
+from saraban.kit.statements import fetch
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -250,17 +249,13 @@ async def check(
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project, of_contract, starts = await fetch_each(
-        session,
-        projects.parties_query(project.id, None),
-        projects.parties_query(project.id, contract_id),
-        workflow.starting_id(matter, otherwise=code),
-    )
+    of_project = await fetch(session, projects.parties_query(project.id, None))
+    taking_part = await fetch(session, projects.parties_query(project.id, contract_id)) if contract_id else of_project
     check_takes_part(plan, of_project, pointer)
     recipients = recipients_among(of_project, order.recipients)
     references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
-    starting = await workflow.found_starting(session, starts, code=code, matter=matter)
-    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting)
+    starting = await workflow.starting(session, code=code, matter=matter)
+    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, taking_part, starting)
 
 
 def check_party(draft: DocumentDraft) -> None:
@@ -300,15 +295,12 @@ async def insert(
 ) -> tuple[NewRows, SubjectContext]:
     """Write the rows that every document with revisions has, and return what its workflow asks of it."""
     public_id = new_id()
-    document = await writes.create_document(session, _document_row(ctx, draft, issued))
-    await writes.create_relations(
-        session,
-        document=document,
-        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
-        references=draft.references,
-    )
+    document = await repository.create_document(session, _document_row(ctx, draft, issued))
+    recipients = [(organization.id, kind) for organization, kind in draft.recipients]
+    await repository.add_recipients(session, document_id=document, recipients=recipients)
+    await repository.add_references(session, document_id=document, targets=draft.references)
     row = {"uuid": public_id, "correspondence_id": document, **_revision_row(ctx, draft, issued)}
-    revision = await writes.create_revision(session, row, status=rules.status_code(DRAFT, None))
+    revision = await repository.create_revision(session, row, status=rules.status_code(DRAFT, None))
     return NewRows(document, revision), _subject_of(ctx, draft, public_id, issued)
 
 

@@ -29,7 +29,6 @@ from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import ShortList
-from saraban.kit.statements import together
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
@@ -52,9 +51,8 @@ async def listing(
     page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
         return page
-    found, parts = await together(
-        session, kind.envelopes(ctx, session, page.items, now=ctx.now), kind.list_parts(ctx, session, page.items)
-    )
+    found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
+    parts = await kind.list_parts(ctx, session, page.items)
     rows = zip(page.items, kind.summaries(ctx, page.items, parts, found), strict=True)
     items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
     return CountedPage(items, page.next_cursor, page.count)
@@ -70,19 +68,10 @@ async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public
 async def _full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
-    (_, envelopes), parts = await together(
-        session, _standing(ctx, session, kind, row, [row]), kind.parts(ctx, session, row, [row])
-    )
-    envelope = envelopes.get(row.entity_id)
+    states = await kind.states(ctx, session, [row], now=ctx.now)
+    envelope = (await workflow.envelopes(ctx, session, states, alone=row.entity_id)).get(row.entity_id)
+    parts = await kind.parts(ctx, session, row, [row])
     return kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope)
-
-
-async def _standing(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader, rows: Sequence[DocumentHeader]
-) -> tuple[Mapping[str, workflow.InstanceState], Mapping[str, Envelope]]:
-    """Return where the workflows of a document stand, with what the caller may do in the place of others."""
-    states = await kind.states(ctx, session, rows, now=ctx.now)
-    return states, await workflow.envelopes(ctx, session, states, alone=row.entity_id)
 
 
 async def show(
@@ -162,12 +151,9 @@ async def list_revisions(
     """
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
-    envelopes, files, own = await together(
-        session,
-        kind.envelopes(ctx, session, rows),
-        repository.files(session, revision_ids=[row.revision.id for row in rows]),
-        kind.in_full(session, rows, reach(ctx.caller)),
-    )
+    envelopes = await kind.envelopes(ctx, session, rows)
+    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
+    own = await kind.in_full(session, rows, reach(ctx.caller))
     return _revisions(ctx, kind, rows, envelopes, files, own)
 
 
@@ -206,10 +192,8 @@ async def history(
     """
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
-    told, taken = await together(
-        session, _told(session, kind, rows, public_id), _taken(session, await kind.states(ctx, session, rows))
-    )
-    return _history(rows, told, taken)
+    taken = await _taken(session, await kind.states(ctx, session, rows))
+    return _history(rows, await _told(session, kind, rows, public_id), taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +263,10 @@ async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, 
     """
     rows = await kind.seen(ctx, session, public_id)
     row = kind.newest(rows)
-    (states, envelopes, taken), parts, told = await together(
-        session,
-        _lived(ctx, session, kind, row, rows),
-        kind.parts(ctx, session, row, rows),
-        _told(session, kind, rows, public_id),
-    )
+    states = await kind.states(ctx, session, rows, now=ctx.now)
+    envelopes = await workflow.envelopes(ctx, session, states, alone=row.entity_id)
+    taken = await _taken(session, states)
+    parts = await kind.parts(ctx, session, row, rows)
     envelope = envelopes.get(row.entity_id)
     revisions, recipients = None, []
     if isinstance(kind, RevisionedKind):
@@ -296,21 +278,11 @@ async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, 
         state=states.get(row.entity_id),
         envelope=envelope,
         shown=kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope),
-        history=_history(rows, told, taken),
+        history=_history(rows, await _told(session, kind, rows, public_id), taken),
         steps=tuple(taken.get(row.entity_id, ())),
         revisions=revisions,
         recipients=recipients,
     )
-
-
-async def _lived(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader, rows: Sequence[DocumentHeader]
-) -> tuple[Mapping[str, workflow.InstanceState], Mapping[str, Envelope], Mapping[str, list[workflow.HistoryStep]]]:
-    states = await kind.states(ctx, session, rows, now=ctx.now)
-    envelopes, taken = await together(
-        session, workflow.envelopes(ctx, session, states, alone=row.entity_id), _taken(session, states)
-    )
-    return states, envelopes, taken
 
 
 async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:

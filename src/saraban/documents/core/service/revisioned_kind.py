@@ -25,7 +25,6 @@ from saraban.documents.core.domain import (
 from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents
 from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.rows import DocumentRow
@@ -59,7 +58,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
 from saraban.kit.schema import Schema, ShortList
-from saraban.kit.statements import together
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
@@ -235,11 +233,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return await facts_of(session, self.rules, rows=rows, zone=zone)
 
     async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow]) -> object:
-        return await together(
-            session,
-            repository.recipients(session, document_ids=[row.document.id for row in rows]),
-            self.in_list(session, rows, reach(ctx.caller)),
-        )
+        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
+        return recipients, await self.in_list(session, rows, reach(ctx.caller))
 
     def summaries(
         self, ctx: RequestContext, rows: Sequence[DocumentRow], parts: Any, envelopes: Mapping[str, Envelope]
@@ -255,7 +250,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow]
     ) -> DocumentParts:
-        return await read_parts(ctx, session, row, rows, self.in_full(session, rows, reach(ctx.caller)))
+        return await read_parts(ctx, session, row, rows, await self.in_full(session, rows, reach(ctx.caller)))
 
     def answer(self, ctx: RequestContext, row: DocumentRow, parts: DocumentParts, envelope: Envelope | None) -> Schema:
         today = local_date(ctx.now, ctx.zone)
@@ -286,9 +281,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         )
         await change_files(ctx, session, row, changes)
         values["updated_by"] = ctx.caller.user_id
-        await writes.change_revision(session, revision_id=row.revision.id, values=values)
+        await repository.change_revision(session, revision_id=row.revision.id, values=values)
         if related:
-            await writes.raise_versions(session, document_id=row.document.id)
+            await repository.raise_versions(session, document_id=row.document.id)
             fresh = await self.find(ctx, session, public_id=row.public_id)
             facts = (await self.facts(session, [fresh], zone=ctx.zone))[row.entity_id]
             await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=ctx.now)
@@ -305,7 +300,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, reason: str
     ) -> Sequence[UUID]:
         values = {"cancelled_at": ctx.now, "cancelled_by": ctx.caller.user_id, "cancel_reason": reason}
-        await writes.change_head(session, document_id=row.document.id, values=values)
+        await repository.change_head(session, document_id=row.document.id, values=values)
         await self.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
         return ()
 
@@ -322,7 +317,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         values: dict[str, Any] = {"correspondence_status_id": repository.status_key(code)}
         if counts_as_issued(state) and row.revision.issued_date is None:
             values["issued_date"] = now
-        await writes.change_revision(session, revision_id=row.revision.id, values=values)
+        await repository.change_revision(session, revision_id=row.revision.id, values=values)
         reached = ReachedState(state, local_date(now, zone))
         await self.own_statuses(session, [row.revision.id], reached)
         await self.index.renew(session, documents=[row.document.id])
@@ -353,8 +348,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     ) -> None:
         number = {"correspondence_number": issued.number}
         printed = number | {"number_sort": sort_key(issued.number)}
-        await writes.change_revision(session, revision_id=row.revision.id, values=printed)
-        await writes.change_head(
+        await repository.change_revision(session, revision_id=row.revision.id, values=printed)
+        await repository.change_head(
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )
         await self.renew_reach(session, document_id=row.document.id)

@@ -12,7 +12,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow, RevisionRow
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.core.service.cancellation import is_draft_revision
@@ -100,8 +99,8 @@ async def _next_revision(
 ) -> DocumentRevision:
     old = await repository.newest_standing(session, document_id=row.document.id)
     # One revision is current at a time, and the constraint is checked at once.
-    await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
-    await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    await repository.change_revision(session, revision_id=old.id, values={"is_current": False})
+    await repository.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
     revision = DocumentRevision(
         correspondence_id=row.document.id,
         correspondence_number=number,
@@ -120,7 +119,7 @@ async def _next_revision(
         created_by=ctx.caller.user_id,
         details=old.details,
     )
-    await writes.add(session, revision)
+    await repository.add(session, revision)
     return revision
 
 
@@ -155,7 +154,7 @@ async def _withdraw(
 async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> str:
     """Make the newest revision that still stands the current one, and its number the document's; return that."""
     withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
-    await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
+    await repository.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     before = await repository.newest_standing(session, document_id=row.document.id)
     number = await numbering.revise_number(
         ctx,
@@ -163,7 +162,7 @@ async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedK
         holder=numbering.Holder(kind.rules.name, row.document.public_id),
         revision_label=before.revision_label,
     )
-    await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
-    await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    await repository.change_revision(session, revision_id=before.id, values={"is_current": True})
+    await repository.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
     await kind.renew_reach(session, document_id=row.document.id)
     return number

@@ -21,7 +21,7 @@ from saraban.documents.core.repository.workflow_subject import MAIN, SubjectReci
 from saraban.documents.core.service.kind import ReachedState
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.statements import fetch_each
+from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime.service.subjects import SubjectStep
@@ -68,12 +68,11 @@ async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow])
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
-    recipients, *known = await fetch_each(
-        session,
-        repository.recipients_query(dict.fromkeys(row.document_id for row in rows)),
-        *(projects.parties_query(project_id=project, contract_id=contract) for project, contract in places),
-    )
-    taking_part = dict(zip(places, known, strict=True))
+    recipients = await repository.list_recipients(session, {row.document_id for row in rows})
+    taking_part = {
+        place: await fetch(session, projects.parties_query(project_id=place[0], contract_id=place[1]))
+        for place in places
+    }
     parties = {place: projects.by_role(those) for place, those in taking_part.items()}
     return {
         str(row.revision_public_id): SubjectContext(

@@ -21,8 +21,7 @@ from saraban.documents.drawing.models import (
     ShopDrawingRevision,
 )
 from saraban.documents.rfa.models import RfaItem, RfaRevision
-from saraban.kit.db import table_of
-from saraban.kit.statements import PreparedStatement
+from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import RfaApproveCode
 
 DOCUMENT: Final = "DOCUMENT"
@@ -98,28 +97,12 @@ class RfaItemRow(NamedTuple):
     drawing: UUID | None
 
 
-def _items() -> PreparedStatement:
-    of_rfa = RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True))
+_KINDS: Final = {columns.item_type: kind for kind, columns in DRAWINGS.items()}
 
-    def named(key: Any, *columns: Any) -> Any:
-        return (
-            sa.select(
-                RfaItem.id.label("item"),
-                RfaItem.item_type,
-                RfaItem.rfa_revision_id,
-                key.label("carried"),
-                RfaApproveCode.approve_code,
-                RfaApproveCode.approve_name,
-                RfaApproveCode.approve_name_en,
-                RfaItem.comment,
-                *columns,
-            )
-            .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
-            .where(of_rfa, key.is_not(None))
-        )
 
+def _items() -> sa.CompoundSelect[*tuple[Any, ...]]:
     listed = [
-        named(
+        _items_of(
             columns.item,
             columns.revision.public_id,
             sa.func.coalesce(columns.revision.drawing_number, columns.number),
@@ -135,7 +118,7 @@ def _items() -> PreparedStatement:
     ]
     revision = DocumentRevision
     listed.append(
-        named(
+        _items_of(
             RfaItem.document_revision_id,
             Document.public_id,
             revision.correspondence_number,
@@ -148,45 +131,42 @@ def _items() -> PreparedStatement:
         .join(revision, revision.id == RfaItem.document_revision_id)
         .join(Document, Document.id == revision.correspondence_id)
     )
-    return PreparedStatement(sa.union_all(*listed).order_by("item"))
+    return sa.union_all(*listed).order_by("item")
 
 
-_ITEMS = _items()
-_KINDS: Final = {columns.item_type: kind for kind, columns in DRAWINGS.items()}
+def _items_of(key: InstrumentedAttribute[int | None], *columns: Any) -> AnySelect:
+    return (
+        sa.select(
+            RfaItem.id.label("item"),
+            RfaItem.item_type,
+            RfaItem.rfa_revision_id,
+            key.label("carried"),
+            RfaApproveCode.approve_code,
+            RfaApproveCode.approve_name,
+            RfaApproveCode.approve_name_en,
+            RfaItem.comment,
+            *columns,
+        )
+        .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
+        .where(RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True)), key.is_not(None))
+    )
+
+
+_ITEMS = _items()  # made once: it takes longer to write it than to send it
 
 
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
     """Return what revisions of RFAs carry, each in the order of its list."""
     found: dict[int, list[RfaItemRow]] = defaultdict(list)
-    for _, item_type, rfa_revision_id, key, *named in await _ITEMS.rows(session, revisions=list(revision_ids)):
+    for _, item_type, rfa_revision_id, key, *named in await session.execute(_ITEMS, {"revisions": list(revision_ids)}):
         found[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *named))
     return found
 
 
-def _carried() -> PreparedStatement:
-    item, revision = RfaItem, DocumentRevision
-    of_rfa = item.rfa_revision_id == sa.bindparam("revision", type_=sa.Integer)
-
-    def named(key: Any, public_id: Any) -> Any:
-        return sa.select(item.id.label("item"), item.item_type, key.label("carried"), public_id).where(of_rfa)
-
-    listed = [
-        named(columns.item, columns.revision.public_id).join(columns.revision, columns.revision.id == columns.item)
-        for columns in DRAWINGS.values()
-    ]
-    documents = named(item.document_revision_id, Document.public_id)
-    documents = documents.join(revision, revision.id == item.document_revision_id)
-    listed.append(documents.join(Document, Document.id == revision.correspondence_id))
-    return PreparedStatement(sa.union_all(*listed).order_by("item"))
-
-
-_CARRIED = _carried()
-
-
 async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
     """Return what a revision of an RFA carries, by public id, in the order of its list."""
-    rows = await _CARRIED.rows(session, revision=revision_id)
-    return {public_id: ItemKey(_KINDS.get(item_type), key) for _, item_type, key, public_id in rows}
+    rows = (await items(session, revision_ids=[revision_id])).get(revision_id, ())
+    return {row.public_id: row.carries for row in rows}
 
 
 class ClaimedRevision(NamedTuple):
@@ -203,21 +183,16 @@ async def claims(
 
     :param but: a revision of an RFA that does not count
     """
-    rows = await _CLAIMS[kind].rows(session, keys=list(keys), but=but) if keys else ()
-    return [ClaimedRevision(*row) for row in rows]
-
-
-def _claims(kind: DrawingKind) -> PreparedStatement:
-    column, but = DRAWINGS[kind].claim, sa.bindparam("but", type_=sa.Integer)
-    return PreparedStatement(
+    if not keys:
+        return []
+    column = DRAWINGS[kind].claim
+    statement = (
         sa.select(column, Document.public_id, Document.correspondence_number)
         .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)
         .join(Document, Document.id == DocumentRevision.correspondence_id)
-        .where(column.in_(sa.bindparam("keys", expanding=True)), RfaItemClaim.rfa_revision_id != but)
+        .where(column.in_(keys), RfaItemClaim.rfa_revision_id != but)
     )
-
-
-_CLAIMS: Final = {kind: _claims(kind) for kind in DRAWINGS}
+    return [ClaimedRevision(*row) for row in await session.execute(statement)]
 
 
 async def add(session: AsyncSession, revision: int, keys: Sequence[ItemKey]) -> None:
@@ -276,39 +251,24 @@ async def answer(
             await session.execute(sa.update(table).where(*where).values(values))
 
 
-def _statements() -> tuple[PreparedStatement, ...]:
+async def close(session: AsyncSession, revision_ids: Collection[int]) -> None:
     """
-    The statements by which a final answer reaches the items that have none, and all of them their drawings.
+    Give items without an answer that of their RFA, and the answers to the drawings.
 
-    They join, and start from the items: MariaDB would look at every row of a register for an `IN` with a subquery.
+    The statements join, and start from the items: MariaDB would look at every row of a register for an `IN` with a subquery.
     """
     item = table_of(RfaItem)
-    of_rfa: Any = item.c.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True))
+    of_rfa = item.c.rfa_revision_id.in_(revision_ids)
     verdict = sa.select(RfaRevision.rfa_approve_code_id).where(RfaRevision.id == item.c.rfa_revision_id)
-    found: list[Any] = [
-        sa.update(item)
-        .where(of_rfa, item.c.rfa_approve_code_id.is_(None))
-        .values(rfa_approve_code_id=verdict.scalar_subquery())
-    ]
+    unanswered = sa.update(item).where(of_rfa, item.c.rfa_approve_code_id.is_(None))
+    await session.execute(unanswered.values(rfa_approve_code_id=verdict.scalar_subquery()))
     for columns in DRAWINGS.values():
         revision, head = table_of(columns.revision), table_of(columns.head)
         carried = (of_rfa, item.c[columns.item.key] == revision.c.id, item.c.rfa_approve_code_id.is_not(None))
-        found += [
-            sa.update(revision).where(*carried).values({revision.c.rfa_approve_code_id: item.c.rfa_approve_code_id}),
-            sa.update(head)
-            .where(*carried, revision.c[columns.drawing.key] == head.c.id)
-            .values({head.c.version: head.c.version + 1}),
-        ]
-    return tuple(PreparedStatement(one) for one in found)
-
-
-_CLOSING: Final = _statements()
-
-
-async def close(session: AsyncSession, revision_ids: Collection[int]) -> None:
-    """Give items without an answer that of their RFA, and the answers to the drawings."""
-    for statement in _CLOSING:
-        await session.execute(statement.statement, {"revisions": list(revision_ids)})
+        answers = {revision.c.rfa_approve_code_id: item.c.rfa_approve_code_id}
+        await session.execute(sa.update(revision).where(*carried).values(answers))
+        heads = sa.update(head).where(*carried, revision.c[columns.drawing.key] == head.c.id)
+        await session.execute(heads.values({head.c.version: head.c.version + 1}))
 
 
 class AskedRevision(NamedTuple):

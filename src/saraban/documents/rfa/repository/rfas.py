@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from datetime import date
-from functools import cache
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
@@ -11,8 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaItem, RfaRevision
 from saraban.kit.db import table_of
-from saraban.kit.keys import key_column
-from saraban.kit.statements import PreparedStatement, Query
+from saraban.kit.keys import is_spelled
 from saraban.projects.models import Contract, RfaApproveCode, RfaStatusCode, RfaType
 
 
@@ -29,7 +27,7 @@ class RfaFacts(NamedTuple):
     approved_date: date | None
 
 
-_FACTS = PreparedStatement(
+_FACTS = (
     sa.select(
         RfaRevision.id,
         RfaType.type_code,
@@ -56,7 +54,7 @@ _FACTS = PreparedStatement(
 
 
 async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, RfaFacts]:
-    rows = await _FACTS.rows(session, revisions=list(revision_ids))
+    rows = await session.execute(_FACTS, {"revisions": list(revision_ids)})
     return {row[0]: RfaFacts._make(row[1:]) for row in rows}
 
 
@@ -65,16 +63,10 @@ def type_key() -> sa.ScalarSelect[int]:
     return sa.select(Rfa.rfa_type_id).where(Rfa.id == Document.id).correlate(Document).scalar_subquery()
 
 
-_TYPES = PreparedStatement(
-    sa.select(RfaType.id, Contract.project_id)
-    .join(Contract, Contract.id == RfaType.contract_id)
-    .where(sa.or_(RfaType.type_code == sa.bindparam("code"), key_column(RfaType.type_code) == sa.bindparam("key")))
-)
-
-
-def type_keys(code: str) -> Query[Mapping[int, int | None]]:
-    """Ask for the RFA types of this code, one for each contract that has it, with their projects."""
-    return Query(_TYPES, {"code": code, "key": code}, dict)
+async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
+    """Return the RFA types of this code, one for each contract that has it, with their projects."""
+    statement = sa.select(RfaType.id, Contract.project_id).join(Contract, Contract.id == RfaType.contract_id)
+    return dict((await session.execute(statement.where(is_spelled(RfaType.type_code, [code])))).all())
 
 
 async def type_code(session: AsyncSession, *, document_id: int) -> str:
@@ -88,26 +80,19 @@ async def items_rule(session: AsyncSession, *, document_id: int) -> str:
     return str((await session.scalars(statement)).one())
 
 
-_ITEM_COUNTS = PreparedStatement(
-    sa.select(
-        RfaType.items,
-        sa.select(sa.func.count(RfaItem.id))
-        .where(RfaItem.rfa_revision_id == DocumentRevision.id)
-        .correlate(DocumentRevision)
-        .scalar_subquery(),
-    )
-    .select_from(DocumentRevision)
-    .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
-    .join(RfaType, RfaType.id == Rfa.rfa_type_id)
-    .where(DocumentRevision.id.in_(sa.bindparam("revisions", expanding=True)))
-    # In this order: MariaDB would otherwise begin with the types, and read all RFAs that have one.
-    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-)
-
-
 async def item_counts(session: AsyncSession, revision_ids: Collection[int]) -> list[tuple[str, int]]:
     """Return for each revision whether RFAs of its type carry something, and how much it carries."""
-    return [(str(rule), count) for rule, count in await _ITEM_COUNTS.rows(session, revisions=list(revision_ids))]
+    carried = sa.select(sa.func.count(RfaItem.id)).where(RfaItem.rfa_revision_id == DocumentRevision.id)
+    statement = (
+        sa.select(RfaType.items, carried.correlate(DocumentRevision).scalar_subquery())
+        .select_from(DocumentRevision)
+        .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
+        .join(RfaType, RfaType.id == Rfa.rfa_type_id)
+        .where(DocumentRevision.id.in_(revision_ids))
+        # In this order: MariaDB would otherwise begin with the types, and read all RFAs that have one.
+        .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+    )
+    return [(str(rule), count) for rule, count in await session.execute(statement)]
 
 
 async def create(session: AsyncSession, row: Mapping[str, object], *, revision: int, status: str) -> None:
@@ -138,37 +123,26 @@ async def set_verdict(
     :param approve_code: what it is otherwise
     :param keeps: whether a code that says the same in other words stays: one of the same first digit
     """
-    given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
-    asked = {name: value for name, value in given.items() if value is not None}
-    statement = _verdict(frozenset(asked), keeps=keeps).statement
-    await session.execute(statement, {"revisions": list(revision_ids), **asked})
-
-
-@cache
-def _verdict(names: frozenset[str], *, keeps: bool) -> PreparedStatement:
-    """Made once for each set of columns: every step of an RFA sends one."""
     table = table_of(RfaRevision)
-    values: dict[str, Any] = {"rfa_status_code_id": _key_of(RfaStatusCode.id, RfaStatusCode.status_code, "status")}
-    if names & {"answered", "approve_code"}:
-        values["rfa_approve_code_id"] = _approve_code(table.c.rfa_approve_code_id, names, keeps=keeps)
-    if "day" in names:
-        values["approved_date"] = sa.bindparam("day")
-    return PreparedStatement(
-        sa.update(table).where(table.c.id.in_(sa.bindparam("revisions", expanding=True))).values(values)
-    )
+    values: dict[str, Any] = {"rfa_status_code_id": status_key(status)}
+    if answered is not None or approve_code is not None:
+        values["rfa_approve_code_id"] = _approve_key(table.c.rfa_approve_code_id, answered, approve_code, keeps=keeps)
+    if day is not None:
+        values["approved_date"] = day
+    await session.execute(sa.update(table).where(table.c.id.in_(revision_ids)).values(values))
 
 
-def _approve_code(before: Any, names: frozenset[str], *, keeps: bool) -> Any:
+def _approve_key(before: Any, answered: str | None, approve_code: str | None, *, keeps: bool) -> Any:
     code = RfaApproveCode.approve_code
-    found: Any = _key_of(RfaApproveCode.id, code, "approve_code") if "approve_code" in names else before
-    if keeps and "approve_code" in names:
-        there = sa.select(sa.func.substr(code, 1, 1)).where(RfaApproveCode.id == before).scalar_subquery()
-        found = sa.case((there == sa.func.substr(sa.bindparam("approve_code"), 1, 1), before), else_=found)
-    return sa.func.coalesce(_key_of(RfaApproveCode.id, code, "answered"), found) if "answered" in names else found
+    found = before if approve_code is None else _approve_code_key(approve_code)
+    if keeps and approve_code is not None:
+        group = sa.select(sa.func.substr(code, 1, 1)).where(RfaApproveCode.id == before).scalar_subquery()
+        found = sa.case((group == approve_code[:1], before), else_=found)
+    return found if answered is None else sa.func.coalesce(_approve_code_key(answered), found)
 
 
-def _key_of(key: Any, code: Any, name: str) -> sa.ScalarSelect[int]:
-    return sa.select(key).where(code == sa.bindparam(name)).scalar_subquery()
+def _approve_code_key(code: str) -> sa.ScalarSelect[int]:
+    return sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()
 
 
 def status_key(code: str) -> sa.ScalarSelect[int]:

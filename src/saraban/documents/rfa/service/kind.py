@@ -27,7 +27,6 @@ from saraban.documents.rfa.schemas import (
 from saraban.documents.rfa.service import items
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, invalid, required
-from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 
@@ -110,10 +109,8 @@ class RfaKind(core.RevisionedKind):
         self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
     ) -> Mapping[int, Mapping[str, Any]]:
         keys = [row.revision.id for row in rows]
-        found, listed = await together(
-            session, repository.facts(session, revision_ids=keys), item_rows.items(session, revision_ids=keys)
-        )
-        carried = await items.answers(session, listed)
+        found = await repository.facts(session, revision_ids=keys)
+        carried = await items.answers(session, await item_rows.items(session, revision_ids=keys))
         return {
             revision_id: {
                 **_fields(facts),

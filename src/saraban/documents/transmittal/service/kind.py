@@ -1,7 +1,7 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
@@ -16,8 +16,8 @@ from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.drawing import service as drawings
 from saraban.documents.transmittal import repository
 from saraban.documents.transmittal.models import TransmittalDrawing
-from saraban.documents.transmittal.repository import TransmittedDocument
 from saraban.documents.transmittal.schemas import (
+    ItemAnswer,
     NewTransmittal,
     TransmittalAnswer,
     TransmittalChanges,
@@ -161,13 +161,13 @@ class TransmittalKind(core.RevisionedKind):
 
 
 async def _with_statuses(
-    session: AsyncSession, sent: Mapping[int, Sequence[TransmittedDocument]], reach: Reach
-) -> dict[int, list[TransmittedDocument]]:
+    session: AsyncSession, sent: Mapping[int, Sequence[ItemAnswer]], reach: Reach
+) -> dict[int, list[ItemAnswer]]:
     """Say how each document stands now, to who may see it: what goes along together may come back apart (EC-RFA-004)."""
     named = {one.document_public_id for carried in sent.values() for one in carried}
     found = await core.statuses(session, reach, named) if named else {}
     return {
-        key: [replace(one, status=found.get(one.document_public_id)) for one in carried]
+        key: [one.model_copy(update={"status": found.get(one.document_public_id)}) for one in carried]
         for key, carried in sent.items()
     }
 
