@@ -50,7 +50,6 @@ from saraban.kit.clock import local_date
 from saraban.kit.db import table_of, violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid, required
 from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
@@ -142,7 +141,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         )
         plan = await core.plan_of(ctx, session, request, {"/originatorOrganizationPublicId": pointer})
         project, organization = plan.project, plan.originator
-        of_project = await fetch(session, projects.parties_query(project.id, None))
+        of_project = await projects.list_parties(session, project_id=project.id)
         core.check_takes_part(plan, of_project, pointer)
         today = local_date(ctx.now, ctx.zone)
         check_day(new.deadline_date, today, "/deadlineDate")

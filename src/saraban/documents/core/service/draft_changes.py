@@ -39,7 +39,6 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, required
 from saraban.kit.etags import require_match
 from saraban.kit.schema import Schema
-from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
@@ -234,7 +233,7 @@ async def _change_recipients(
     after = [(one.organization_public_id, one.recipient_type) for one in asked]
     if before != after:
         main_recipient(row.originator.public_id, asked)
-        of_project = await fetch(session, projects.parties_query(row.project.id, None))
+        of_project = await projects.list_parties(session, project_id=row.project.id)
         found = recipients_among(of_project, asked)
         if _main(after) != _main(before):
             raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])

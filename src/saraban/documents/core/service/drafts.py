@@ -44,7 +44,6 @@ from saraban.kit.errors import (
     unknown,
 )
 from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -249,8 +248,9 @@ async def check(
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project = await fetch(session, projects.parties_query(project.id, None))
-    taking_part = await fetch(session, projects.parties_query(project.id, contract_id)) if contract_id else of_project
+    of_project = taking_part = await projects.list_parties(session, project_id=project.id)
+    if contract_id is not None:
+        taking_part = await projects.list_parties(session, project_id=project.id, contract_id=contract_id)
     check_takes_part(plan, of_project, pointer)
     recipients = recipients_among(of_project, order.recipients)
     references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)

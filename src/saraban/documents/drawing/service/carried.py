@@ -11,12 +11,11 @@ from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import carried as repository
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.carried import CarriedRow, CarrierTable
-from saraban.documents.drawing.repository.revisions import CarriedRevision
+from saraban.documents.drawing.repository.revisions import CarriedRevision, revisions_by_key
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.documents.drawing.service.revisions import (
     current_revisions,
     revision_files,
-    revisions_by_key,
     visible_revisions,
 )
 from saraban.identity.domain.context import RequestContext
