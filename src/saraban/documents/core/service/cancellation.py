@@ -1,7 +1,6 @@
 """Cancelling a document: its number stays and is marked, its workflow ends, and what depends on it ends with it."""
 
 from collections.abc import Sequence
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -48,16 +47,16 @@ async def cancel(
     :raises DomainError: what the kind says against it
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/cancel", {"reason": reason})
-    return await services.idempotency.run(operation, partial(_cancel, ctx, kind, services.followers, public_id, reason))
+    return await services.idempotency.run(operation, _cancel, ctx, kind, services.followers, public_id, reason)
 
 
 async def _cancel(
     ctx: RequestContext,
+    session: AsyncSession,
     kind: AnyKind,
     followers: Sequence[Follower],
     public_id: UUID,
     reason: str,
-    session: AsyncSession,
 ) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     await kind.check_cancel(ctx, session, row, envelope)

@@ -4,7 +4,6 @@ Changing a draft. What its number prints of it stays; further recipients, refere
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from functools import partial
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -104,11 +103,11 @@ async def edit(
     :raises DocumentChanged: when `if_match` is not its version
     :raises NotADraft: once it has been submitted
     """
-    await services.db.transact(partial(_edit, ctx, kind, public_id, changes, if_match))
+    await services.db.transact(_edit, ctx, kind, public_id, changes, if_match)
 
 
 async def _edit(
-    ctx: RequestContext, kind: AnyKind, public_id: UUID, changes: Schema, if_match: str | None, session: AsyncSession
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID, changes: Schema, if_match: str | None
 ) -> None:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     kind.require_edit(ctx, row)

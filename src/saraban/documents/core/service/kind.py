@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules
+from saraban.documents.core.domain import KindRules, WrittenDocument
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
 from saraban.documents.core.schemas import RegisterPageOut, RegisterQuery
@@ -30,10 +30,8 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
-from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
-from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import Envelope, ItemResult, SubjectFacts
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
@@ -88,59 +86,6 @@ class UnnumberedDraft(Protocol):
 
     @property
     def starting(self) -> workflow.StartingWorkflow: ...
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenDocument:
-    """
-    A new document or revision as its workflow, its event and its audit row are told of it; it is not read back for them.
-
-    :param type_code: by what documents of its kind differ in the workflow they start on: the document type, or the RFA's
-    """
-
-    facts: SubjectFacts
-    project: ProjectRef
-    type_code: str
-    revision_label: str | None = None
-
-    @property
-    def public_id(self) -> UUID:
-        return self.facts.public_id
-
-    @property
-    def entity_id(self) -> str:
-        return self.facts.entity_id
-
-    @property
-    def number(self) -> str:
-        return self.facts.number
-
-    @property
-    def subject(self) -> str:
-        return self.facts.title
-
-
-@dataclass(frozen=True, slots=True)
-class ReachedState:
-    """
-    A workflow state that revisions have come to, and how.
-
-    :param response_code: what was answered with the step that led there
-    :param automatic: the engine took that step, which says nothing of its own
-    :param ended: it is final
-    :param issued: they left their draft with this step, for the first time
-    :param meaning: what the definition says of it
-    :param item_results: what was answered with the step to single items
-    """
-
-    state: str
-    day: date
-    response_code: str | None = None
-    automatic: bool = False
-    ended: bool = False
-    meaning: Meaning = NOTHING
-    issued: bool = False
-    item_results: tuple[ItemResult, ...] = ()
 
 
 Row = TypeVar("Row", bound=DocumentHeader)

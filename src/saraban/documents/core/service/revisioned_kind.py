@@ -19,6 +19,8 @@ from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import (
     CANCELLED,
     Reach,
+    ReachedState,
+    WrittenDocument,
     counts_as_issued,
     reach,
 )
@@ -49,7 +51,7 @@ from saraban.documents.core.service.draft_changes import (
     project_of,
 )
 from saraban.documents.core.service.drafts import DocumentDraft
-from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
+from saraban.documents.core.service.kind import DocumentKind
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings

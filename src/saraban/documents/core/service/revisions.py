@@ -4,7 +4,6 @@ draft.
 """
 
 from dataclasses import replace
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -59,13 +58,12 @@ async def revise(
 
     :raises RevisionPending: while the current revision has no final answer
     """
-    payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", payload)
-    return await services.idempotency.run(operation, partial(_revise, ctx, kind, public_id, order))
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", order)
+    return await services.idempotency.run(operation, _revise, ctx, kind, public_id, order)
 
 
 async def _revise(
-    ctx: RequestContext, kind: RevisionedKind, public_id: UUID, order: NewRevision, session: AsyncSession
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, order: NewRevision
 ) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     require_create(ctx, kind.rules, row.document)
@@ -132,11 +130,11 @@ async def withdraw_revision(
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/withdraw-revision", {"reason": reason})
-    return await services.idempotency.run(operation, partial(_withdraw, ctx, kind, public_id, reason))
+    return await services.idempotency.run(operation, _withdraw, ctx, kind, public_id, reason)
 
 
 async def _withdraw(
-    ctx: RequestContext, kind: RevisionedKind, public_id: UUID, reason: str, session: AsyncSession
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, reason: str
 ) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     require_edit(ctx, kind.rules, row.document)

@@ -11,13 +11,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules, Placement, counts_as_issued, may_see, reach
+from saraban.documents.core.domain import KindRules, Placement, ReachedState, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
-from saraban.documents.core.service.kind import ReachedState
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
