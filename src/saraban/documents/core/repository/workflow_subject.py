@@ -152,12 +152,10 @@ async def list_recipients(session: AsyncSession, document_ids: Collection[int]) 
     }
 
 
-async def set_status(
-    session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
-) -> None:
-    """Set the status of revisions, and the moment they were issued where one is given."""
+async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
+    """Set the status of a revision, and the moment it was issued where one is given."""
     table = table_of(DocumentRevision)
     values: dict[str, object] = {"correspondence_status_id": status_key(code), "version": table.c.version + 1}
     if issued_at is not None:
         values["issued_date"] = issued_at
-    await session.execute(sa.update(table).where(table.c.id.in_(revision_ids)).values(values))
+    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))

@@ -5,7 +5,7 @@
 # What subtypes override says what it is given.
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -130,13 +130,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """Return the same for one document and its revisions."""
         return await self.in_list(session, rows, reach)
 
-    async def own_statuses(
-        self,
-        session: AsyncSession,
-        revision_ids: Collection[int],
-        reached: ReachedState,
-    ) -> None:
-        """Set the subtype's own status columns for a workflow state that revisions have come to."""
+    async def own_statuses(self, session: AsyncSession, revision_id: int, reached: ReachedState) -> None:
+        """Set the subtype's own status columns for a workflow state that a revision has come to."""
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
@@ -321,7 +316,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             values["issued_date"] = now
         await repository.change_revision(session, revision_id=row.revision.id, values=values)
         reached = ReachedState(state, local_date(now, zone))
-        await self.own_statuses(session, [row.revision.id], reached)
+        await self.own_statuses(session, row.revision.id, reached)
         await self.index.renew(session, documents=[row.document.id])
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:

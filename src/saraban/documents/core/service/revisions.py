@@ -58,7 +58,8 @@ async def revise(
 
     :raises RevisionPending: while the current revision has no final answer
     """
-    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", order)
+    payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", payload)
     return await services.idempotency.run(operation, _revise, ctx, kind, public_id, order)
 
 

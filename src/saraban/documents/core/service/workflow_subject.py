@@ -23,7 +23,7 @@ from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime.service.subjects import SubjectStep
 
-OwnStatuses = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[None]]
+OwnStatuses = Callable[[AsyncSession, int, ReachedState], Awaitable[None]]
 OwnItems = Callable[[AsyncSession, int, Sequence[ItemResult]], Awaitable[None]]
 Parties = Mapping[str, frozenset[int]]
 
@@ -177,8 +177,8 @@ class DocumentSubject:
         assert isinstance(around, SubjectContext)  # it was this port that gave the facts
         row, (reached, code) = around.row, self._reached(step, around)
         issued_at = step.now if reached.issued else None
-        await repository.set_status(session, revision_ids=[row.revision_id], code=code, issued_at=issued_at)
-        await self.own_statuses(session, [row.revision_id], reached)
+        await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
+        await self.own_statuses(session, row.revision_id, reached)
         if issued_at is not None:
             await self.index.renew(session, documents=[row.document_id])
             # What was issued before is shown to nobody any more.

@@ -15,9 +15,9 @@ from saraban.documents.core import service as core
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
+from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import approved
-from saraban.documents.rfa.repository import items as repository
-from saraban.documents.rfa.repository.items import ItemKey, RfaItemRow
+from saraban.documents.rfa.repository import ItemKey, RfaItemRow
 from saraban.documents.rfa.schemas import NewRfaItem, RfaItemAnswer, RfaOfDrawing
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
@@ -224,7 +224,7 @@ async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> 
         taken |= {one.key for one in asked.values() if approved(one.approve_code)}
         taken |= {asked[one].key for one in await drawings.unfinished_approvals(session, kind, asked)}
         keys += [ItemKey(kind, key) for key in current if key not in taken]
-    await repository.add(session, revision_id, keys)
+    await repository.add_items(session, revision_id, keys)
 
 
 async def replace_items(
@@ -236,8 +236,8 @@ async def replace_items(
     :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
     """
     await hold(ctx, session, checked, rfa_revision=revision_id)
-    await repository.remove(session, revision_id)
-    await repository.add(session, revision_id, [one.carries for one in checked])
+    await repository.remove_items(session, revision_id)
+    await repository.add_items(session, revision_id, [one.carries for one in checked])
 
 
 async def answer(session: AsyncSession, revision_id: int, results: Sequence[ItemResult]) -> None:

@@ -1,6 +1,6 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
@@ -25,7 +25,6 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
     TransmittedItem,
 )
-from saraban.documents.transmittal.service.drawings import issue
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
 
@@ -127,13 +126,10 @@ class TransmittalKind(core.RevisionedKind):
             key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
         }
 
-    async def own_statuses(
-        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
-    ) -> None:
+    async def own_statuses(self, session: AsyncSession, revision_id: int, reached: core.ReachedState) -> None:
         if reached.issued:
-            for revision_id in revision_ids:
-                await _issue_items(session, revision_id)
-                await issue(session, revision_id)
+            await _issue_items(session, revision_id)
+            await _issue_drawings(session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
@@ -192,6 +188,21 @@ async def _issue_items(session: AsyncSession, revision_id: int) -> None:
             raise _unknown(place)
         _check_standing(place, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
         await repository.fix(session, item)
+
+
+async def _issue_drawings(session: AsyncSession, revision_id: int) -> None:
+    """Write down what each drawing says of itself when it goes along."""
+    said = [
+        {
+            "item": row.item_id,
+            "drawing_number": one.number,
+            "revision_label": one.label,
+            "title": one.title,
+            "title_en": one.title_en,
+        }
+        for row, one in await drawings.carried_drawings(session, TransmittalDrawing, [revision_id])
+    ]
+    await repository.fix_drawings(session, said)
 
 
 def _unknown(place: int) -> Invalid:
@@ -279,6 +290,12 @@ def _listed(document: int, revision: int, items: _Items) -> list[dict[str, objec
         }
         for carries, item in items
     ]
+
+
+async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
+    """Say whether a file hangs on a drawing revision that a transmittal carries which the caller sees."""
+    revisions = await drawings.carriers_of_file(session, TransmittalDrawing, attachment_id)
+    return bool(await core.readable_revisions(ctx, session, revisions))
 
 
 TRANSMITTAL = TransmittalKind()
