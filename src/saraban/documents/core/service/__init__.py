@@ -34,6 +34,7 @@ from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
     DocumentServices,
+    UnnumberedDraft,
 )
 from saraban.documents.core.service.presentation import (
     coded,

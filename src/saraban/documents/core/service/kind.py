@@ -7,7 +7,7 @@ never ask which kind they have in hand.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from uuid import UUID
@@ -27,6 +27,7 @@ from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.idempotency import Idempotency
+from saraban.kit.ids import new_id
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
@@ -72,20 +73,14 @@ class DocumentHeader(Protocol):
     def version(self) -> int: ...
 
 
-class UnnumberedDraft(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnnumberedDraft:
     """A new document with everything resolved and checked; only its number is missing."""
 
-    @property
-    def public_id(self) -> UUID: ...
-
-    @property
-    def plan(self) -> numbering.Plan: ...
-
-    @property
-    def reservation_token(self) -> UUID | None: ...
-
-    @property
-    def starting(self) -> workflow.StartingWorkflow: ...
+    plan: numbering.Plan
+    starting: workflow.StartingWorkflow
+    reservation_token: UUID | None
+    public_id: UUID = field(default_factory=new_id)
 
 
 Row = TypeVar("Row", bound=DocumentHeader)

@@ -3,7 +3,7 @@ Reading documents: the pages of a register, one document, its revisions and its 
 it, and who may read the files of it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import CodeAnswer, HistoryEntry, RegisterQuery, RevisionDetail
 from saraban.documents.core.service.document_change import version_tag
-from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
+from saraban.documents.core.service.drafts import home_scope, may_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader
 from saraban.documents.core.service.presentation import file_answers, person, revision_answer, status_answer
 from saraban.documents.core.service.registers import CountedPage
@@ -26,7 +26,6 @@ from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.schemas import PersonRef
-from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import ShortList
 from saraban.workflow import service as workflow
@@ -116,29 +115,22 @@ def permitted_actions(
     in_draft = envelope is not None and envelope.current_state == DRAFT
     # Whoever sees a draft sees every revision of it.
     never_issued = in_draft and all(one.revision.issued_date is None for one in rows)
-    may_edit = _allowed(lambda: require_edit(ctx, kind.rules, row.document))
+    scope = home_scope(ctx, row.document)
+    may_edit = ctx.caller.may(kind.rules.edit, scope)
     if never_issued:
         may_cancel = may_edit
     elif in_draft and row.revision.issued_date is None:
         may_cancel = False
     else:
-        may_cancel = kind.rules.cancel_after_issue and _allowed(lambda: require_withdraw(ctx, row.document))
+        may_cancel = kind.rules.cancel_after_issue and may_withdraw(ctx, row.document)
     ended = envelope is not None and envelope.terminal
     # Who asked has closed the matter with the answer: there is nothing to ask anew.
     settled = envelope is not None and envelope.outcome == "closed" and row.type_code == "RFI"
-    may_revise = ended and not settled and _allowed(lambda: require_create(ctx, kind.rules, row.document))
+    may_revise = ended and not settled and ctx.caller.may(kind.rules.create, scope)
     # Whether a state may be edited is its definition's word, whatever the state is called.
     return PermittedActions(
         edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise
     )
-
-
-def _allowed(require: Callable[[], None]) -> bool:
-    try:
-        require()
-    except Forbidden:
-        return False
-    return True
 
 
 async def list_revisions(

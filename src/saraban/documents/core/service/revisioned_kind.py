@@ -41,6 +41,7 @@ from saraban.documents.core.schemas import (
 )
 from saraban.documents.core.service import drafts, registers
 from saraban.documents.core.service.cancellation import check_cancel
+from saraban.documents.core.service.document_change import claim_files
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
     change_files,
@@ -186,9 +187,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         rows, subject = await drafts.insert(ctx, session, self.rules, draft, issued)
         await self.insert_own(ctx, session, draft, rows)
         await self.index.add(session, documents=[rows.document])
-        await drafts.claim_new_files(ctx, session, draft, rows)
+        plan, files = draft.plan, draft.order.attachment_public_ids
+        await claim_files(ctx, session, rows.revision, files, project_id=plan.project.id)
         facts = facts_in(self.rules, subject, zone=ctx.zone)
-        plan = draft.plan
         return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
 
     async def revised(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> WrittenDocument:

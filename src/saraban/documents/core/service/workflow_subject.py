@@ -5,7 +5,7 @@ master's rows.
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -51,6 +51,21 @@ class SubjectContext:
         """The role that the main recipient has in the project or contract."""
         main = next((one.organization_id for one in self.recipients if one.recipient_type == MAIN), None)
         return next((role for role, members in sorted(self.parties.items()) if main in members), None)
+
+    def placement(self, state: str) -> Placement:
+        """Return what decides about who may see the revision in a state: the first that issues it opens it for good."""
+        row = self.row
+        issued = row.issued_date is not None or counts_as_issued(state)
+        return Placement(row.project_id, row.contract_id, row.originator_id, self.sent_to, self.of_contract, issued)
+
+    def is_seen_by(self, person: Caller, state: str) -> bool:
+        return may_see(reach(person), self.placement(state))
+
+    def is_open_to(self, organization: int, state: str) -> bool:
+        """Return whether an organization's own right to view opens the revision in a state."""
+        place = self.placement(state)
+        taking_part = place.issued and (organization in place.recipients or organization in place.parties)
+        return taking_part or organization == place.originator
 
 
 async def facts_of(
@@ -113,28 +128,10 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         edit_permission=kind.edit,
         carries_items=kind.carries_items,
         zone=zone,
-        seen_by=lambda person, state: may_see(reach(person), placement(around, state=state)),
-        open_to=partial(_is_open_to, around),
+        seen_by=around.is_seen_by,
+        open_to=around.is_open_to,
         source=around,
     )
-
-
-def placement(around: SubjectContext, *, state: str | None = None) -> Placement:
-    """
-    Return what decides about who may see a revision.
-
-    :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
-    """
-    row = around.row
-    issued = row.issued_date is not None or (state is not None and counts_as_issued(state))
-    return Placement(row.project_id, row.contract_id, row.originator_id, around.sent_to, around.of_contract, issued)
-
-
-def _is_open_to(around: SubjectContext, organization: int, state: str) -> bool:
-    """Return whether an organization's own right to view opens the revision in a state."""
-    place = placement(around, state=state)
-    taking_part = place.issued and (organization in place.recipients or organization in place.parties)
-    return taking_part or organization == place.originator
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
