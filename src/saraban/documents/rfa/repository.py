@@ -88,7 +88,6 @@ async def type_code(session: AsyncSession, *, document_id: int) -> str:
 
 
 async def items_rule(session: AsyncSession, *, document_id: int) -> str:
-    """Return whether RFAs of a document's RFA type carry drawings and documents."""
     statement = sa.select(RfaType.items).join(Rfa, Rfa.rfa_type_id == RfaType.id).where(Rfa.id == document_id)
     return str((await session.scalars(statement)).one())
 
@@ -157,7 +156,6 @@ def _approve_code_key(code: str) -> sa.ScalarSelect[int]:
 
 
 def status_key(code: str) -> sa.ScalarSelect[int]:
-    """Return the key of a status, to be looked up by the statement that writes it."""
     return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()
 
 

@@ -20,8 +20,6 @@ from saraban.projects.models import CorrespondenceType
 
 @dataclass(frozen=True, slots=True)
 class ItemState:
-    """How a document of the list stands now: its newest issued revision, if any."""
-
     item_id: int
     public_id: UUID
     number: str
@@ -34,8 +32,6 @@ class ItemState:
 
 @dataclass(frozen=True, slots=True)
 class TransmittalIssuer:
-    """The organization that a transmittal is of, and who wrote it there."""
-
     organization_id: int
     author: UUID
 

@@ -153,7 +153,6 @@ def _every(pattern: str) -> frozenset[str]:
 
 
 def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
-    """Return whether an open document's day has passed; what is closed is never overdue."""
     return due is not None and not closed and today > due
 
 
@@ -254,7 +253,6 @@ class Placement:
 
 
 def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> Reach:
-    """Sum up a caller's grants as far as they let documents be viewed."""
     useful = [grant for grant in grants if {VIEW, EVERYTHING} & grant.permissions]
     return Reach(
         everything=any(not (grant.organization or grant.project or grant.contract) for grant in useful),

@@ -41,8 +41,6 @@ _revision = DocumentRevision
 
 
 class RecipientRow(NamedTuple):
-    """An organization a document is sent to, in the order of the list."""
-
     organization: OrganizationName
     recipient_type: str
 
@@ -168,7 +166,6 @@ def status_key(code: str) -> sa.ScalarSelect[int]:
 
 
 async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
-    """Return whether any revision of a document has left its originator."""
     statement = sa.select(_revision.id).where(
         _revision.correspondence_id == document_id, _revision.issued_date.is_not(None)
     )
@@ -176,7 +173,6 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
 
 
 async def newest_standing(session: AsyncSession, *, document_id: int) -> DocumentRevision:
-    """Return the newest revision of a document that has not been withdrawn."""
     statement = (
         sa.select(_revision)
         .where(_revision.correspondence_id == document_id, _revision.withdrawn_at.is_(None))
@@ -239,7 +235,6 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 async def uploads(
     session: AsyncSession, public_ids: Collection[UUID], checksums: Collection[str | None]
 ) -> Sequence[Attachment]:
-    """Return which uploads have one of the checksums."""
     condition = sa.and_(Attachment.public_id.in_(public_ids), Attachment.checksum.in_(checksums))
     return (await session.scalars(sa.select(Attachment).where(condition).order_by(Attachment.id))).all()
 
@@ -272,7 +267,6 @@ async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: 
 
 
 async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: int) -> bool:
-    """Return whether a file hangs on a revision that the caller may see."""
     statement = (
         sa.select(_link.attachment_id)
         .join(DocumentRevision, DocumentRevision.id == _link.correspondence_revision_id)
@@ -322,7 +316,6 @@ async def _insert(session: AsyncSession, table: sa.Table, row: Mapping[str, obje
 
 
 async def create_document(session: AsyncSession, row: Mapping[str, object]) -> int:
-    """Insert a document's head, and return its key."""
     return await _insert(session, table_of(Document), row)
 
 

@@ -214,7 +214,6 @@ async def check(
     order: NewDocument,
     type_codes: tuple[str, str | None],
 ) -> DocumentDraft:
-    """Resolve and check everything of a new document that can be known before its number is issued."""
     pointer = "/originatorOrganizationPublicId"
     originator = stated_originator(ctx, order.originator_organization_public_id, pointer)
     main = main_recipient(originator, order.recipients)
@@ -402,7 +401,6 @@ def require_create(ctx: RequestContext, rules: KindRules, document: Document | D
 
 
 def may_withdraw(ctx: RequestContext, document: Document | DocumentHead) -> bool:
-    """Return whether the caller may withdraw what the originator has issued."""
     scope = home_scope(ctx, document)
     by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in ctx.caller.grants)
     return by_role or ctx.caller.may(ADMIN_EDIT, scope)

@@ -168,18 +168,16 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     async def page(
         self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
-    ) -> CountedPage[Row]:
-        """
-        :param counted: say of how many documents it is a page
-        """
+    ) -> CountedPage[Row]: ...
 
     @abstractmethod
     async def lock(self, session: AsyncSession, row: Row) -> None:
         """Hold the document and its workflow instance until the end of the transaction."""
 
     @abstractmethod
-    async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Mapping[str, SubjectFacts]:
-        """Return what the workflow is told, by entity id."""
+    async def facts(
+        self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo
+    ) -> Mapping[str, SubjectFacts]: ...
 
     async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row]) -> object:
         """Read what a register shows of the rows around its own, with a fixed number of queries."""
@@ -188,8 +186,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     def summaries(
         self, ctx: RequestContext, rows: Sequence[Row], parts: Any, envelopes: Mapping[str, Envelope]
-    ) -> Sequence[Schema]:
-        """Return the rows of a register in the order of `rows`."""
+    ) -> Sequence[Schema]: ...
 
     @abstractmethod
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:
@@ -212,8 +209,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
 
     @abstractmethod
-    def answer(self, ctx: RequestContext, row: Row, parts: Any, envelope: Envelope | None) -> Schema:
-        """Return a document with all that belongs to it."""
+    def answer(self, ctx: RequestContext, row: Row, parts: Any, envelope: Envelope | None) -> Schema: ...
 
     @abstractmethod
     def require_edit(self, ctx: RequestContext, row: Row) -> None:
@@ -246,8 +242,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Write the cancellation into the kind's own rows, and return who is notified of it beside the usual."""
 
     @abstractmethod
-    async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest:
-        """Return what a number for the document as it stands now is issued by."""
+    async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest: ...
 
     @abstractmethod
     async def change_number(
@@ -277,7 +272,6 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
 
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
-        """Return what events say of this kind beside what they say of every one."""
         return {}
 
 

@@ -341,12 +341,10 @@ async def known_to(
 async def visible(
     ctx: RequestContext, session: AsyncSession, *, public_ids: Collection[UUID]
 ) -> dict[UUID, DocumentRow]:
-    """Return the documents of any kind among `public_ids` that the caller may see."""
     return await repository.visible(session, reach=reach(ctx.caller), public_ids=public_ids)
 
 
 async def statuses(session: AsyncSession, seen: Reach, public_ids: Collection[UUID]) -> dict[UUID, CodeAnswer]:
-    """Return how documents of any kind stand now, as far as a reader with this reach may see them."""
     rows = await repository.visible(session, reach=seen, public_ids=public_ids)
     return {public_id: status_answer(row) for public_id, row in rows.items()}
 

@@ -106,7 +106,6 @@ def home_of(reach: Reach) -> dict[str, list[int]]:
 
 
 async def places_of(session: AsyncSession, reach: Reach, *, project: UUID | None) -> Places:
-    """Return where documents may be that a reader is shown, in one project or in all."""
     keys = await register_filters.project_keys(session, project)
     return Places(keys, {} if reach.everything else await register_filters.contract_projects(session, reach))
 
@@ -230,7 +229,6 @@ async def _named_keys(session: AsyncSession, register: KindRegister, search: Reg
 def _values(
     ctx: RequestContext, register: KindRegister, search: RegisterQuery, statuses: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return what is asked for by the names of the conditions of `repository.registers`."""
     values: dict[str, Any] = {}
     if search.status is not None:
         codes = register.rules.status_codes(search.status)
@@ -304,7 +302,6 @@ class _Sizes:
 
 
 async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int) -> list[NarrowRow]:
-    """Return the rows of a page and the next one."""
     index = choose(ask.order, ask.filters, sizes.of)
     found = sizes.documents.get(index, ())
     selects = registers.narrow(ask, index, after=after, most=limit + 1, documents=found, many=bool(sizes.many))

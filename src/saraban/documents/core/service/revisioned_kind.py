@@ -128,7 +128,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def in_full(
         self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach
     ) -> Mapping[int, Mapping[str, Any]]:
-        """Return the same for one document and its revisions."""
         return await self.in_list(session, rows, reach)
 
     async def own_statuses(self, session: AsyncSession, revision_id: int, reached: ReachedState) -> None:
@@ -147,7 +146,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     # What all of them share.
 
     def subject(self, zone: ZoneInfo) -> DocumentSubject:
-        """Return the port that `bootstrap` registers with the workflow."""
         return DocumentSubject(self.rules, self.index, self.own_statuses, zone)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:

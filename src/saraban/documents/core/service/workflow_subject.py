@@ -43,7 +43,6 @@ class SubjectContext:
 
     @cached_property
     def of_contract(self) -> frozenset[int]:
-        """The parties of its contract, none without one."""
         return frozenset[int]().union(*self.parties.values()) if self.row.contract_id is not None else frozenset()
 
     @property
