@@ -13,11 +13,11 @@ WRITES = {
         *("change_revision", "change_head", "replace_recipients", "set_status"),
     )
 }
-WRITES_OF_SHEETS = {"repository.queue", "repository.change"}
+WRITES_OF_SHEETS = {"repository.add", "repository.change"}
 # What writes rows of the index, or queues that.
 RENEWALS = {
     *(f"{index}.{name}" for index in ("self.index", "kind.index") for name in ("add", "renew", "follow")),
-    *("self.renew_reach", "kind.renew_reach", "self._write_reach", "self.show_status"),
+    *("self.renew_reach", "kind.renew_reach", "self._write_reach", "self.show_cancelled"),
 }
 # Writers behind which somebody else renews.
 RENEWED_BY = {

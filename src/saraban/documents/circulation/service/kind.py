@@ -215,8 +215,12 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> Mapping[str, SubjectFacts]:
         return {row.entity_id: facts_of(row) for row in rows}
 
-    def summaries(
-        self, ctx: RequestContext, rows: Sequence[CirculationRow], parts: None, envelopes: Mapping[str, Envelope]
+    async def summaries(
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[CirculationRow],
+        envelopes: Mapping[str, Envelope],
     ) -> Sequence[CirculationSummary]:
         today = local_date(ctx.now, ctx.zone)
         return [CirculationSummary(**_fields(row, today)) for row in rows]

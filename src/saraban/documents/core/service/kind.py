@@ -179,14 +179,11 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo
     ) -> Mapping[str, SubjectFacts]: ...
 
-    async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row]) -> object:
-        """Read what a register shows of the rows around its own, with a fixed number of queries."""
-        return None
-
     @abstractmethod
-    def summaries(
-        self, ctx: RequestContext, rows: Sequence[Row], parts: Any, envelopes: Mapping[str, Envelope]
-    ) -> Sequence[Schema]: ...
+    async def summaries(
+        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], envelopes: Mapping[str, Envelope]
+    ) -> Sequence[Schema]:
+        """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
     @abstractmethod
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:

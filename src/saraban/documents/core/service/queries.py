@@ -51,8 +51,7 @@ async def listing(
     if not page.items:
         return page
     found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
-    parts = await kind.list_parts(ctx, session, page.items)
-    rows = zip(page.items, kind.summaries(ctx, page.items, parts, found), strict=True)
+    rows = zip(page.items, await kind.summaries(ctx, session, page.items, found), strict=True)
     items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
     return CountedPage(items, page.next_cursor, page.count)
 

@@ -18,10 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import (
     CANCELLED,
+    DRAFT,
     Reach,
     ReachedState,
     WrittenDocument,
-    counts_as_issued,
     reach,
 )
 from saraban.documents.core.domain.registers import keys_of
@@ -30,7 +30,6 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents
 from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
     DocumentChanges,
@@ -40,7 +39,7 @@ from saraban.documents.core.schemas import (
     RevisionDetail,
 )
 from saraban.documents.core.service import drafts, registers
-from saraban.documents.core.service.cancellation import check_cancel
+from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst
 from saraban.documents.core.service.document_change import claim_files
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
@@ -56,7 +55,7 @@ from saraban.documents.core.service.kind import DocumentKind
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
-from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
+from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
@@ -228,14 +227,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     ) -> Mapping[str, SubjectFacts]:
         return await facts_of(session, self.rules, rows=rows, zone=zone)
 
-    async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow]) -> object:
-        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
-        return recipients, await self.in_list(session, rows, reach(ctx.caller))
-
-    def summaries(
-        self, ctx: RequestContext, rows: Sequence[DocumentRow], parts: Any, envelopes: Mapping[str, Envelope]
+    async def summaries(
+        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow], envelopes: Mapping[str, Envelope]
     ) -> Sequence[DocumentSummary]:
-        recipients, own = parts
+        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
+        own = await self.in_list(session, rows, reach(ctx.caller))
         today, found = local_date(ctx.now, ctx.zone), []
         for row in rows:
             envelope = envelopes.get(row.entity_id)
@@ -290,32 +286,39 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def check_cancel(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None
     ) -> None:
-        await check_cancel(ctx, session, self.rules, row, envelope)
+        """
+        :raises WithdrawRevisionFirst: while the draft of a next revision is open
+        :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
+        :raises Forbidden: when the caller may not withdraw what has been issued
+        """
+        in_draft = envelope is not None and envelope.current_state == DRAFT
+        never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
+        # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
+        if never_issued or (in_draft and row.revision.issued_date is None) or not self.rules.cancel_after_issue:
+            drafts.require_edit(ctx, self.rules, row.document)
+        if never_issued:
+            return
+        if in_draft and row.revision.issued_date is None:
+            raise WithdrawRevisionFirst
+        if not self.rules.cancel_after_issue:
+            raise CancelOnlyDraft
+        drafts.require_withdraw(ctx, row.document)
 
     async def mark_cancelled(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, reason: str
     ) -> Sequence[UUID]:
         values = {"cancelled_at": ctx.now, "cancelled_by": ctx.caller.user_id, "cancel_reason": reason}
         await repository.change_head(session, document_id=row.document.id, values=values)
-        await self.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
+        await self.show_cancelled(ctx, session, row)
         return ()
 
-    async def show_status(
-        self, session: AsyncSession, row: DocumentRow, *, state: str, now: datetime, zone: ZoneInfo
-    ) -> None:
-        """
-        Set the status columns of a revision for a workflow state, and the moment it was issued.
-
-        What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
-        """
-        (context,) = (await subject_contexts(session, rows=[SubjectRow.of(row)])).values()
-        code = self.rules.status_code(state, context.main_role)
-        values: dict[str, Any] = {"correspondence_status_id": repository.status_key(code)}
-        if counts_as_issued(state) and row.revision.issued_date is None:
-            values["issued_date"] = now
-        await repository.change_revision(session, revision_id=row.revision.id, values=values)
-        reached = ReachedState(state, local_date(now, zone))
-        await self.own_statuses(session, row.revision.id, reached)
+    async def show_cancelled(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> None:
+        """Set the status columns; what was issued stays issued: its recipients keep what they have read."""
+        status = repository.status_key(self.rules.status_code(CANCELLED, None))
+        await repository.change_revision(
+            session, revision_id=row.revision.id, values={"correspondence_status_id": status}
+        )
+        await self.own_statuses(session, row.revision.id, ReachedState(CANCELLED, local_date(ctx.now, ctx.zone)))
         await self.index.renew(session, documents=[row.document.id])
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day
+from saraban.documents.core.domain import DRAFT, end_of_day
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow, RevisionRow
@@ -141,7 +141,7 @@ async def _withdraw(
     require_edit(ctx, kind.rules, row.document)
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision
-    await kind.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
+    await kind.show_cancelled(ctx, session, row)
     await workflow.cancel(
         ctx, session, entity_type=kind.rules.entity_type, entity_id=str(row.revision.public_id), reason=reason
     )
