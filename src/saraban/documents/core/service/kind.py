@@ -268,8 +268,9 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     ) -> dict[str, Envelope]:
         return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
 
+    @abstractmethod
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
-        return {}
+        """Return what events say of this kind beside what they say of every one."""
 
 
 AnyKind = DocumentKind[Any, Any]

@@ -321,6 +321,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         await self.own_statuses(session, row.revision.id, ReachedState(CANCELLED, local_date(ctx.now, ctx.zone)))
         await self.index.renew(session, documents=[row.document.id])
 
+    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
+        return {}
+
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
         recipients = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
         main = next(one.organization for one in recipients if one.recipient_type == "TO")
