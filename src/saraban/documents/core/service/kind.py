@@ -259,7 +259,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
             session,
             entity_type=self.rules.entity_type,
             entity_ids=[row.entity_id for row in rows],
-            facts=self.facts(session, rows, zone=ctx.zone),
+            facts=await self.facts(session, rows, zone=ctx.zone),
             now=now,
         )
 
