@@ -14,15 +14,13 @@ from saraban.documents.core.domain.registers import (
     Order,
     Places,
     ReaderKey,
-    RegisterCursor,
     Sort,
     choose,
     keys_of,
     merged,
     sized,
-    sort_text,
-    sort_value,
 )
+from saraban.documents.core.service.registers import RegisterCursor, sort_text, sort_value
 from saraban.kit.errors import Invalid
 from saraban.kit.ids import new_id
 from saraban.kit.pagination import list_mark
