@@ -145,7 +145,7 @@ class TestCursor:
         cursor = RegisterCursor(NOW, new_id(), value, count)
 
         assert RegisterCursor.decode(cursor.encode(BOUND), BOUND) == cursor
-        assert len(cursor.encode(BOUND)) <= 1_100
+        assert len(cursor.encode(BOUND)) <= 1_200
 
     def test_of_another_list_is_refused(self) -> None:
         text = RegisterCursor(NOW, new_id()).encode(list_mark("rfa", "other filters"))
