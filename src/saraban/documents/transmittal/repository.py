@@ -30,12 +30,6 @@ class ItemState:
     issued_subject: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TransmittalIssuer:
-    organization_id: int
-    author: UUID
-
-
 async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
     statement = sa.select(Transmittal.correspondence_id, Transmittal.purpose)
     return dict((await session.execute(statement.where(Transmittal.correspondence_id.in_(document_ids)))).all())
@@ -135,14 +129,15 @@ async def copy_items(session: AsyncSession, *, before: int, revision_id: int) ->
     await session.flush()
 
 
-async def issuer(session: AsyncSession, *, revision_id: int) -> TransmittalIssuer:
+async def issuer(session: AsyncSession, *, revision_id: int) -> tuple[int, UUID]:
+    """Return the organization that a transmittal is of, and who wrote it there."""
     statement = (
         sa.select(Document.originator_id, User.public_id)
         .join(DocumentRevision, DocumentRevision.correspondence_id == Document.id)
         .join(User, User.user_id == DocumentRevision.created_by)
         .where(DocumentRevision.id == revision_id)
     )
-    return TransmittalIssuer(*(await session.execute(statement)).one())
+    return (await session.execute(statement)).tuples().one()
 
 
 async def fix(session: AsyncSession, item: ItemState) -> None:

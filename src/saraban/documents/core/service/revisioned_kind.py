@@ -30,6 +30,7 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents
 from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.rows import DocumentRow
+from saraban.documents.core.repository.workflow_subject import SubjectRow
 from saraban.documents.core.schemas import (
     DocumentAnswer,
     DocumentChanges,
@@ -55,7 +56,7 @@ from saraban.documents.core.service.kind import DocumentKind
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
-from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of
+from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
@@ -225,7 +226,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def facts(
         self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo
     ) -> Mapping[str, SubjectFacts]:
-        return await facts_of(session, self.rules, rows=rows, zone=zone)
+        around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
+        return {key: facts_in(self.rules, one, zone=zone) for key, one in around.items()}
 
     async def summaries(
         self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow], envelopes: Mapping[str, Envelope]

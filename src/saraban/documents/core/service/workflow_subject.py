@@ -15,7 +15,6 @@ from saraban.documents.core.domain import KindRules, Placement, ReachedState, co
 from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
-from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
@@ -65,14 +64,6 @@ class SubjectContext:
         place = self.placement(state)
         taking_part = place.issued and (organization in place.recipients or organization in place.parties)
         return taking_part or organization == place.originator
-
-
-async def facts_of(
-    session: AsyncSession, kind: KindRules, *, rows: Sequence[DocumentRow], zone: ZoneInfo
-) -> dict[str, SubjectFacts]:
-    """Return the facts by the revisions' public ids; one query, and one for each project or contract."""
-    around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
-    return {key: facts_in(kind, one, zone=zone) for key, one in around.items()}
 
 
 async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow]) -> dict[str, SubjectContext]:

@@ -176,11 +176,11 @@ def _require_any(items: Sequence[object], carried: Sequence[object]) -> None:
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
     """Check what is issued, and write it down: each document at the revision it has reached by then."""
     items = await repository.item_states(session, revision_id=revision_id)
-    issuer = await repository.issuer(session, revision_id=revision_id)
+    organization, author = await repository.issuer(session, revision_id=revision_id)
     seen = await core.known_to(
         session,
-        organization_id=issuer.organization_id,
-        author=issuer.author,
+        organization_id=organization,
+        author=author,
         public_ids=[item.public_id for item in items],
     )
     for place, item in enumerate(items):
