@@ -134,7 +134,7 @@ async def set_verdict(
     :param keeps: whether a code that says the same in other words stays: one of the same first digit
     """
     table = table_of(RfaRevision)
-    values: dict[str, Any] = {"rfa_status_code_id": status_key(status)}
+    values: dict[str, object] = {"rfa_status_code_id": status_key(status)}
     if answered is not None or approve_code is not None:
         values["rfa_approve_code_id"] = _approve_key(table.c.rfa_approve_code_id, answered, approve_code, keeps=keeps)
     if day is not None:

@@ -35,9 +35,10 @@ _table = table_of(DocumentReach)
 _reach = _table.c
 _head, _revision, _recipient = map(table_of, (Document, DocumentRevision, DocumentRecipient))
 Condition = sa.ColumnElement[bool]
+Column = sa.SQLColumnExpression[Any]
 
 
-def contains(column: Any, name: str) -> Condition:
+def contains(column: Column, name: str) -> Condition:
     """
     Find the folded text of a parameter in a column, as far as databases fold: by case and Thai digits. INSTR knows no wildcards.
     """
@@ -102,7 +103,7 @@ _FOR_ME = WorkflowWorkItem.user_id == sa.bindparam("caller", type_=sa.Integer())
 _FOR_US = WorkflowWorkItem.organization_id.in_(sa.bindparam("member_of", expanding=True, type_=sa.Integer()))
 
 
-def pending(subjects: sa.Table, key: Any) -> Condition:
+def pending(subjects: sa.Table, key: Column) -> Condition:
     """
     What waits for the caller, or for an organization of theirs.
 
@@ -125,7 +126,7 @@ def pending(subjects: sa.Table, key: Any) -> Condition:
     )
 
 
-def waiting(subjects: sa.Table, key: Any) -> AnySelect:
+def waiting(subjects: sa.Table, key: Column) -> AnySelect:
     """
     The keys of documents that wait for the caller: all of them, or more than a few.
 
@@ -318,7 +319,7 @@ async def discipline_keys(session: AsyncSession, code: str) -> dict[int, int | N
     return dict((await session.execute(statement.where(is_spelled(Discipline.discipline_code, [code])))).all())
 
 
-async def key_of(session: AsyncSession, key: Any, public_id: Any, value: UUID) -> int:
+async def key_of(session: AsyncSession, key: Column, public_id: Column, value: UUID) -> int:
     """
     Return the key of a row, `NOBODY` where there is none.
 

@@ -46,6 +46,9 @@ _SPLIT: Final[Mapping[Index, Any]] = {
 }
 
 
+FilterValues = dict[str, Any]  # by the names of conditions
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """
@@ -60,7 +63,7 @@ class Ask:
     tables: RegisterTables
     kind: int
     order: Order
-    values: Mapping[str, Any]
+    values: FilterValues
     keys: Sequence[ReaderKey] = ()
     home: Mapping[str, Sequence[int]] = field(default_factory=dict)
     within: Mapping[str, Mapping[int, int | None]] = field(default_factory=dict)

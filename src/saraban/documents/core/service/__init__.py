@@ -34,6 +34,7 @@ from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
     DocumentServices,
+    OwnFields,
     UnnumberedDraft,
 )
 from saraban.documents.core.service.presentation import (

@@ -207,14 +207,14 @@ def alias(name: str) -> str:
 
 async def change_relations(
     ctx: RequestContext, session: AsyncSession, *, row: DocumentRow, changes: DocumentChanges
-) -> Mapping[str, tuple[Any, Any]]:
+) -> Mapping[str, tuple[object, object]]:
     """
     Replace recipients and references that are stated; give what was and what is by field, for the audit trail.
 
     :raises NumberAlreadyIssued: when the main recipient would be another one
     :raises DocumentAlreadyIssued: when somebody who may have read it would not be a recipient any more
     """
-    noted: dict[str, tuple[Any, Any]] = {}
+    noted: dict[str, tuple[object, object]] = {}
     if "recipients" in changes.model_fields_set:
         noted["recipients"] = await _change_recipients(session, row, changes.recipients)
     if "reference_public_ids" in changes.model_fields_set:
@@ -224,7 +224,7 @@ async def change_relations(
 
 async def _change_recipients(
     session: AsyncSession, row: DocumentRow, asked: Sequence[AskedRecipient] | None
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     if asked is None:
         raise required("/recipients")
     known = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
@@ -255,7 +255,7 @@ def _said(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
 
 async def _change_references(
     ctx: RequestContext, session: AsyncSession, row: DocumentRow, asked: Sequence[UUID]
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """References that the caller may not see stay."""
     outgoing, _ = await repository.referenced(session, document_id=row.document.id)
     seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)

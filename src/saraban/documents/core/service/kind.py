@@ -83,6 +83,8 @@ class UnnumberedDraft:
     public_id: UUID = field(default_factory=new_id)
 
 
+# What a subtype adds to an answer, or says otherwise in it, by revision id.
+OwnFields = Mapping[int, Mapping[str, Any]]
 Row = TypeVar("Row", bound=DocumentHeader)
 Draft = TypeVar("Draft", bound=UnnumberedDraft)
 

@@ -22,6 +22,7 @@ from saraban.documents.core.schemas import (
     ReferenceAnswer,
     RevisionAnswer,
 )
+from saraban.documents.core.service.kind import OwnFields
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import UserName
 from saraban.identity.schemas import PersonRef
@@ -126,7 +127,7 @@ class DocumentParts(NamedTuple):
 
     recipients: Sequence[RecipientRow]
     files: Mapping[int, Sequence[LinkedFile]]
-    own: Mapping[int, Mapping[str, Any]]
+    own: OwnFields
     number_format: NumberFormatOut | None
     references: References
 
@@ -136,7 +137,7 @@ async def read_parts(
     session: AsyncSession,
     row: DocumentRow,
     rows: Sequence[DocumentRow],
-    own: Mapping[int, Mapping[str, Any]],
+    own: OwnFields,
 ) -> DocumentParts:
     """
     :param own: what the subtype adds to the revisions, by their keys

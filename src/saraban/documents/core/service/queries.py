@@ -19,7 +19,7 @@ from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import CodeAnswer, HistoryEntry, RegisterQuery, RevisionDetail
 from saraban.documents.core.service.document_change import version_tag
 from saraban.documents.core.service.drafts import home_scope, may_withdraw
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, OwnFields
 from saraban.documents.core.service.presentation import file_answers, person, revision_answer, status_answer
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
@@ -154,7 +154,7 @@ def _revisions(
     rows: Sequence[DocumentRow],
     envelopes: Mapping[str, Envelope],
     files: Mapping[int, Sequence[repository.LinkedFile]],
-    extras: Mapping[int, Mapping[str, Any]],
+    extras: OwnFields,
 ) -> ShortList[WorkflowItem[RevisionDetail]]:
     shown = kind.revision.model_fields
     items = []

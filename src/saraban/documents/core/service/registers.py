@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, 
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain, groupby
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -29,7 +29,7 @@ from saraban.documents.core.domain.registers import (
 )
 from saraban.documents.core.repository import register_filters, registers
 from saraban.documents.core.repository.register_filters import RegisterTables
-from saraban.documents.core.repository.registers import After, Ask
+from saraban.documents.core.repository.registers import After, Ask, FilterValues
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
@@ -266,13 +266,13 @@ def not_in_list(pointer: str, expected: list[str]) -> Exception:
     )
 
 
-async def _named_keys(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
+async def _named_keys(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
     """
     Return the keys of what a query names, by the names of the conditions of `repository.registers`.
 
     An unknown code returns no keys, like a code of a contract that the caller cannot see.
     """
-    named: dict[str, Any] = {}
+    named: FilterValues = {}
     if search.type is not None and register.types is not None:
         named["types"] = await register.types(session, search.type)
     elif search.type is not None and len(register.rules.type_codes) > 1:
@@ -288,8 +288,8 @@ async def _named_keys(session: AsyncSession, register: KindRegister, search: Reg
 
 def _values(
     ctx: RequestContext, register: KindRegister, search: RegisterQuery, statuses: Mapping[str, int]
-) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+) -> FilterValues:
+    values: FilterValues = {}
     if search.status is not None:
         codes = register.rules.status_codes(search.status)
         values["statuses"] = [statuses[code] for code in codes if code in statuses]
@@ -306,14 +306,14 @@ def _values(
     return values | _days(ctx, register, search)
 
 
-async def _words(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
+async def _words(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
     """
     Return what is looked for, and what the index has not read of it.
 
     :raises Invalid: for a text that leads to nothing, naming `query:q`
     """
     said = parse_words(search.text or "")
-    values: dict[str, Any] = dict(zip(registers.WORDS, said.words, strict=False))
+    values: FilterValues = dict(zip(registers.WORDS, said.words, strict=False))
     values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
     if values:
         kind = SearchKind(register.rules.register)
@@ -326,8 +326,8 @@ async def _words(session: AsyncSession, register: KindRegister, search: Register
 _DAY = timedelta(days=1)
 
 
-def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> FilterValues:
+    values: FilterValues = {}
     if search.since is not None:
         values["created_from"] = _day_starts(search.since, ctx.zone)
     if search.until is not None:

@@ -52,7 +52,7 @@ from saraban.documents.core.service.draft_changes import (
     project_of,
 )
 from saraban.documents.core.service.drafts import DocumentDraft
-from saraban.documents.core.service.kind import DocumentKind
+from saraban.documents.core.service.kind import DocumentKind, OwnFields
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
@@ -121,13 +121,11 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         session: AsyncSession,
         rows: Sequence[DocumentRow],
         reach: Reach,
-    ) -> Mapping[int, Mapping[str, Any]]:
+    ) -> OwnFields:
         """Return what the subtype adds to the rows of a list, or says otherwise in them, by revision id."""
         return {}
 
-    async def in_full(
-        self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_full(self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach) -> OwnFields:
         return await self.in_list(session, rows, reach)
 
     async def own_statuses(self, session: AsyncSession, revision_id: int, reached: ReachedState) -> None:
@@ -135,7 +133,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
-    ) -> Mapping[str, tuple[Any, Any]]:
+    ) -> Mapping[str, tuple[object, object]]:
         """Change what is the subtype's own, and return what was and what is by field."""
         return {}
 

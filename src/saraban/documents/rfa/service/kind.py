@@ -98,15 +98,11 @@ class RfaKind(core.RevisionedKind):
         await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
         await items.take_over(session, before=before, revision_id=revision.id)
 
-    async def in_list(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_list(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
         found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
         return {revision_id: _fields(facts) for revision_id, facts in found.items()}
 
-    async def in_full(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
         keys = [row.revision.id for row in rows]
         found = await repository.facts(session, revision_ids=keys)
         carried = await items.answers(session, await repository.items(session, revision_ids=keys))
@@ -144,7 +140,7 @@ class RfaKind(core.RevisionedKind):
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
-    ) -> Mapping[str, tuple[Any, Any]]:
+    ) -> Mapping[str, tuple[object, object]]:
         """
         :raises DocumentAlreadyIssued: what was submitted stays what it was, also where its workflow led back to an edit (EC-RFA-005)
         """

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 from pydantic.alias_generators import to_camel
@@ -110,15 +110,11 @@ class TransmittalKind(core.RevisionedKind):
         await repository.copy_items(session, before=before, revision_id=revision.id)
         await drawings.copy_carried(session, TransmittalDrawing, before=before, key=revision.id)
 
-    async def in_list(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_list(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
         found = await repository.purposes(session, document_ids={row.document.id for row in rows})
         return {row.revision.id: {"purpose": found.get(row.document.id)} for row in rows}
 
-    async def in_full(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach) -> core.OwnFields:
         fields = await self.in_list(session, rows, reach)
         sent = await _with_statuses(session, await repository.transmitted(session, revision_ids=list(fields)), reach)
         drawn = await drawings.carried_answers(session, TransmittalDrawing, list(fields))
@@ -133,9 +129,9 @@ class TransmittalKind(core.RevisionedKind):
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
-    ) -> Mapping[str, tuple[Any, Any]]:
+    ) -> Mapping[str, tuple[object, object]]:
         assert isinstance(changes, TransmittalChanges)  # the register says so
-        noted: dict[str, tuple[Any, Any]] = {}
+        noted: dict[str, tuple[object, object]] = {}
         for name in ("purpose", "items", "drawing_revision_public_ids"):
             if name in changes.model_fields_set and getattr(changes, name) is None:
                 raise required(f"/{to_camel(name)}")
@@ -221,7 +217,7 @@ def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime
 
 async def _change_items(
     ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[TransmittedItem]
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """
     :raises DocumentAlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
     """
@@ -243,7 +239,7 @@ async def _change_items(
 
 async def _change_drawings(
     ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[UUID]
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """
     :raises DocumentAlreadyIssued: as with documents
     """
