@@ -1,8 +1,7 @@
 """Puts the pages into the application: their routers, and what people see when something goes wrong."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 from urllib.parse import quote
 
 import structlog
@@ -112,12 +111,8 @@ def install(app: FastAPI) -> PageAnswer:
     return answer_failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailurePage(PageModel):
+class FailurePage(PageModel, template="shell/failure.html", fragments=("shell/failed.html", "shell/parts/notice.html")):
     """What went wrong: for a reader of whom nothing is known, for somebody who is signed in, and as a notice."""
-
-    template: ClassVar[str] = "shell/failure.html"
-    fragments: ClassVar[tuple[str, ...]] = ("shell/failed.html", "shell/parts/notice.html")
 
     problem: Mapping[str, object]
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
-from typing import Annotated, Any, ClassVar, Final
+from functools import partial
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -20,15 +21,14 @@ from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
-from saraban.kit.ids import new_id
-from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.web.documents.document_forms import replying_organization
 from saraban.web.documents.registers import DocumentRegister, register_at, state_of
 from saraban.web.documents.step_form import StepForm, step_form, version_in
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import FormState, FormValues, form_errors, text, uploaded
+from saraban.web.shell.form_state import FormState, FormValues
+from saraban.web.shell.forms import new_key, text, uploaded
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
@@ -229,17 +229,13 @@ async def _details(
     return DocumentDetails(offers, history, people=list(found.shown.data.assignees))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentPage(PageModel):
-    template: ClassVar[str] = "documents/document.html"
-
+class DocumentPage(PageModel, template="documents/document.html"):
     path: str
     kind: WebKind
     sight: DocumentView
     document: Any
     extra: KindFields
     number: UUID | None
-    form: FormValues
     files: Sequence[tuple[str, str]]
     file_kinds: str
     dialog: str
@@ -258,10 +254,10 @@ class DocumentPage(PageModel):
 async def show_document(
     page: PageRequest,
     session: AsyncSession,
+    state: FormState,
     register: DocumentRegister,
     subjects: Subjects,
     public_id: UUID,
-    state: FormState,
     *,
     dialog: str = "",
     created: bool = False,
@@ -272,11 +268,7 @@ async def show_document(
     :param dialog: the one whose form was refused
     """
     error, form = state.error, state.form
-    seen, number = await together(
-        session,
-        read_view(page.context, session, register, public_id),
-        numbering.number_of_holder(page.context, session, holder=public_id),
-    )
+    seen = await read_view(page.context, session, register, public_id)
     page.within(seen.document.project.public_id)
     recovery = [one for one in error.recovery if one != REFRESH] if error else []
     happened = labels.DONE.get(state.done)
@@ -287,9 +279,8 @@ async def show_document(
             sight=seen,
             document=seen.document,
             extra=KindFields.of(seen.document),
-            number=number,
-            faults=form_errors(error, page.language),
-            form=form,
+            number=await numbering.number_of_holder(page.context, session, holder=public_id),
+            state=state,
             files=uploaded(form),
             file_kinds=await attachments.project_kinds(session, seen.document.project.public_id),
             dialog=dialog if error and _is_for_the_form(error, form) else "",
@@ -301,9 +292,8 @@ async def show_document(
             moved=isinstance(error, VersionConflict | StaleInstance),
             steps=[one.say(page.language, error.values) for one in recovery] if error else [],
             meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
-            asked=lambda action: step_form(seen.values, form, action),
-            # Each form of a page gets a key of its own, so that a second click is the first one again.
-            keys=lambda: str(new_id()),
+            asked=partial(step_form, seen.values, form),
+            keys=new_key,
         )
     )
 
@@ -354,5 +344,5 @@ async def show(
     done: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
     return await show_document(
-        page, session, register_at(path), subjects, public_id, FormState(done=done), created=created == "1"
+        page, session, FormState(done=done), register_at(path), subjects, public_id, created=created == "1"
     )

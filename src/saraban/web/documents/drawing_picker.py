@@ -5,8 +5,7 @@ What is picked is a number in the list of its register, beside what was pasted t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -67,10 +66,7 @@ class PickerQuery(BaseModel):
 Asked = Annotated[PickerQuery, Query()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDrawingsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/drawings_found.html"
-
+class FoundDrawingsFragment(PageModel, template="documents/parts/drawings_found.html"):
     found: Sequence[DrawingSummary]
     text: str
     more: bool
@@ -78,20 +74,14 @@ class FoundDrawingsFragment(PageModel):
     lists: Mapping[DrawingKind, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoriesFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/drawing_categories.html"
-
+class CategoriesFragment(PageModel, template="documents/parts/drawing_categories.html"):
     register: DrawingKind
     offered: Sequence[DrawingKind]
     categories: Sequence[CodeAnswer]
     disciplines: Sequence[CodeSummary]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedDrawingsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/drawings_added.html"
-
+class AddedDrawingsFragment(PageModel, template="documents/parts/drawings_added.html"):
     numbers: Sequence[str]
     more: bool
     chosen: bool

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -85,11 +85,11 @@ class DocumentSummaryRow:
     outcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterPage(PageModel):
-    template: ClassVar[str] = "documents/register.html"
-    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/register_rows.html", "documents/parts/register_list.html")
-
+class RegisterPage(
+    PageModel,
+    template="documents/register.html",
+    fragments=("documents/parts/register_rows.html", "documents/parts/register_list.html"),
+):
     kind: WebKind
     lines: Sequence[DocumentSummaryRow]
     next_cursor: str | None
@@ -98,19 +98,13 @@ class RegisterPage(PageModel):
     choices: FilterChoices | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoreFiltersFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/more_filters.html"
-
+class MoreFiltersFragment(PageModel, template="documents/parts/more_filters.html"):
     kind: WebKind
     asked: RegisterFilters
     choices: FilterChoices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDocumentsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/found.html"
-
+class FoundDocumentsFragment(PageModel, template="documents/parts/found.html"):
     found: Sequence[DocumentSummaryRow]
     text: str
 
@@ -145,10 +139,7 @@ async def show(
         choices=choices,
         faults=faults,
     )
-    response = page.show_list(shown, cursor)
-    if page.is_fragment and not cursor:
-        response.headers["HX-Push-Url"] = web.url + (f"?{asked.query}" if asked.query else "")
-    return response
+    return page.show_list(shown, cursor, address=web.url + (f"?{asked.query}" if asked.query else ""))
 
 
 async def show_more_filters(page: CurrentPage, session: ReadSession, asked: CurrentFilters) -> Response:

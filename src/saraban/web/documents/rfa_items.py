@@ -11,7 +11,8 @@ from saraban.documents.drawing.domain import ASBUILT, CONTRACT, SHOP, DrawingKin
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.text import fold
-from saraban.web.shell.forms import FormValues, text, texts
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import text, texts
 
 FIELDS: Final[Mapping[DrawingKind, str]] = {
     CONTRACT: "contractNumbers",

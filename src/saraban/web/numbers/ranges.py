@@ -1,15 +1,13 @@
 """The ranges of a project's series: what is kept for somebody or barred, closing one, releasing one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.schema import Schema, SingleLine
@@ -22,7 +20,8 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import PartySummary
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, VIEW_COUNTERS
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, form_with, submit, text
+from saraban.web.shell.form_state import FormState, FormValues
+from saraban.web.shell.forms import CurrentForm, form_with, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -47,11 +46,7 @@ class RangeForm(Schema):
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangesPage(PageModel):
-    template: ClassVar[str] = "numbers/ranges.html"
-    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/range_rows.html",)
-
+class RangesPage(PageModel, template="numbers/ranges.html", fragments=("numbers/parts/range_rows.html",)):
     rows: Sequence[numbering.RangeRow]
     next_cursor: str | None
     place: ProjectRef
@@ -60,8 +55,6 @@ class RangesPage(PageModel):
     codes: Mapping[UUID, str]
     known: Sequence[str]
     may_manage: bool
-    form: FormValues
-    done: str
     size: int | None
 
 
@@ -82,34 +75,32 @@ async def listing(
 
 @router.post("")
 async def close(form: CurrentForm) -> Response:
-    return await submit(form, _close, _show)
+    async with form.shown_again(_show):
+        order = form.order(RangeForm, form.filled(*_FIELDS))
+        draft = numbering.RangeDraft(
+            order.kind,
+            order.first_number,
+            order.last_number,
+            order.organization_public_id,
+            order.reason,
+            order.confirmed_size,
+        )
+        await form.transact(
+            numbering.create_range_in_series,
+            draft,
+            project_public_id=order.project_public_id,
+            series=order.series,
+        )
+    return RedirectResponse(f"/numbers/ranges?project={order.project_public_id}&done=closed", 303)
 
 
 @router.post("/{public_id}/release")
 async def release(public_id: UUID, form: CurrentForm) -> Response:
-    return await submit(form, partial(_release, public_id), _show_released)
-
-
-async def _close(form: SentForm, session: AsyncSession) -> str:
-    order = form.order(RangeForm, form.filled(*_FIELDS))
-    draft = numbering.RangeDraft(
-        order.kind,
-        order.first_number,
-        order.last_number,
-        order.organization_public_id,
-        order.reason,
-        order.confirmed_size,
-    )
-    await numbering.create_range_in_series(
-        form.context, session, draft, project_public_id=order.project_public_id, series=order.series
-    )
-    return f"/numbers/ranges?project={order.project_public_id}&done=closed"
-
-
-async def _release(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(ReleaseIn, form.filled("reason"))
-    await numbering.release_range(form.context, session, public_id=public_id, reason=order.reason)
-    return f"/numbers/ranges?project={id_of(form.text('projectPublicId')) or ''}&done=released"
+    async with form.shown_again(_show_released):
+        order = form.order(ReleaseIn, form.filled("reason"))
+        await form.transact(numbering.release_range, public_id=public_id, reason=order.reason)
+    project = id_of(form.text("projectPublicId")) or ""
+    return RedirectResponse(f"/numbers/ranges?project={project}&done=released", 303)
 
 
 async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
@@ -141,10 +132,8 @@ async def _show(
             codes={one.public_id: one.organization_code for one in members},
             known=[one.series for one in known.items] if known else [],
             may_manage=may_manage,
-            form=state.form,
-            done=state.done,
+            state=state,
             size=_size(state.form),
-            faults=form_errors(state.error, page.language),
         ),
         cursor,
     )

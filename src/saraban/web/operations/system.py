@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -136,10 +135,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPage(PageModel):
-    template: ClassVar[str] = "operations/system.html"
-
+class SystemPage(PageModel, template="operations/system.html"):
     report: SystemOut
     parts: Mapping[str, Text]
     statuses: Mapping[str, tuple[Text, str]]
@@ -170,9 +166,8 @@ def reason_in_thai(reason: str) -> str:
     return _REASONS.get(reason, reason)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiReferencePage(PageModel):
-    template: ClassVar[str] = "operations/api_reference.html"
+class ApiReferencePage(PageModel, template="operations/api_reference.html"):
+    pass
 
 
 @router.get("/docs/api")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -22,7 +22,8 @@ from saraban.setup.domain.checklist import Missing
 from saraban.web.shell import labels
 from saraban.web.shell.administration import checklist_page
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
@@ -74,11 +75,9 @@ class ProjectToDo:
     lines: Sequence[tuple[Text, str, bool]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MyTasksPage(PageModel):
-    template: ClassVar[str] = "people/my_tasks.html"
-    fragments: ClassVar[tuple[str, ...]] = ("people/parts/task_rows.html", "people/parts/task_list.html")
-
+class MyTasksPage(
+    PageModel, template="people/my_tasks.html", fragments=("people/parts/task_rows.html", "people/parts/task_list.html")
+):
     items: Sequence[workflow.Task]
     next_cursor: str | None
     today: date
@@ -121,18 +120,12 @@ async def _to_do(page: PageRequest, session: AsyncSession) -> ProjectToDo | None
     return ProjectToDo(project, lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleOptions(PageModel):
-    template: ClassVar[str] = "people/parts/people_options.html"
-
+class PeopleOptions(PageModel, template="people/parts/people_options.html"):
     people: Sequence[OrganizationMember]
     chosen: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelegationsPage(PageModel):
-    template: ClassVar[str] = "people/delegations.html"
-
+class DelegationsPage(PageModel, template="people/delegations.html"):
     given: Sequence[DelegationOut]
     received: Sequence[DelegationOut]
     next_cursor: str | None
@@ -143,8 +136,6 @@ class DelegationsPage(PageModel):
     name_of: Callable[[str], Text]
     states: Mapping[str, tuple[Text, str]]
     picked: Collection[str]
-    form: FormValues
-    done: str
 
 
 @router.get("/delegations")
@@ -169,21 +160,18 @@ async def colleagues(
 
 @router.post("/delegations")
 async def delegate(form: CurrentForm) -> Response:
-    return await submit(form, _delegate, _show_delegations)
-
-
-async def _delegate(form: SentForm, session: AsyncSession) -> str:
-    codes = texts(form.values, "workflowCodes")
-    typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
-    order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
-    await delegations.delegate(form.context, session, wanted=order)
-    return f"{DELEGATIONS}?done=lent"
+    async with form.shown_again(_show_delegations):
+        codes = texts(form.values, "workflowCodes")
+        typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
+        order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
+        await form.transact(delegations.delegate, wanted=order)
+    return RedirectResponse(f"{DELEGATIONS}?done=lent", 303)
 
 
 @router.post("/delegations/{public_id}/revoke")
 async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
     """Take a delegation back at once."""
-    await db.transact(lambda session: delegations.revoke(page.context, session, public_id=public_id, if_match=None))
+    await db.transact(delegations.revoke, page.context, public_id=public_id, if_match=None)
     return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
 
 
@@ -210,8 +198,6 @@ async def _show_delegations(
             name_of=name_of,
             states=PERIOD_STATES,
             picked=set(texts(state.form, "workflowCodes")),
-            form=state.form,
-            done=state.done,
-            faults=form_errors(state.error, page.language),
+            state=state,
         )
     )

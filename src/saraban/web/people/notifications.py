@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query
@@ -19,7 +18,8 @@ from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, Noti
 from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import CurrentForm, FormState, SentForm, form_errors, number_or_text, submit
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, SentForm, number_or_text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.webhooks import service as webhooks
@@ -34,21 +34,16 @@ EDIT_PROJECT = "project.edit"
 MOST_WEBHOOKS = 100  # more than a person or a project may have
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotificationsPage(PageModel):
-    template: ClassVar[str] = "people/notifications.html"
-    fragments: ClassVar[tuple[str, ...]] = ("people/parts/notification_rows.html",)
-
+class NotificationsPage(
+    PageModel, template="people/notifications.html", fragments=("people/parts/notification_rows.html",)
+):
     items: Sequence[NotificationAnswer]
     next_cursor: str | None
     by_name: Mapping[str, WebKind]
     only_unread: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BellFragment(PageModel):
-    template: ClassVar[str] = "people/parts/bell.html"
-
+class BellFragment(PageModel, template="people/parts/bell.html"):
     items: Sequence[NotificationAnswer]
     count: int
     by_name: Mapping[str, WebKind]
@@ -56,13 +51,9 @@ class BellFragment(PageModel):
     only_unread: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferencesPage(PageModel):
-    template: ClassVar[str] = "people/preferences.html"
-
+class PreferencesPage(PageModel, template="people/preferences.html"):
     chosen: PreferencesAnswer
     names: Mapping[NoticeKind, Text]
-    done: bool
 
 
 @router.get("/notifications")
@@ -94,7 +85,7 @@ async def bell(page: CurrentPage, session: ReadSession) -> Response:
 
 @router.post("/notifications/read-all")
 async def read_all(ctx: Context, db: Db) -> Response:
-    await db.transact(lambda session: notifications.read_all(ctx, session))
+    await db.transact(notifications.read_all, ctx)
     return RedirectResponse("/notifications", status_code=303)
 
 
@@ -103,7 +94,7 @@ async def open_one(
     public_id: UUID, ctx: Context, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
 ) -> Response:
     """Mark it read and go to what it is about."""
-    await db.transact(lambda session: notifications.read(ctx, session, public_id=public_id))
+    await db.transact(notifications.read, ctx, public_id=public_id)
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {"webhooks", *(web.path for web in BY_NAME.values())}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
@@ -114,17 +105,14 @@ async def preferences(
     page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
     """What the reader is told, by which channels, and when e-mail comes."""
-    return await _show(page, session, FormState(done=done))
+    return await _show(page, session, FormState(done="1" if done == "1" else ""))
 
 
 @router.post("/notifications/preferences")
 async def choose(form: CurrentForm) -> Response:
-    return await submit(form, _choose, _show)
-
-
-async def _choose(form: SentForm, session: AsyncSession) -> str:
-    await notifications.save_preferences(form.context, session, order=form.order(PreferencesOrder, _payload(form)))
-    return "/notifications/preferences?done=1"
+    async with form.shown_again(_show):
+        await form.transact(notifications.save_preferences, order=form.order(PreferencesOrder, _payload(form)))
+    return RedirectResponse("/notifications/preferences?done=1", 303)
 
 
 def _payload(form: SentForm) -> dict[str, object]:
@@ -147,8 +135,7 @@ def _payload(form: SentForm) -> dict[str, object]:
 async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     mail_is_on = page.request.app.state.mail_settings is not None
     chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
-    faults = form_errors(state.error, page.language)
-    return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=state.done == "1", faults=faults))
+    return page.show(PreferencesPage(chosen=chosen, names=NAMES, state=state))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +146,8 @@ class WebhookGroup:
     rows: list[Webhook]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhooksPage(PageModel):
-    template: ClassVar[str] = "people/webhooks.html"
-
+class WebhooksPage(PageModel, template="people/webhooks.html"):
     groups: Sequence[WebhookGroup]
-    done: str
 
 
 @router.get("/webhooks")
@@ -179,7 +162,7 @@ async def webhooks_page(
                 page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
             )
             groups.append(WebhookGroup(project.code, found.items))
-    return page.show(WebhooksPage(groups=groups, done=done))
+    return page.show(WebhooksPage(groups=groups, state=FormState(done=done)))
 
 
 @router.post("/webhooks/{public_id}/on")
@@ -196,5 +179,5 @@ async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 async def _switched(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
     change = WebhookChangeIn(is_active=is_active)
-    await db.transact(partial(webhooks.change, page.context, public_id=public_id, change=change, if_match=None))
+    await db.transact(webhooks.change, page.context, public_id=public_id, change=change, if_match=None)
     return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.context import Scope
@@ -19,7 +18,8 @@ from saraban.identity.service.roles import RoleView
 from saraban.kit.errors import Text
 from saraban.kit.http import ReadSession
 from saraban.projects.domain.master_data import ProjectRef
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, SentForm, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -45,10 +45,7 @@ class RolesFilter:
     copy: UUID | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolesPage(PageModel):
-    template: ClassVar[str] = "people/roles.html"
-
+class RolesPage(PageModel, template="people/roles.html"):
     roles: Sequence[RoleView]
     own: Sequence[RoleView]
     groups: Sequence[tuple[Text, Sequence[PermissionOut]]]
@@ -60,8 +57,6 @@ class RolesPage(PageModel):
     homes: Sequence[ProjectRef]
     may_make: bool
     may_make_everywhere: bool
-    form: FormValues
-    done: str
 
 
 @router.get("")
@@ -75,79 +70,63 @@ async def listing(
 ) -> Response:
     """The matrix of the installation's roles, and those of a project where one is chosen."""
     place = next((one.public_id for one in page.projects if str(one.public_id) == project), None)
-    return await _show(page, session, RolesFilter(place, role, copy), FormState(done=done))
+    return await _show(page, session, FormState(done=done), RolesFilter(place, role, copy))
 
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    return await submit(form, _create, partial(_show_again, None))
+    async with form.shown_again(_show_again, None):
+        wanted = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
+        made = await form.transact(roles.create_role, wanted=form.order(NewRole, {"name": "", **wanted}))
+    return _to_role(made.resource_id, "made", form.text("projectPublicId"))
 
 
 @router.post("/{publicId}")
 async def save(public_id: RoleId, form: CurrentForm) -> Response:
     """What a role may do, as its column of the matrix has it."""
-    return await submit(form, partial(_save, public_id), partial(_show_again, public_id))
+    return await _change(public_id, form, {"permissions": texts(form.values, "permission")})
 
 
 @router.post("/{publicId}/name")
 async def rename(public_id: RoleId, form: CurrentForm) -> Response:
-    return await submit(form, partial(_rename, public_id), partial(_show_again, public_id))
+    values = {"nameEn": None, "description": None, **form.filled("nameEn", "description")}
+    return await _change(public_id, form, values | {"name": form.text("name") or ""})
 
 
 @router.post("/{publicId}/close")
 async def close(public_id: RoleId, form: CurrentForm) -> Response:
-    return await submit(form, partial(_switch, public_id, is_open=False), partial(_show_again, public_id))
+    return await _set_open(public_id, form, is_open=False)
 
 
 @router.post("/{publicId}/reopen")
 async def reopen(public_id: RoleId, form: CurrentForm) -> Response:
-    return await submit(form, partial(_switch, public_id, is_open=True), partial(_show_again, public_id))
+    return await _set_open(public_id, form, is_open=True)
 
 
-async def _create(form: SentForm, session: AsyncSession) -> str:
-    wanted = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
-    made = await roles.create_role(form.context, session, wanted=form.order(NewRole, {"name": "", **wanted}))
-    return _address(made.resource_id, "made", form.text("projectPublicId"))
+async def _change(public_id: UUID, form: SentForm, values: Mapping[str, object]) -> Response:
+    async with form.shown_again(_show_again, public_id):
+        changes, if_match = form.order(RoleChanges, values), form.text("etag")
+        await form.transact(roles.change_role, public_id=public_id, changes=changes, if_match=if_match)
+    return _to_role(public_id, "saved", form.text("project"))
 
 
-async def _save(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(RoleChanges, {"permissions": texts(form.values, "permission")})
-    await roles.change_role(
-        form.context, session, public_id=public_id, changes=order, if_match=form.text("etag") or None
-    )
-    return _address(public_id, "saved", form.text("project"))
+async def _set_open(public_id: UUID, form: SentForm, *, is_open: bool) -> Response:
+    async with form.shown_again(_show_again, public_id):
+        await form.transact(roles.set_role_open, public_id=public_id, is_open=is_open)
+    return _to_role(public_id, "opened" if is_open else "closed", form.text("project"))
 
 
-async def _rename(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    said = {
-        "nameEn": None,
-        "description": None,
-        **form.filled("nameEn", "description"),
-        "name": form.text("name") or "",
-    }
-    order = form.order(RoleChanges, said)
-    await roles.change_role(
-        form.context, session, public_id=public_id, changes=order, if_match=form.text("etag") or None
-    )
-    return _address(public_id, "saved", form.text("project"))
+def _to_role(role: UUID, done: str, project: str | None) -> Response:
+    return RedirectResponse(f"{HOME}?role={role}&done={done}" + (f"&project={project}" if project else ""), 303)
 
 
-async def _switch(public_id: UUID, form: SentForm, session: AsyncSession, *, is_open: bool) -> str:
-    await roles.set_role_open(form.context, session, public_id=public_id, is_open=is_open)
-    return _address(public_id, "opened" if is_open else "closed", form.text("project"))
-
-
-def _address(role: UUID, done: str, project: str | None) -> str:
-    return f"{HOME}?role={role}&done={done}" + (f"&project={project}" if project else "")
-
-
-async def _show_again(role: UUID | None, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+async def _show_again(page: PageRequest, session: AsyncSession, state: FormState, role: UUID | None) -> Response:
     typed = str(state.form.get("project") or state.form.get("projectPublicId") or "")
     place = next((one.public_id for one in page.projects if str(one.public_id) == typed), None)
-    return await _show(page, session, RolesFilter(place, role), state)
+    return await _show(page, session, state, RolesFilter(place, role))
 
 
-async def _show(page: PageRequest, session: AsyncSession, wanted: RolesFilter, state: FormState) -> Response:
+async def _show(page: PageRequest, session: AsyncSession, state: FormState, wanted: RolesFilter) -> Response:
     found = (await roles.list_roles(page.context, session, project_public_id=wanted.project)).items
     known = _in_order(found, wanted.project)
     homes = [one for one in page.projects if page.may(CREATE, one)]
@@ -168,9 +147,7 @@ async def _show(page: PageRequest, session: AsyncSession, wanted: RolesFilter, s
             homes=homes,
             may_make=everywhere or bool(homes),
             may_make_everywhere=everywhere,
-            form=state.form,
-            done=state.done,
-            faults=form_errors(state.error, page.language),
+            state=state,
         )
     )
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
@@ -39,20 +39,14 @@ class SetupList:
     missing: Text | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupOverviewPage(PageModel):
-    template: ClassVar[str] = "setup/overview.html"
-
+class SetupOverviewPage(PageModel, template="setup/overview.html"):
     place: MasterRow
     lists: Sequence[SetupList]
     contracts: Sequence[tuple[MasterRow, Sequence[SetupList]]]
     drawings: Sequence[SetupList]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MasterPage(PageModel):
-    template: ClassVar[str] = "setup/master.html"
-
+class MasterPage(PageModel, template="setup/master.html"):
     title: Text
     lists: Sequence[SetupList]
 

@@ -6,8 +6,6 @@ Only pages read the refresh cookie; the API takes the access cookie alone.
 """
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, ClassVar
 from uuid import UUID
 
@@ -50,12 +48,12 @@ from saraban.kit.http import Address, Db, Now, client_address
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
 from saraban.projects import service as projects
-from saraban.web.shell.forms import form_errors, has_own_page
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import FormRefused, has_own_page
 from saraban.web.shell.page import (
     PROJECT_COOKIE,
     CurrentPage,
     PageModel,
-    PageRequest,
     language_of,
     remember_language,
     remember_project,
@@ -75,7 +73,10 @@ class PageRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            response = await answer(await _with_renewed_session(request))
+            try:
+                response = await answer(await _with_renewed_session(request))
+            except FormRefused as refused:
+                response = refused.answer
             set_session_cookies(request, response)
             return response
 
@@ -158,10 +159,7 @@ guarded = APIRouter(include_in_schema=False, route_class=PageRoute)
 HOME = "/inbox"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogInPage(PageModel):
-    template: ClassVar[str] = "shell/login.html"
-
+class LogInPage(PageModel, template="shell/login.html"):
     next: str
     username: str
     problem: Mapping[str, object] | None
@@ -239,8 +237,14 @@ async def forgot_password(
     """Mail a link, if there is such a person; the answer does not say whether there is."""
     refuse_cross_site(request)
     if request.app.state.settings.mails_invitations:
-        ask = partial(identity.request_reset, db, limiter=attempts, identifier=identifier, now=clock.now())
-        await ask(address=client_address(request), least_seconds=throttle.rules.least)
+        await identity.request_reset(
+            db,
+            limiter=attempts,
+            identifier=identifier,
+            now=clock.now(),
+            address=client_address(request),
+            least_seconds=throttle.rules.least,
+        )
     return _form(request, next=HOME, is_reset=True)
 
 
@@ -275,7 +279,7 @@ async def choose_language(
         ctx = await request_context(request)
     except NotSignedIn:
         return response
-    await db.transact(lambda session: identity.choose_language(ctx, session, language=lang))
+    await db.transact(identity.choose_language, ctx, language=lang)
     return response
 
 
@@ -293,7 +297,7 @@ async def choose_project(
     """
     async with db.reading() as session:
         await projects.read_project(ctx, session, public_id=project)
-    await db.transact(lambda session: identity.choose_project(ctx, session, project=project))
+    await db.transact(identity.choose_project, ctx, project=project)
     response = RedirectResponse(inside(next), status_code=303)
     remember_project(response, str(project))
     return response
@@ -339,18 +343,12 @@ Token = Annotated[str, Path(max_length=200)]
 Typed = Annotated[str, Form(max_length=1000)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvitationPage(PageModel):
-    template: ClassVar[str] = "people/invitation.html"
-
+class InvitationPage(PageModel, template="people/invitation.html"):
     person: identity.Invitation | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasswordPage(PageModel):
-    template: ClassVar[str] = "people/password.html"
-
-    done: str
+class PasswordPage(PageModel, template="people/password.html"):
+    pass
 
 
 @router.get("/invitations/{token}")
@@ -390,7 +388,7 @@ async def accept(
 @guarded.get("/account/password")
 async def own(page: CurrentPage, done: Annotated[str, Query(max_length=20)] = "") -> Response:
     """The form for another password."""
-    return _own(page, done=done)
+    return page.show(PasswordPage(state=FormState(done=done)))
 
 
 @guarded.post("/account/password")
@@ -419,7 +417,7 @@ async def change(
     except DomainError as error:
         if has_own_page(error):
             raise
-        return _own(page, error=error)
+        return page.show(PasswordPage(state=FormState(error=error)))
     return RedirectResponse(f"{OWN}?done=changed", status_code=303)
 
 
@@ -435,14 +433,4 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
             person = await identity.read_invitation(session, token=token, now=clock.now())
     except InvitationEnded as ended:
         error = error or ended
-    language = language_of(request)
-    response = render(request, InvitationPage(person=person, faults=form_errors(error, language)))
-    set_retry_after(response, error)
-    return response
-
-
-def _own(page: PageRequest, *, done: str = "", error: DomainError | None = None) -> Response:
-    faults = form_errors(error, page.language)
-    response = page.show(PasswordPage(done=done, faults=faults))
-    set_retry_after(response, error)
-    return response
+    return render(request, InvitationPage(person=person, state=FormState(error=error)))

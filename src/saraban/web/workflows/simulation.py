@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -18,17 +18,8 @@ from saraban.kit.http import ReadSession
 from saraban.kit.schema import Payload, Schema
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import KINDS
-from saraban.web.shell.forms import (
-    EMPTY_FORM,
-    CurrentForm,
-    FormValues,
-    SentForm,
-    form_errors,
-    has_own_page,
-    number_or_text,
-    read_json,
-    text,
-)
+from saraban.web.shell.form_state import EMPTY_FORM, FormState, FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm, has_own_page, number_or_text, read_json, text
 from saraban.web.shell.labels import PRIORITIES
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -82,10 +73,7 @@ class SimulationChoice:
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationPage(PageModel):
-    template: ClassVar[str] = "workflows/simulation.html"
-
+class SimulationPage(PageModel, template="workflows/simulation.html"):
     definition: Definition
     number: int
     rows: Sequence[Mapping[str, str]]
@@ -99,10 +87,7 @@ class SimulationPage(PageModel):
     organizations: Mapping[str, Text]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayPage(PageModel):
-    template: ClassVar[str] = "workflows/replay.html"
-
+class ReplayPage(PageModel, template="workflows/replay.html"):
     definition: Definition
     number: int
     limit: int | str
@@ -276,7 +261,7 @@ async def _show(
             names={one.value: one.label for _, some in choices for one in some},
             roles=[(name, texts[name]) for name in await versions.role_names(session)],
             organizations=labels.PARTY_ROLES,
-            faults=form_errors(error, page.language),
+            state=FormState(error=error),
         )
     )
 
@@ -352,7 +337,7 @@ async def replay(code: Code, version: Version, form: CurrentForm, subjects: Regi
             limit=typed,
             found=found,
             before=_before(form) if after else 0,
-            faults=form_errors(fault, page.language),
+            state=FormState(error=fault),
         )
     )
 
