@@ -124,7 +124,7 @@ async def show(
     older = [one.version for one in known.versions if one.version < version]
     before = against if against is not None else next(iter(older), None)
     previous = await workflow.find_definition(session, code=code, version=before) if before else None
-    changes = difference(previous.dsl or {}, found.dsl or {}) if previous else []
+    changes = difference(previous.dsl, found.dsl) if previous else []
     definition = dsl.read(found.dsl)
     starters = (await workflow_assignment.assigned_kinds(page.context, session)).get(code, AssignedKinds())
     return page.show(

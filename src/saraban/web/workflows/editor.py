@@ -125,7 +125,7 @@ async def new(
     raw = STARTER
     if code and version is not None:
         found = await workflow.find_definition(session, code=code, version=version)
-        raw = {name: value for name, value in (found.dsl or {}).items() if name != "version"}
+        raw = {name: value for name, value in found.dsl.items() if name != "version"}
     return page.show(EditorPage(text=formatted(raw), code=code, number=version))
 
 
@@ -164,7 +164,7 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
     changes = None
     if newest is not None:
         found = await workflow.find_definition(session, code=newest.code, version=newest.version)
-        changes = len(difference(found.dsl or {}, raw))
+        changes = len(difference(found.dsl, raw))
     return PublishPreview(
         code=definition.code,
         version=newest.version + 1 if newest else 1,

@@ -5,7 +5,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -59,7 +58,6 @@ from saraban.workflow.administration.schemas import (
     WorkflowAssignmentOut,
 )
 from saraban.workflow.administration.service import interventions, migration, simulation, versions, workflow_assignment
-from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
@@ -82,7 +80,7 @@ async def list_definitions(
     code: Annotated[str | None, Query(max_length=50)] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 20,
-) -> Page[DefinitionView]:
+) -> Page[DefinitionOut]:
     """All versions, newest first, without their text."""
     return await versions.listing(session, code=code, cursor=cursor, limit=limit)
 
@@ -104,8 +102,8 @@ async def publish_definition(
     """Keeps a definition as the next version of its code; it can never change afterwards."""
     if twice:
         raise WorkflowNotValid(fields=twice)
-    work = partial(versions.publish, ctx, raw=body.dsl, activate=body.activate)
-    receipt = await idempotency.run(Operation.of(ctx, "POST /workflow/definitions", body), work)
+    operation = Operation.of(ctx, "POST /workflow/definitions", body)
+    receipt = await idempotency.run(operation, versions.publish, ctx, raw=body.dsl, activate=body.activate)
     async with read_after_commit(db) as session:
         shown = PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
         await definitions.delete(code=shown.code, version=shown.version)
@@ -132,19 +130,17 @@ async def validate_definition(body: DefinitionText, session: ReadSession, twice:
 
 @router.get(
     "/workflow/definitions/{code}/versions/{version}",
-    response_model=DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_definition(code: Code, version: Version, definitions: Definitions) -> DefinitionView:
+async def read_definition(code: Code, version: Version, definitions: Definitions) -> DefinitionDetailOut:
     return await definitions.version(code=code, version=version)
 
 
 @router.get(
     "/workflow/definitions/{code}/active",
-    response_model=DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_active_definition(code: Code, definitions: Definitions) -> DefinitionView:
+async def read_active_definition(code: Code, definitions: Definitions) -> DefinitionDetailOut:
     """The version that new instances start on; 404 while none is active."""
     return await definitions.active(code=code)
 
@@ -168,7 +164,7 @@ async def deactivate_definition(
 async def _switched(
     ctx: RequestContext, db: Database, definitions: Definitions, *, code: str, version: int, is_active: bool
 ) -> ActivatedOut:
-    made = await db.transact(partial(versions.set_active, ctx, code=code, version=version, is_active=is_active))
+    made = await db.transact(versions.set_active, ctx, code=code, version=version, is_active=is_active)
     await definitions.delete(code=code)
     shown = ActivatedOut.model_validate(made)
     async with read_after_commit(db) as session:
@@ -207,7 +203,7 @@ async def compare_versions(
 ) -> DifferenceOut:
     """What changed from one version to another, place by place; states are compared by name."""
     older, newer = [await versions.find(session, code=code, version=version) for version in (before, after)]
-    changes = difference(older.dsl or {}, newer.dsl or {})
+    changes = difference(older.dsl, newer.dsl)
     return DifferenceOut(changes=[ChangeOut.model_validate(change) for change in changes])
 
 
@@ -338,9 +334,7 @@ async def choose_workflow(body: WorkflowAssignmentIn, ctx: Context, db: Db) -> W
     For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
     """
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
-    return await db.transact(
-        lambda session: workflow_assignment.assign(ctx, session, place=place, workflow_code=body.workflow_code)
-    )
+    return await db.transact(workflow_assignment.assign, ctx, place=place, workflow_code=body.workflow_code)
 
 
 @router.delete("/workflow/choices", status_code=204, summary="Take a choice back")
@@ -353,7 +347,7 @@ async def take_back_choice(
 ) -> None:
     """Then the next less specific choice counts again."""
     place = AssignmentTarget(kind, type_code, project)
-    await db.transact(lambda session: workflow_assignment.unassign(ctx, session, place=place))
+    await db.transact(workflow_assignment.unassign, ctx, place=place)
 
 
 @router.get("/workflow/instances/{publicId}/steering")

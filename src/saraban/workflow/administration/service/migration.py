@@ -167,7 +167,7 @@ async def migrate(
         if not places:
             return
         if not plan.dry_run:
-            lines = await db.transact(partial(_move, run=run, versions=dict(places)))
+            lines = await db.transact(_move, run, dict(places))
         after = places[-1][0]
         left = None if left is None else left - len(places)
         yield MigrationBatch(lines, len(places), after)
@@ -201,7 +201,7 @@ async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     return [one.line for one in await _examined(session, run, found, versions)]
 
 
-async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
+async def _move(run: _Run, session: AsyncSession, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
     locked = await rows_of(session, versions, lock=True)
     still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
