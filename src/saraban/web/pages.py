@@ -112,8 +112,6 @@ def install(app: FastAPI) -> PageAnswer:
 
 
 class FailurePage(PageModel, template="shell/failure.html", fragments=("shell/failed.html", "shell/parts/notice.html")):
-    """What went wrong: for a reader of whom nothing is known, for somebody who is signed in, and as a notice."""
-
     problem: Mapping[str, object]
 
 

@@ -59,8 +59,6 @@ class UploadRules:
 
 @dataclass(frozen=True, slots=True)
 class FileStore:
-    """Where the rows and the bytes of files go, by which rules and which clock."""
-
     db: Database
     storage: Storage
     rules: UploadRules
@@ -103,8 +101,6 @@ class FileTypeRefused(DomainError):
 
 @dataclass
 class UploadStream:
-    """Counts and hashes what flows through it."""
-
     chunks: AsyncIterator[bytes]
     limit: int
     size: int = 0

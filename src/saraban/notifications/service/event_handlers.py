@@ -131,7 +131,6 @@ EVENTS = (
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects, mail_settings: MailSettings | None = None) -> None:
-    """Let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, partial(react_all, subjects=subjects, mail_settings=mail_settings))
     handlers.add("workflow.answered", partial(settle_answered, subjects=subjects))

@@ -165,7 +165,6 @@ async def answer(branch_id: UUID, form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/cancel")
 async def cancel(form: CurrentDocumentForm) -> Response:
-    """End the document, with a reason."""
     async with form.dialog("cancel"):
         order = form.order(Cancellation, {"reason": form.text("reason") or ""})
         await form.once(core.cancel, form.services, form.register.kind, form.public_id, order.reason)
@@ -174,7 +173,6 @@ async def cancel(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/revisions")
 async def revise(form: CurrentDocumentForm) -> Response:
-    """The next revision, as a draft."""
     async with form.dialog("revise"):
         kind = form.register.kind
         if not isinstance(kind, core.RevisionedKind):
@@ -188,7 +186,6 @@ async def revise(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/files")
 async def add_files(form: CurrentDocumentForm) -> Response:
-    """Put uploaded files onto a draft, or take one off it."""
     async with form.dialog(""):
         kind = form.register.kind
         files = {"addAttachmentPublicIds": "attachment", "removeAttachmentPublicIds": "remove"}
@@ -200,7 +197,6 @@ async def add_files(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/responses")
 async def respond(form: CurrentDocumentForm) -> Response:
-    """The reader's answer to a sheet."""
     async with form.dialog("respond"):
         if not form.register.web.is_sheet:
             raise NotFound("Only circulation sheets ask for responses.")
@@ -238,7 +234,6 @@ async def force(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/terminate")
 async def terminate(form: CurrentDocumentForm) -> Response:
-    """The end of the workflow without an outcome."""
     async with form.dialog("terminate"):
         command = _command(TERMINATE, form.intervention(TerminationIn))
         instance = instance_of(await form.read())
@@ -248,7 +243,6 @@ async def terminate(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/reassign")
 async def reassign(form: CurrentDocumentForm) -> Response:
-    """The present state given to one person."""
     async with form.dialog("reassign"):
         order = form.intervention(ReassignmentIn, userPublicId=form.text("userPublicId") or "")
         command, instance = _command(REASSIGN, order), instance_of(await form.read())

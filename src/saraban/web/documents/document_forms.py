@@ -32,8 +32,17 @@ from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.documents.rfa_items import form_of_items, form_of_numbers, items_typed, revisions_typed
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
-from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, SentForm, WarningsUnconfirmed, number_or_text, text, texts, uploaded
+from saraban.web.shell.form_state import FormState, FormValues
+from saraban.web.shell.forms import (
+    CurrentForm,
+    SentForm,
+    Shown,
+    WarningsUnconfirmed,
+    number_or_text,
+    text,
+    texts,
+    uploaded,
+)
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -131,7 +140,6 @@ async def _acts_for(ctx: RequestContext, session: AsyncSession) -> dict[UUID, in
 
 
 async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[OrganizationMember, ...]:
-    """Who can be asked by a sheet that stays inside one organization."""
     if not originator:
         return ()
     organization = await projects.find_organization(
@@ -170,7 +178,6 @@ def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str
 
 @router.get("/{path}/new")
 async def new(path: str, page: CurrentPage, session: ReadSession) -> Response:
-    """An empty form, or one with what the address gives."""
     register, asked = register_at(path), page.request.query_params
     page.caller.require_somewhere(register.web.create)
     given = [("projectPublicId", str(page.project))] if page.project else []
@@ -195,7 +202,6 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
 
 @router.post("/{path}/new/choices")
 async def choose(path: str, form: CurrentForm) -> Response:
-    """The selects again, after one that decides about others has changed."""
     page, web = form.page, register_at(path).web
     page.caller.require_somewhere(web.create)
     async with form.db.reading() as session:
@@ -242,7 +248,6 @@ def _asked(kind: WebKind, form: FormValues) -> numbering.NumberRequest:
 
 @router.post("/{path}/new")
 async def create(path: str, form: CurrentForm, services: Documents) -> Response:
-    """Write the document and go to it; a refusal comes back with everything that was typed."""
     register = register_at(path)
     try:
         payload = payload_of(register, form.values)
@@ -260,7 +265,6 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
 
 
 async def _drawings(web: WebKind, form: SentForm, project: UUID | None) -> dict[str, object]:
-    """Return what a form names of drawings, by its field of the request."""
     if not web.asks & {"drawings", "carried_drawings"}:
         return {}
     async with form.db.reading() as session:
@@ -287,8 +291,6 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
 
 @dataclass(frozen=True, slots=True)
 class DraftChoices:
-    """Whom a draft may be sent to besides the main recipient, or who may be asked by a sheet."""
-
     others: list[Any]
     people: tuple[OrganizationMember, ...] = ()
 
@@ -314,9 +316,9 @@ async def _draft_choices(
     return DraftChoices([one for key, one in known.items() if key not in {main, document.originator.public_id}])
 
 
-async def _show_draft(
-    page: PageRequest, session: AsyncSession, state: FormState, register: DocumentRegister, public_id: UUID
-) -> Response:
+@router.get("/{path}/{public_id}/edit")
+async def edit_form(page: CurrentPage, session: ReadSession, state: Shown, path: str, public_id: UUID) -> Response:
+    register = register_at(path)
     found = await core.read(page.context, session, register.kind, public_id)
     page.within(found.data.project.public_id)
     return page.show(
@@ -330,16 +332,10 @@ async def _show_draft(
     )
 
 
-@router.get("/{path}/{public_id}/edit")
-async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    return await _show_draft(page, session, NEW_FORM, register_at(path), public_id)
-
-
 @router.post("/{path}/{public_id}/edit")
 async def edit(path: str, public_id: UUID, form: CurrentForm, services: Documents) -> Response:
-    """Change a draft, unless somebody else did since the form was opened."""
     register = register_at(path)
-    async with form.shown_again(_show_draft, register, public_id):
+    async with form.shown_again(edit_form, path, public_id):
         asked = changes_of(register, form.values)
         asked |= await _drawings(register.web, form, id_of(form.text("project")))
         changes = form.order(register.kind.changes, asked)
@@ -355,7 +351,6 @@ def _plain(schema: type[Schema], form: FormValues) -> dict[str, object]:
 
 
 def _lists(web: WebKind, form: FormValues) -> dict[str, object]:
-    """Return what is several fields of a form and one list of a request."""
     found: dict[str, object] = {}
     if web.is_sheet:
         found["assignees"] = [

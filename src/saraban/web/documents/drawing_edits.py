@@ -5,7 +5,6 @@ from typing import Final
 from uuid import UUID
 
 from fastapi import APIRouter
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import ImmutableMultiDict
 from starlette.responses import RedirectResponse, Response
 
@@ -20,9 +19,9 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, RegisterSettings
 from saraban.projects.service import ProjectRef
 from saraban.web.documents.drawing_forms import register_named
-from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, number_or_text, text, texts
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.form_state import FormState, FormValues
+from saraban.web.shell.forms import CurrentForm, Shown, number_or_text, text, texts
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings/{name}")
@@ -46,12 +45,8 @@ class RegisterSettingsPage(PageModel, template="documents/drawing_settings.html"
 
 
 @router.get("/settings")
-async def settings(name: str, page: CurrentPage, session: ReadSession) -> Response:
-    """How a register numbers its revisions and what its drawing numbers look like."""
-    return await _settings(page, session, NEW_FORM, register_named(name))
-
-
-async def _settings(page: PageRequest, session: AsyncSession, state: FormState, kind: DrawingKind) -> Response:
+async def settings(page: CurrentPage, session: ReadSession, state: Shown, name: str) -> Response:
+    kind = register_named(name)
     place = (await page.choose_project(session, None)).place
     if not page.caller.may(MANAGE, Scope(project=place.id)):
         raise Forbidden(f"The permission {MANAGE} is needed here.")
@@ -68,7 +63,7 @@ async def _settings(page: PageRequest, session: AsyncSession, state: FormState, 
 @router.post("/settings")
 async def save_settings(name: str, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(_settings, kind):
+    async with form.shown_again(settings, name):
         given = form.filled("revisionScheme", "numberPattern")
         addenda = kind.whole and form.text("takesAddenda") == "1"
         approval = "workflow" if form.text("ownWorkflow") == "1" else "rfa"
@@ -81,14 +76,8 @@ async def save_settings(name: str, form: CurrentForm) -> Response:
 
 
 @router.get("/{public_id}/edit")
-async def edit(name: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    """How a drawing is classified; its number, revisions, contract and originator stay."""
-    return await _edit(page, session, NEW_FORM, register_named(name), public_id)
-
-
-async def _edit(
-    page: PageRequest, session: AsyncSession, state: FormState, kind: DrawingKind, public_id: UUID
-) -> Response:
+async def edit(page: CurrentPage, session: ReadSession, state: Shown, name: str, public_id: UUID) -> Response:
+    kind = register_named(name)
     found, version = await drawings.read(page.context, session, kind, public_id)
     drawing = found.data
     if not drawing.can_change:
@@ -133,7 +122,7 @@ def _form_of(drawing: DrawingAnswer) -> FormValues:
 @router.post("/{public_id}/edit")
 async def change(name: str, public_id: UUID, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(_edit, kind, public_id):
+    async with form.shown_again(edit, name, public_id):
         names = (*_FIELDS, *(("volumeCode",) if kind.whole else ()))
         payload: dict[str, object] = {name: form.text(name) for name in names}
         payload["tags"] = texts(form.values, "tag")

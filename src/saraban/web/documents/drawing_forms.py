@@ -26,8 +26,8 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, ProjectDetail
 from saraban.projects.service import ProjectRef
 from saraban.web.documents.rfa_items import FIELDS, numbers_typed, unknown_number
-from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, SentForm, uploaded
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, uploaded
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -116,13 +116,9 @@ def register_named(name: str) -> DrawingKind:
 
 
 @router.get("/{name}/new")
-async def new(name: str, page: CurrentPage, session: ReadSession) -> Response:
-    """An empty form; what the caller draws for is chosen already where there is one."""
+async def new(page: CurrentPage, session: ReadSession, state: Shown, name: str) -> Response:
     page.caller.require_somewhere(CREATE)
-    return await _form(page, session, NEW_FORM, register_named(name))
-
-
-async def _form(page: PageRequest, session: AsyncSession, state: FormState, kind: DrawingKind) -> Response:
+    kind = register_named(name)
     place = (await page.choose_project(session, None)).place
     detail, own = await own_organizations(page, session, place.public_id)
     form = state.form
@@ -170,7 +166,7 @@ def _chosen(form: FormValues, own: Sequence[PartySummary], contracts: Sequence[C
 async def create(name: str, form: CurrentForm, services: Documents) -> Response:
     """Register what was typed, all or nothing; a refusal comes back with every line and file."""
     kind = register_named(name)
-    async with form.shown_again(_form, kind):
+    async with form.shown_again(new, name):
         if not form.text("issuesNumber"):
             return RedirectResponse(await form.db.transact(_register, form, kind), 303)
         async with form.db.reading() as session:

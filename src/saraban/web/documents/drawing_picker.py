@@ -125,7 +125,6 @@ def _query(project: UUID, **given: Any) -> DrawingQuery:
 
 @router.get("/categories")
 async def categories(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
-    """What the drawings of a register can be taken by: its categories, and the disciplines of the project."""
     page.caller.require_somewhere(VIEW)
     kind, project = asked.register, _project(page, asked)
     lists = await drawings.classifications(page.context, session, kind, project_public_id=project)
@@ -140,7 +139,6 @@ async def categories(page: CurrentPage, session: ReadSession, asked: Asked) -> R
 
 @router.get("/category")
 async def category(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
-    """The numbers of the current set of a category, a discipline or both."""
     page.caller.require_somewhere(VIEW)
     kind = asked.register
     given = {name: value for name in ("category", "discipline") if (value := getattr(asked, name))}

@@ -9,7 +9,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import Field
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments import service as attachments
@@ -39,8 +38,18 @@ from saraban.web.documents.drawing_forms import derived_from, register_named
 from saraban.web.documents.rfa_items import FIELDS
 from saraban.web.documents.step_form import StepForm, step_form, step_order
 from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
-from saraban.web.shell.forms import AddressFilters, CurrentForm, form_with, new_key, text, texts, uploaded, usable_query
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
+from saraban.web.shell.forms import (
+    AddressFilters,
+    CurrentForm,
+    Shown,
+    form_with,
+    new_key,
+    text,
+    texts,
+    uploaded,
+    usable_query,
+)
+from saraban.web.shell.page import CurrentPage, PageModel, id_of
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.runtime.dependencies import InstanceTransitions
 from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, step_data_of
@@ -110,7 +119,6 @@ async def listing(
     cursor: Annotated[str | None, Query(max_length=600)] = None,
     registered: Annotated[str, Query(max_length=20_000)] = "",
 ) -> Response:
-    """In the order of numbers, as it stands now or stood on a day."""
     kind = register_named(name)
     page.caller.require_somewhere(VIEW)
     place = (await page.choose_project(session, id_of(asked.project))).place
@@ -151,15 +159,9 @@ async def view(public_id: UUID, page: CurrentPage, session: ReadSession, readers
 
 
 @router.get("/{name}/{public_id}")
-async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    """One drawing: its sheet, its revisions with their files, where they stand, and what they derive from."""
+async def show(page: CurrentPage, session: ReadSession, state: Shown, name: str, public_id: UUID) -> Response:
     page.caller.require_somewhere(VIEW)
-    return await _show(page, session, NEW_FORM, register_named(name), public_id)
-
-
-async def _show(
-    page: PageRequest, session: AsyncSession, state: FormState, kind: DrawingKind, public_id: UUID
-) -> Response:
+    kind = register_named(name)
     found, version = await drawings.read(page.context, session, kind, public_id)
     drawing = found.data
     flow = found.workflow
@@ -211,9 +213,8 @@ def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
 
 @router.post("/{name}/{public_id}/revisions")
 async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
-    """The next revision of a drawing, with its files."""
     kind = register_named(name)
-    async with form.shown_again(_show, kind, public_id):
+    async with form.shown_again(show, name, public_id):
         given = form.filled("label") | {field: form.text(field) for field in _TEXTS if field in form.values}
         async with form.db.reading() as session:
             derived = await derived_from(kind, form, session)
@@ -226,9 +227,8 @@ async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
 
 @router.post("/{name}/{public_id}/revisions/{revision}")
 async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm) -> Response:
-    """A revision put right, and files that it lacks."""
     kind = register_named(name)
-    async with form.shown_again(_show, kind, public_id):
+    async with form.shown_again(show, name, public_id):
         given = {field: form.text(field) for field in _TEXTS if field in form.values}
         if given.get("statusCode") == form.text("statusWas"):  # a code from before codes were checked stays
             given.pop("statusCode", None)
@@ -242,7 +242,7 @@ async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm)
 async def act(name: str, public_id: UUID, form: CurrentForm, transitions: InstanceTransitions) -> Response:
     """One step of the workflow of the current revision, by the version that the reader saw."""
     kind = register_named(name)
-    async with form.shown_again(_show, kind, public_id):
+    async with form.shown_again(show, name, public_id):
         async with form.db.reading() as session:
             flow = (await drawings.read(form.context, session, kind, public_id))[0].workflow
             if flow is None:
@@ -256,8 +256,7 @@ async def act(name: str, public_id: UUID, form: CurrentForm, transitions: Instan
 
 @router.post("/{name}/{public_id}/approval")
 async def start_approval(name: str, public_id: UUID, form: CurrentForm) -> Response:
-    """The workflow of a current revision that has none yet."""
     kind = register_named(name)
-    async with form.shown_again(_show, kind, public_id):
+    async with form.shown_again(show, name, public_id):
         await form.transact(drawings.start_approval, kind, public_id)
     return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)

@@ -159,14 +159,12 @@ def _person(one: identity.OrganizationMember) -> FilterChoice:
 
 
 def needs_choices(web: WebKind, asked: RegisterFilters) -> bool:
-    """Whether a filter is set that stands behind the disclosure, or is named by what its choices say."""
     return not asked.given.keys().isdisjoint(MORE) or (bool(asked.type) and "rfa_type" in web.asks)
 
 
 def register_query(
     page: PageRequest, web: WebKind, asked: RegisterFilters, choices: FilterChoices | None, cursor: str | None
 ) -> tuple[core.RegisterQuery, FormErrors]:
-    """Return what can be asked of the register, and what is wrong with the rest, by its field."""
     payload = _payload(page, web, asked) | {"cursor": cursor}
     query, faults = usable_query(page, core.RegisterQuery, payload)
     fields = dict(faults.fields)

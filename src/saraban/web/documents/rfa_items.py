@@ -78,7 +78,6 @@ def numbers_typed(form: FormValues, kind: DrawingKind) -> dict[str, int]:
 
 
 def unknown_number(kind: DrawingKind, number: str, line: int) -> FieldProblem:
-    """Say at the list of a register which line names no drawing of it."""
     return FieldProblem(f"/{FIELDS[kind]}", "unknown", _UNKNOWN[kind], {"value": number, "line": line})
 
 

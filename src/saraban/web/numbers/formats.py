@@ -19,7 +19,7 @@ from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS
-from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
+from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues, error_messages
 from saraban.web.shell.forms import CurrentForm, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
@@ -85,7 +85,6 @@ class FormatForm:
 
     @property
     def documents(self) -> dict[str, object]:
-        """The documents that a new format is for."""
         return {
             "projectPublicId": self.project,
             "correspondenceTypeCode": self.type,
@@ -173,21 +172,16 @@ async def check(form: CurrentForm) -> Response:
                 effect = await numbering.format_effect(page.context, session, target, typed.draft)
         except DomainError as error:
             # Who only reads the format sees its pieces; what saving it would do is not their business.
-            said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
+            said = [] if error.kind is ErrorKind.FORBIDDEN else error_messages(error, page.language)
     return page.show(
         FormatEffectFragment(
             anatomy=found,
             said=said,
             effect=effect,
             meanings=TOKEN_MEANINGS,
-            refusals=lambda error: " ".join(_words(error, page.language)),
+            refusals=lambda error: " ".join(error_messages(error, page.language)),
         )
     )
-
-
-def _words(error: DomainError, language: str) -> list[str]:
-    faults = [one.text.say(language, one.values) for one in error.fields]
-    return faults or [error.words.say(language, error.values)]
 
 
 @router.post("/new")
@@ -261,7 +255,6 @@ async def _show_again(page: PageRequest, session: AsyncSession, state: FormState
 
 
 async def _show_kept(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
-    """The format that was not deleted, as it is."""
     row = await numbering.read_format(page.context, session, public_id=public_id)
     return await _show(page, session, state, FormatForm.saved(row), row)
 

@@ -25,7 +25,7 @@ from saraban.projects.schemas import CodeSummary, ProjectDetail, SubTypeSummary,
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import OVERRIDE
 from saraban.web.shell.form_state import NO_ERRORS, FormState, FormValues, form_errors
-from saraban.web.shell.forms import CurrentForm, form_with, number_or_text, text
+from saraban.web.shell.forms import CurrentForm, Shown, form_with, number_or_text, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -60,12 +60,6 @@ class ManualNumberPage(PageModel, template="numbers/manual_number.html"):
     key: str
 
 
-@router.get("/numbers/by-hand")
-async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
-    page.caller.require_somewhere(OVERRIDE)
-    return await _show(page, session, FormState(form_with(projectPublicId=str(project or ""))))
-
-
 @router.post("/numbers/by-hand/check")
 async def check(form: CurrentForm) -> Response:
     """What the number would be and what it would do; half a form is no error."""
@@ -85,7 +79,7 @@ async def check(form: CurrentForm) -> Response:
 @router.post("/numbers/by-hand")
 async def state(form: CurrentForm, once: Idempotent) -> Response:
     form.page.caller.require_somewhere(OVERRIDE)
-    async with form.shown_again(_show):
+    async with form.shown_again(show):
         order = form.order(ManualNumberIn, _payload(form.values))
         await limit_issuing(form.page.request)
         receipt = await form.once(_register, once, order)
@@ -132,8 +126,12 @@ def _payload(form: FormValues) -> dict[str, object]:
     return payload | {"moveCounter": text(form, "moveCounter") == "1"}
 
 
-async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    wanted = id_of(text(state.form, "projectPublicId"))
+@router.get("/numbers/by-hand")
+async def show(
+    page: CurrentPage, session: ReadSession, state: Shown, project: Annotated[UUID | None, Query()] = None
+) -> Response:
+    page.caller.require_somewhere(OVERRIDE)
+    wanted = id_of(text(state.form, "projectPublicId")) or project
     place = (await page.choose_project(session, wanted, OVERRIDE)).place
     ctx, here = page.context, place.public_id
     return page.show(

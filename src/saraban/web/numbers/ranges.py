@@ -21,7 +21,7 @@ from saraban.projects.schemas import PartySummary
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, VIEW_COUNTERS
 from saraban.web.shell.form_state import FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, form_with, text
+from saraban.web.shell.forms import CurrentForm, Shown, form_with, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -34,8 +34,6 @@ _PROPOSED = 100
 
 
 class RangeForm(Schema):
-    """A range of a series that has counted already."""
-
     project_public_id: UUID
     series: Annotated[str, SingleLine(255)]
     kind: numbering.RangeKind
@@ -58,24 +56,9 @@ class RangesPage(PageModel, template="numbers/ranges.html", fragments=("numbers/
     size: int | None
 
 
-@router.get("")
-async def listing(
-    page: CurrentPage,
-    session: ReadSession,
-    project: Annotated[UUID | None, Query()] = None,
-    series: Annotated[str, Query(max_length=255)] = "",
-    done: Annotated[str, Query(max_length=20)] = "",
-    cursor: PageCursor = None,
-) -> Response:
-    """The ranges of the chosen project, the released ones too; a series may be given for the form."""
-    page.caller.require_somewhere(VIEW_COUNTERS)
-    named = "" if control_character(series) is not None else series
-    return await _show(page, session, FormState(form_with(series=named), done=done), project, cursor)
-
-
 @router.post("")
 async def close(form: CurrentForm) -> Response:
-    async with form.shown_again(_show):
+    async with form.shown_again(listing):
         order = form.order(RangeForm, form.filled(*_FIELDS))
         draft = numbering.RangeDraft(
             order.kind,
@@ -106,16 +89,20 @@ async def release(public_id: UUID, form: CurrentForm) -> Response:
 async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
     """The form on the page is that of a new range, which says nothing of the release."""
     form = form_with(projectPublicId=text(state.form, "projectPublicId") or "")
-    return await _show(page, session, FormState(form, state.error))
+    return await listing(page, session, FormState(form, state.error))
 
 
-async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    state: FormState,
-    project: UUID | None = None,
-    cursor: str | None = None,
+@router.get("")
+async def listing(
+    page: CurrentPage,
+    session: ReadSession,
+    state: Shown,
+    project: Annotated[UUID | None, Query()] = None,
+    series: Annotated[str, Query(max_length=255)] = "",
+    cursor: PageCursor = None,
 ) -> Response:
+    page.caller.require_somewhere(VIEW_COUNTERS)
+    state = state.or_stored(form_with(series="" if control_character(series) is not None else series))
     chosen = await page.choose_project(session, project or id_of(text(state.form, "projectPublicId")), VIEW_COUNTERS)
     ctx, here = page.context, chosen.place.public_id
     found = await numbering.list_ranges(ctx, session, project_public_id=here, cursor=cursor, limit=ROWS)

@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import RequestContext
@@ -19,9 +18,8 @@ from saraban.numbering.issue.dependencies import Numbers, limit_issuing
 from saraban.numbering.issue.schemas import CancelReservationIn, VoidIn
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
-from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import CurrentForm
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, Shown
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -109,7 +107,6 @@ async def account(
     first: Annotated[str, Query(alias="from", max_length=12)] = "",
     cursor: PageCursor = None,
 ) -> Response:
-    """Every number of a series with its state and holder, every hole with its reason."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     if (drawings := labels.external_register(series)) is not None:  # they were not counted: their register has them
         return RedirectResponse(f"/drawings/{drawings}?project={project}", status_code=303)
@@ -138,17 +135,9 @@ class NumberPage(PageModel, template="numbers/number.html"):
     key: str
 
 
-@router.get("/numbers/{public_id}")
-async def show_number(
-    public_id: UUID, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
-) -> Response:
-    return await _show_number(page, session, FormState(done=done), public_id)
-
-
 @router.post("/numbers/{public_id}/void")
 async def void(public_id: UUID, form: CurrentForm, numbers: Numbers) -> Response:
-    """Void it, and issue another in its place where that is wished."""
-    async with form.shown_again(_show_number, public_id):
+    async with form.shown_again(show_number, public_id):
         order = form.order(VoidIn, {"publicId": str(public_id), **form.filled("reason")})
         if form.text("replace") != "1":
             await form.transact(numbering.void_number, public_id=public_id, reason=order.reason)
@@ -171,21 +160,20 @@ async def _replace(
 
 @router.post("/numbers/{public_id}/confirm")
 async def confirm(public_id: UUID, form: CurrentForm) -> Response:
-    """Make the reader's own reservation final."""
-    async with form.shown_again(_show_number, public_id):
+    async with form.shown_again(show_number, public_id):
         await form.transact(numbering.confirm_reservation, token=public_id)
     return RedirectResponse(f"/numbers/{public_id}?done=confirmed", 303)
 
 
 @router.post("/numbers/{public_id}/cancel")
 async def cancel(public_id: UUID, form: CurrentForm) -> Response:
-    """Give the reader's own reservation up."""
-    async with form.shown_again(_show_number, public_id):
+    async with form.shown_again(show_number, public_id):
         order = form.order(CancelReservationIn, {"reservationToken": str(public_id), **form.filled("reason")})
         await form.transact(numbering.cancel_reservation, token=public_id, reason=order.reason)
     return RedirectResponse(f"/numbers/{public_id}?done=cancelled", 303)
 
 
-async def _show_number(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
+@router.get("/numbers/{public_id}")
+async def show_number(page: CurrentPage, session: ReadSession, state: Shown, public_id: UUID) -> Response:
     found = await numbering.number_history(page.context, session, public_id=public_id)
     return page.show(NumberPage(life=found, entry=found.entry, key=str(new_id()), state=state))

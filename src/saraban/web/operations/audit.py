@@ -113,8 +113,6 @@ class AuditTrailPage(
 
 @dataclass(frozen=True, slots=True)
 class FieldWords:
-    """One line of what changed, or of what else is known, in the reader's words."""
-
     field: str
     before: str
     after: str
@@ -139,7 +137,6 @@ class AuditLine:
 async def show(
     page: CurrentPage, session: ReadSession, asked: Annotated[AuditFilters, Query()], cursor: PageCursor = None
 ) -> Response:
-    """Newest first, as much of it as the reader may see."""
     if not audit_trail.may_read(page.context):
         raise Forbidden("The audit trail is for those who may see it.")
     query, faults = usable_filters(page, AuditQuery, asked.given)

@@ -10,7 +10,6 @@ import orjson
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.events import service as events
@@ -21,9 +20,8 @@ from saraban.kit.schema import Schema
 from saraban.ops import audit_words, event_administration
 from saraban.ops.event_administration import MANAGES, Reason
 from saraban.ops.system_report import SEES
-from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import CurrentForm, usable_query
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, Shown, usable_query
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -123,8 +121,6 @@ def _known_name(name: str) -> str:
 
 
 class EventQuery(Schema):
-    """What is asked of the events; None asks for all."""
-
     state: events.EventState | None = None
     name: Annotated[str, AfterValidator(_known_name)] | None = None
 
@@ -138,7 +134,6 @@ async def listing(
     cursor: PageCursor = None,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    """Those recorded last come first; those that were given up wait for a person."""
     page.caller.require(SEES, Scope())
     asked = {key: value.strip() for key, value in (("state", state), ("name", name)) if value.strip()}
     wanted, faults = usable_query(page, EventQuery, asked)
@@ -159,22 +154,13 @@ async def listing(
     )
 
 
-@router.get("/events/{public_id}")
-async def read(
-    public_id: UUID, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
-) -> Response:
-    """One event with what it says and what became of it."""
-    return await _show_event(page, session, FormState(done=done), public_id)
-
-
 class _ReasonForm(Schema):
     reason: Reason
 
 
 @router.post("/events/{public_id}/requeue")
 async def requeue(public_id: UUID, form: CurrentForm) -> Response:
-    """Deliver it after all."""
-    async with form.shown_again(_show_event, public_id):
+    async with form.shown_again(show_event, public_id):
         order = form.order(_ReasonForm, form.filled("reason"))
         await form.transact(event_administration.requeue, public_id, order.reason)
     return RedirectResponse(f"/events/{public_id}?done=requeue", 303)
@@ -183,13 +169,14 @@ async def requeue(public_id: UUID, form: CurrentForm) -> Response:
 @router.post("/events/{public_id}/drop")
 async def drop(public_id: UUID, form: CurrentForm) -> Response:
     """Forget it; the audit trail keeps what it said."""
-    async with form.shown_again(_show_event, public_id):
+    async with form.shown_again(show_event, public_id):
         order = form.order(_ReasonForm, form.filled("reason"))
         await form.transact(event_administration.drop, public_id, order.reason)
     return RedirectResponse("/events?state=dead&done=drop", 303)
 
 
-async def _show_event(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
+@router.get("/events/{public_id}")
+async def show_event(page: CurrentPage, session: ReadSession, state: Shown, public_id: UUID) -> Response:
     page.caller.require(SEES, Scope())
     found = await events.read_event(session, public_id=public_id)
     return page.show(

@@ -117,8 +117,6 @@ class NumberAuditFilters(AddressFilters):
 
 
 class RefusalQuery(PeriodQuery):
-    """What is asked of the calls that were refused or that failed; None asks for all."""
-
     kind: ErrorType | None = None
     person: Annotated[str, SingleLine(50)] | None = None
 

@@ -145,7 +145,6 @@ class SystemPage(PageModel, template="operations/system.html"):
 
 @router.get("/system")
 async def system(page: CurrentPage, request: Request) -> Response:
-    """What the installation stands on, what waits, what is sealed, what is off and what that means."""
     report = await system_report.read_system(page.context, request.app.state)
     reasons = {one.reason: reason_in_thai(one.reason) for one in report.dependencies.values()}
     return page.show(
@@ -172,5 +171,4 @@ class ApiReferencePage(PageModel, template="operations/api_reference.html"):
 
 @router.get("/docs/api")
 async def api_reference(page: CurrentPage) -> Response:
-    """The API as something to try, with the reader's own session."""
     return page.show(ApiReferencePage())

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
@@ -20,8 +19,8 @@ from saraban.identity.service.people import OfferedRoles
 from saraban.kit.errors import NotFound, Text, required
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.schema import Schema
-from saraban.web.shell.form_state import NEW_FORM, FormState
-from saraban.web.shell.forms import CurrentForm, SentForm, number_or_text, text
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, number_or_text, text, usable_query
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -115,9 +114,8 @@ async def listing(
     kind: Typed = "",
     cursor: PageCursor = None,
 ) -> Response:
-    """Everybody whom the reader administers, by user name."""
     wanted = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
-    found = await people.list_people(page.context, session, _search(wanted), cursor=cursor, limit=ROWS)
+    found = await people.list_people(page.context, session, _search(page, wanted), cursor=cursor, limit=ROWS)
     offer = await people.offered_roles(page.context, session)
     model = PeoplePage(
         rows=found.items,
@@ -131,9 +129,9 @@ async def listing(
     return page.show_list(model, cursor)
 
 
-def _search(wanted: Mapping[str, str]) -> UserSearch:
+def _search(page: PageRequest, wanted: Mapping[str, str]) -> UserSearch:
     """A filter that names nothing, as an address that was typed may have it, is left out."""
-    asked: dict[str, Any] = {
+    filters = {
         "search": wanted["q"],
         "organizationPublicId": wanted["organization"],
         "role": wanted["role"],
@@ -141,23 +139,28 @@ def _search(wanted: Mapping[str, str]) -> UserSearch:
         "isService": {"people": False, "programs": True}.get(wanted["kind"]),
         "sort": "name",
     }
-    asked = {name: value for name, value in asked.items() if value not in {"", None}}
-    try:
-        return UserSearch.model_validate(asked)
-    except ValidationError as fault:
-        wrong = {one["loc"][0] for one in fault.errors()}
-        return UserSearch.model_validate({name: value for name, value in asked.items() if name not in wrong})
+    return usable_query(page, UserSearch, {name: value for name, value in filters.items() if value not in {"", None}})[
+        0
+    ]
 
 
 @router.get("/new")
-async def new_person(page: CurrentPage, session: ReadSession) -> Response:
-    return await _new(page, session, NEW_FORM)
+async def new_person(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
+    page.caller.require_somewhere("user.create")
+    return page.show(
+        NewPersonPage(
+            state=state,
+            offer=await people.offered_roles(page.context, session),
+            levels=LEVELS,
+            role_name=role_words,
+        )
+    )
 
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
     """The account, and in the same form a first role; what is told once stands on the page that this answers with."""
-    async with form.shown_again(_new):
+    async with form.shown_again(new_person):
         order = form.order(UserIn, _order(form))
         password_hash, told = await people.first_password(form.db, order)
         person, link = await form.db.transact(_create, form, order, password_hash)
@@ -217,15 +220,12 @@ def _tell(request: Request, path: str | None, password: str | None = None, *, ha
 
 
 @router.get("/{publicId}")
-async def show(
-    public_id: PersonId, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
-) -> Response:
-    return await _show(page, session, FormState(done=done), public_id)
+async def show(public_id: PersonId, page: CurrentPage, session: ReadSession, state: Shown) -> Response:
+    return await _show(page, session, state, public_id)
 
 
 @router.post("/{publicId}")
 async def save(public_id: PersonId, form: CurrentForm) -> Response:
-    """Names, address and organization, as the form was opened with them."""
     async with form.shown_again(_show, public_id):
         changes: dict[str, object] = {name: form.text(name) or "" for name in ("firstName", "lastName", "email")}
         if "organizationPublicId" in form.values:
@@ -240,7 +240,6 @@ async def save(public_id: PersonId, form: CurrentForm) -> Response:
 
 @router.post("/{publicId}/{action}")
 async def act(public_id: PersonId, action: str, form: CurrentForm) -> Response:
-    """What is done with one button or one small form."""
     async with form.shown_again(_show, public_id):
         match action:
             case "close" | "reopen":
@@ -312,17 +311,5 @@ async def _show(
             may_close="user.delete" in rights,
             told=told,
             state=state,
-        )
-    )
-
-
-async def _new(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    page.caller.require_somewhere("user.create")
-    return page.show(
-        NewPersonPage(
-            state=state,
-            offer=await people.offered_roles(page.context, session),
-            levels=LEVELS,
-            role_name=role_words,
         )
     )

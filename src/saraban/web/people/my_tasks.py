@@ -21,9 +21,8 @@ from saraban.setup import service as setup
 from saraban.setup.domain.checklist import Missing
 from saraban.web.shell import labels
 from saraban.web.shell.administration import checklist_page
-from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import CurrentForm, texts
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import CurrentForm, Shown, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
@@ -81,7 +80,6 @@ class MyTasksPage(
     items: Sequence[workflow.Task]
     next_cursor: str | None
     today: date
-    by_name: Mapping[str, WebKind]
     to_do: ProjectToDo | None
     may_begin: bool
 
@@ -98,7 +96,6 @@ async def inbox(
             items=found.items,
             next_cursor=found.next_cursor,
             today=today,
-            by_name=BY_NAME,
             to_do=None if page.is_fragment else await _to_do(page, session),
             may_begin=not page.is_fragment and not page.projects and page.caller.may(setup.CREATE, Scope()),
         ),
@@ -138,29 +135,17 @@ class DelegationsPage(PageModel, template="people/delegations.html"):
     picked: Collection[str]
 
 
-@router.get("/delegations")
-async def delegations_page(
-    page: CurrentPage,
-    session: ReadSession,
-    cursor: PageCursor = None,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    """What the reader has lent and was lent, and the form for a new delegation."""
-    return await _show_delegations(page, session, FormState(done=done), cursor)
-
-
 @router.get("/delegations/colleagues")
 async def colleagues(
     page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
-    """The choices of the form that fit what was typed."""
     found = await delegations.colleagues(page.context, session, text=q)
     return page.show(PeopleOptions(people=found, chosen=""))
 
 
 @router.post("/delegations")
 async def delegate(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_delegations):
+    async with form.shown_again(delegations_page):
         codes = texts(form.values, "workflowCodes")
         typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
         order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
@@ -170,7 +155,6 @@ async def delegate(form: CurrentForm) -> Response:
 
 @router.post("/delegations/{public_id}/revoke")
 async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
-    """Take a delegation back at once."""
     await db.transact(delegations.revoke, page.context, public_id=public_id, if_match=None)
     return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
 
@@ -181,8 +165,9 @@ def name_of(code: str) -> Text:
     return _NAMED.get(code, Text(code, code))
 
 
-async def _show_delegations(
-    page: PageRequest, session: AsyncSession, state: FormState, cursor: str | None = None
+@router.get("/delegations")
+async def delegations_page(
+    page: CurrentPage, session: ReadSession, state: Shown, cursor: PageCursor = None
 ) -> Response:
     found = await delegations.listing(page.context, session, cursor=cursor, limit=DELEGATION_ROWS)
     mine = page.caller.public_id

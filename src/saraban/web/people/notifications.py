@@ -6,7 +6,6 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
@@ -17,9 +16,8 @@ from saraban.notifications import service as notifications
 from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
-from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import CurrentForm, SentForm, number_or_text
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, number_or_text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.webhooks import service as webhooks
@@ -39,14 +37,12 @@ class NotificationsPage(
 ):
     items: Sequence[NotificationAnswer]
     next_cursor: str | None
-    by_name: Mapping[str, WebKind]
     only_unread: bool
 
 
 class BellFragment(PageModel, template="people/parts/bell.html"):
     items: Sequence[NotificationAnswer]
     count: int
-    by_name: Mapping[str, WebKind]
     next_cursor: None = None
     only_unread: bool = False
 
@@ -60,7 +56,6 @@ class PreferencesPage(PageModel, template="people/preferences.html"):
 async def listing(
     page: CurrentPage, session: ReadSession, cursor: PageCursor = None, unread: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
-    """Everything the reader was told, or only what is unread."""
     found = await notifications.listing(
         page.context,
         session,
@@ -70,17 +65,16 @@ async def listing(
         limit=ROWS,
     )
     return page.show_list(
-        NotificationsPage(items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"),
+        NotificationsPage(items=found.items, next_cursor=found.next_cursor, only_unread=unread == "1"),
         cursor,
     )
 
 
 @router.get("/notifications/bell")
 async def bell(page: CurrentPage, session: ReadSession) -> Response:
-    """The newest few, for the drop-down."""
     found = await notifications.listing(page.context, session, language=page.language, limit=IN_BELL)
     count = await notifications.unread_count(page.context, session)
-    return page.show(BellFragment(items=found.items, count=count, by_name=BY_NAME))
+    return page.show(BellFragment(items=found.items, count=count))
 
 
 @router.post("/notifications/read-all")
@@ -93,24 +87,15 @@ async def read_all(ctx: Context, db: Db) -> Response:
 async def open_one(
     public_id: UUID, ctx: Context, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
 ) -> Response:
-    """Mark it read and go to what it is about."""
     await db.transact(notifications.read, ctx, public_id=public_id)
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {"webhooks", *(web.path for web in BY_NAME.values())}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
 
 
-@router.get("/notifications/preferences")
-async def preferences(
-    page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
-) -> Response:
-    """What the reader is told, by which channels, and when e-mail comes."""
-    return await _show(page, session, FormState(done="1" if done == "1" else ""))
-
-
 @router.post("/notifications/preferences")
 async def choose(form: CurrentForm) -> Response:
-    async with form.shown_again(_show):
+    async with form.shown_again(preferences):
         await form.transact(notifications.save_preferences, order=form.order(PreferencesOrder, _payload(form)))
     return RedirectResponse("/notifications/preferences?done=1", 303)
 
@@ -132,7 +117,8 @@ def _payload(form: SentForm) -> dict[str, object]:
     return hours | {"email": "email" in form.values, "digest": "digest" in form.values, "channels": channels}
 
 
-async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+@router.get("/notifications/preferences")
+async def preferences(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     mail_is_on = page.request.app.state.mail_settings is not None
     chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
     return page.show(PreferencesPage(chosen=chosen, names=NAMES, state=state))
@@ -151,9 +137,7 @@ class WebhooksPage(PageModel, template="people/webhooks.html"):
 
 
 @router.get("/webhooks")
-async def webhooks_page(
-    page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
-) -> Response:
+async def webhooks_page(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     own = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
     groups = [WebhookGroup(None, own.items)]
     for project in await projects.projects_of(page.context, session):
@@ -162,7 +146,7 @@ async def webhooks_page(
                 page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
             )
             groups.append(WebhookGroup(project.code, found.items))
-    return page.show(WebhooksPage(groups=groups, state=FormState(done=done)))
+    return page.show(WebhooksPage(groups=groups, state=state))
 
 
 @router.post("/webhooks/{public_id}/on")

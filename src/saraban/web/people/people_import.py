@@ -51,7 +51,6 @@ class PeopleImportPage(PageModel, template="people/people_import.html"):
 
 @router.get("")
 async def show(page: CurrentPage) -> Response:
-    """The form that takes a file, and the way to the empty sheet."""
     page.caller.require_somewhere(CREATE)
     return _page(page)
 

@@ -6,7 +6,6 @@ from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.clock import local_date
@@ -19,9 +18,9 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WEEKDAYS
 from saraban.projects.schemas import CalendarYear, NewCalendarDay, WeekendIn
 from saraban.projects.service import ProjectRef
-from saraban.web.shell.form_state import FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, SentForm, number_or_text, project_in, text, texts
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, number_or_text, project_in, text, texts
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/calendar")
@@ -61,21 +60,9 @@ class CalendarPage(PageModel, template="people/project_calendar.html"):
     may_manage: bool
 
 
-@router.get("")
-async def show(
-    page: CurrentPage,
-    session: ReadSession,
-    project: Annotated[UUID | None, Query()] = None,
-    year: Year = None,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    """One year of the chosen project."""
-    return await _show(page, session, FormState(done=done), project, year)
-
-
 @router.post("/weekend")
 async def set_weekend(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again):
+    async with form.shown_again(show):
         weekend = form.order(WeekendIn, {"weekend": texts(form.values, "weekend")}).weekend
         await form.transact(projects.set_weekend, project_public_id=form.project, weekend=weekend)
     return _back(form, "weekend")
@@ -83,8 +70,7 @@ async def set_weekend(form: CurrentForm) -> Response:
 
 @router.post("/days")
 async def add(form: CurrentForm) -> Response:
-    """A holiday of the project, or a day that it works."""
-    async with form.shown_again(_show_again):
+    async with form.shown_again(show):
         day = form.order(CalendarDayForm, form.filled("date", "kind", "nameTh", "nameEn"))
         order = NewCalendarDay(kind=day.kind, name_th=day.name_th, name_en=day.name_en)
         await form.transact(projects.add_day, project_public_id=form.project, day=day.date, order=order)
@@ -93,8 +79,7 @@ async def add(form: CurrentForm) -> Response:
 
 @router.post("/days/remove")
 async def remove(form: CurrentForm) -> Response:
-    """Weekend and public holidays decide about it again."""
-    async with form.shown_again(_show_again):
+    async with form.shown_again(show):
         day = form.order(CalendarDayRef, {"date": form.text("date") or ""}).date
         await form.transact(projects.remove_day, project_public_id=form.project, day=day)
     return _back(form, "removed")
@@ -102,7 +87,7 @@ async def remove(form: CurrentForm) -> Response:
 
 @router.post("/reminders")
 async def set_reminders(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again):
+    async with form.shown_again(show):
         every, hour = form.text("every"), form.text("hour")
         days = {name: _figures(form.text(name) or "") for name in ("before", "after")}
         times = {"every": number_or_text(every) if every else None, "hour": number_or_text(hour or "")}
@@ -126,13 +111,16 @@ def _year(form: FormValues) -> int | None:
     return year if isinstance(year, int) and FIRST_YEAR <= year <= LAST_YEAR else None
 
 
-async def _show_again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    return await _show(page, session, state, project_in(state.form), _year(state.form))
-
-
-async def _show(
-    page: PageRequest, session: AsyncSession, state: FormState, project: UUID | None, year: int | None
+@router.get("")
+async def show(
+    page: CurrentPage,
+    session: ReadSession,
+    state: Shown,
+    project: Annotated[UUID | None, Query()] = None,
+    year: Year = None,
 ) -> Response:
+    if state.error:
+        project, year = project_in(state.form), _year(state.form)
     chosen = await page.choose_project(session, project)
     here = chosen.place.public_id
     this_year = local_date(page.context.now, page.context.zone).year

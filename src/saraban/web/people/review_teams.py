@@ -6,7 +6,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from pydantic import Field
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.service import OrganizationMember
@@ -17,9 +16,8 @@ from saraban.projects import service as projects
 from saraban.projects.domain.master_data import ProjectRef
 from saraban.projects.schemas import CodeSummary, ReviewTeamIn, ReviewTeamOut, TeamMemberIn
 from saraban.web.people.my_tasks import PeopleOptions
-from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import CurrentForm, SentForm, project_in
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, project_in
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/review-teams")
@@ -31,18 +29,13 @@ ROLES: Final = {"REVIEWER": Text("ผู้พิจารณา", "Reviewer"), 
 
 Code = Annotated[str, Path(max_length=50, pattern=PATTERN)]
 Project = Annotated[UUID | None, Query()]
-Done = Annotated[str, Query(max_length=20)]
 
 
 class NewTeam(ReviewTeamIn):
-    """A team with the code that workflows name it by."""
-
     code: Annotated[str, SingleLine(50), Field(pattern=PATTERN)]
 
 
 class NewTeamMember(TeamMemberIn):
-    """Somebody with a place in a team."""
-
     user_public_id: UUID
 
 
@@ -66,42 +59,26 @@ class ReviewTeamPage(PageModel, template="people/review_team.html"):
     may_manage: bool
 
 
-@router.get("")
-async def listing(page: CurrentPage, session: ReadSession, project: Project = None, done: Done = "") -> Response:
-    """The teams of the chosen project, and the form for a new one."""
-    return await _list(page, session, FormState(done=done), project)
-
-
 @router.get("/people")
 async def people(
     page: CurrentPage, session: ReadSession, project: UUID, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
-    """The choices of the form that fit what was typed."""
     found = await projects.participants(page.context, session, project_public_id=project, search=q)
     return page.show(PeopleOptions(people=found, chosen=""))
 
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    async with form.shown_again(_list):
+    async with form.shown_again(listing):
         team = form.order(NewTeam, {**_names(form), "code": (form.text("code") or "").upper()})
         order = ReviewTeamIn(name_th=team.name_th, name_en=team.name_en)
         await form.transact(projects.save_team, project_public_id=form.project, code=team.code, order=order, new=True)
     return _to_team(form, team.code, "made")
 
 
-@router.get("/{code}")
-async def show(
-    code: Code, page: CurrentPage, session: ReadSession, project: Project = None, done: Done = ""
-) -> Response:
-    """One team, and the forms to change it."""
-    return await _show(page, session, FormState(done=done), code, project)
-
-
 @router.post("/{code}")
 async def save(code: Code, form: CurrentForm) -> Response:
-    """What it is called, and whether it is asked."""
-    async with form.shown_again(_show, code):
+    async with form.shown_again(show, code):
         order = form.order(ReviewTeamIn, {**_names(form), "isActive": form.text("isActive") is not None})
         await form.transact(projects.save_team, project_public_id=form.project, code=code, order=order, new=False)
     return _to_team(form, code, "saved")
@@ -109,15 +86,14 @@ async def save(code: Code, form: CurrentForm) -> Response:
 
 @router.post("/{code}/remove")
 async def remove(code: Code, form: CurrentForm) -> Response:
-    async with form.shown_again(_show, code):
+    async with form.shown_again(show, code):
         await form.transact(projects.remove_team, project_public_id=form.project, code=code)
     return RedirectResponse(f"{HOME}?project={form.project}&done=removed", 303)
 
 
 @router.post("/{code}/members")
 async def place(code: Code, form: CurrentForm) -> Response:
-    """Put somebody into the team, or change the place of who is in it."""
-    async with form.shown_again(_show, code):
+    async with form.shown_again(show, code):
         member = form.order(NewTeamMember, form.filled("userPublicId", "disciplineCode", "role"))
         order = TeamMemberIn(discipline_code=member.discipline_code, role=member.role)
         named = {"project_public_id": form.project, "user_public_id": member.user_public_id}
@@ -132,7 +108,7 @@ async def place(code: Code, form: CurrentForm) -> Response:
 
 @router.post("/{code}/members/remove")
 async def take_out(code: Code, form: CurrentForm) -> Response:
-    async with form.shown_again(_show, code):
+    async with form.shown_again(show, code):
         person = form.order(TeamMemberRef, {"userPublicId": form.text("userPublicId") or ""}).user_public_id
         await form.transact(projects.remove_member, project_public_id=form.project, code=code, user_public_id=person)
     return _to_team(form, code, "out")
@@ -146,7 +122,8 @@ def _to_team(form: SentForm, code: str, done: str) -> Response:
     return RedirectResponse(f"{HOME}/{code}?project={form.project}&done={done}", 303)
 
 
-async def _list(page: PageRequest, session: AsyncSession, state: FormState, project: UUID | None = None) -> Response:
+@router.get("")
+async def listing(page: CurrentPage, session: ReadSession, state: Shown, project: Project = None) -> Response:
     chosen = await page.choose_project(session, project_in(state.form) if state.error else project)
     here = chosen.place.public_id
     return page.show(
@@ -160,9 +137,8 @@ async def _list(page: PageRequest, session: AsyncSession, state: FormState, proj
     )
 
 
-async def _show(
-    page: PageRequest, session: AsyncSession, state: FormState, code: str, project: UUID | None = None
-) -> Response:
+@router.get("/{code}")
+async def show(page: CurrentPage, session: ReadSession, state: Shown, code: Code, project: Project = None) -> Response:
     place = (await page.choose_project(session, project_in(state.form) if state.error else project)).place
     ctx, project_id = page.context, place.public_id
     teams = await projects.review_teams(ctx, session, project_public_id=project_id)

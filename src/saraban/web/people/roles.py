@@ -1,13 +1,11 @@
 """Roles and permissions: the matrix of both, and roles of one's own, made and changed in it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain import catalogue
@@ -18,9 +16,8 @@ from saraban.identity.service.roles import RoleView
 from saraban.kit.errors import Text
 from saraban.kit.http import ReadSession
 from saraban.projects.domain.master_data import ProjectRef
-from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import CurrentForm, SentForm, texts
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, texts
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/roles")
@@ -29,20 +26,6 @@ HOME: Final = "/roles"
 CREATE: Final = "role.create"
 
 RoleId = Annotated[UUID, Path(alias="publicId")]
-
-
-@dataclass(frozen=True, slots=True)
-class RolesFilter:
-    """
-    What of the matrix is asked for.
-
-    :param role: the one that a narrow screen shows, and of which a form was sent
-    :param copy: the one that the form for a new role begins with
-    """
-
-    project: UUID | None = None
-    role: UUID | None = None
-    copy: UUID | None = None
 
 
 class RolesPage(PageModel, template="people/roles.html"):
@@ -59,23 +42,9 @@ class RolesPage(PageModel, template="people/roles.html"):
     may_make_everywhere: bool
 
 
-@router.get("")
-async def listing(
-    page: CurrentPage,
-    session: ReadSession,
-    project: Annotated[str, Query(max_length=40)] = "",
-    role: UUID | None = None,
-    copy: UUID | None = None,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    """The matrix of the installation's roles, and those of a project where one is chosen."""
-    place = next((one.public_id for one in page.projects if str(one.public_id) == project), None)
-    return await _show(page, session, FormState(done=done), RolesFilter(place, role, copy))
-
-
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again, None):
+    async with form.shown_again(listing):
         wanted = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
         made = await form.transact(roles.create_role, wanted=form.order(NewRole, {"name": "", **wanted}))
     return _to_role(made.resource_id, "made", form.text("projectPublicId"))
@@ -83,7 +52,6 @@ async def create(form: CurrentForm) -> Response:
 
 @router.post("/{publicId}")
 async def save(public_id: RoleId, form: CurrentForm) -> Response:
-    """What a role may do, as its column of the matrix has it."""
     return await _change(public_id, form, {"permissions": texts(form.values, "permission")})
 
 
@@ -104,14 +72,14 @@ async def reopen(public_id: RoleId, form: CurrentForm) -> Response:
 
 
 async def _change(public_id: UUID, form: SentForm, values: Mapping[str, object]) -> Response:
-    async with form.shown_again(_show_again, public_id):
+    async with form.shown_again(listing, role=public_id):
         changes, if_match = form.order(RoleChanges, values), form.text("etag")
         await form.transact(roles.change_role, public_id=public_id, changes=changes, if_match=if_match)
     return _to_role(public_id, "saved", form.text("project"))
 
 
 async def _set_open(public_id: UUID, form: SentForm, *, is_open: bool) -> Response:
-    async with form.shown_again(_show_again, public_id):
+    async with form.shown_again(listing, role=public_id):
         await form.transact(roles.set_role_open, public_id=public_id, is_open=is_open)
     return _to_role(public_id, "opened" if is_open else "closed", form.text("project"))
 
@@ -120,15 +88,23 @@ def _to_role(role: UUID, done: str, project: str | None) -> Response:
     return RedirectResponse(f"{HOME}?role={role}&done={done}" + (f"&project={project}" if project else ""), 303)
 
 
-async def _show_again(page: PageRequest, session: AsyncSession, state: FormState, role: UUID | None) -> Response:
-    typed = str(state.form.get("project") or state.form.get("projectPublicId") or "")
+@router.get("")
+async def listing(
+    page: CurrentPage,
+    session: ReadSession,
+    state: Shown,
+    project: Annotated[str, Query(max_length=40)] = "",
+    role: UUID | None = None,
+    copy: UUID | None = None,
+) -> Response:
+    """
+    :param role: the one that a narrow screen shows, and of which a form was sent
+    :param copy: the one that the form for a new role begins with
+    """
+    typed = str(state.form.get("project") or state.form.get("projectPublicId") or project)
     place = next((one.public_id for one in page.projects if str(one.public_id) == typed), None)
-    return await _show(page, session, state, RolesFilter(place, role))
-
-
-async def _show(page: PageRequest, session: AsyncSession, state: FormState, wanted: RolesFilter) -> Response:
-    found = (await roles.list_roles(page.context, session, project_public_id=wanted.project)).items
-    known = _in_order(found, wanted.project)
+    found = (await roles.list_roles(page.context, session, project_public_id=place)).items
+    known = _in_order(found, place)
     homes = [one for one in page.projects if page.may(CREATE, one)]
     everywhere = page.caller.may(CREATE, Scope())
     return page.show(
@@ -140,9 +116,9 @@ async def _show(page: PageRequest, session: AsyncSession, state: FormState, want
                 for words, some in groupby(await roles.list_permissions(session), key=lambda one: one.module_says)
             ],
             levels=catalogue.LEVELS,
-            chosen=next((one.public_id for one in known if one.public_id == wanted.role), known[0].public_id),
-            copied=next((one for one in known if one.public_id == wanted.copy), None),
-            place=wanted.project,
+            chosen=next((one.public_id for one in known if one.public_id == role), known[0].public_id),
+            copied=next((one for one in known if one.public_id == copy), None),
+            place=place,
             places=page.projects,
             homes=homes,
             may_make=everywhere or bool(homes),

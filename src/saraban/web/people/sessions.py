@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
@@ -13,7 +13,7 @@ from saraban.identity.schemas import SessionOut
 from saraban.identity.service import people
 from saraban.kit.errors import NotFound
 from saraban.kit.http import Db, ReadSession
-from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import Shown
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute, delete_session_cookies
 
@@ -27,9 +27,9 @@ class SessionsPage(PageModel, template="people/sessions.html"):
 
 
 @router.get(HOME)
-async def show(page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=10)] = "") -> Response:
+async def show(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     sessions = await people.open_sessions(page.context, session, page.caller.public_id)
-    return page.show(SessionsPage(sessions=sessions or (), state=FormState(done=done)))
+    return page.show(SessionsPage(sessions=sessions or (), state=state))
 
 
 @router.post(f"{HOME}/{{which}}/end")

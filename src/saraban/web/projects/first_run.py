@@ -90,7 +90,6 @@ async def set_up(
     clock: Now,
     form: Annotated[FormData, Depends(read_form)],
 ) -> Response:
-    """Make all of it at once, and sign its Super Admin in."""
     refuse_cross_site(request)
     token = token_in(text(form, "token") or "")
     try:

@@ -16,9 +16,9 @@ from saraban.kit.problem import checked_values
 from saraban.projects.service import ProjectRef
 from saraban.setup import service as setup
 from saraban.setup.schemas.new_project import NewProjectIn
-from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, text
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, remember_project
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, Shown, text
+from saraban.web.shell.page import CurrentPage, PageModel, remember_project
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/projects")
@@ -46,7 +46,6 @@ class NewProjectPage(PageModel, template="projects/new_project.html"):
 
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
-    """Those that are open and, for whoever manages them, the closed ones."""
     seen = await page.projects_with(session, None)
     return page.show(
         ProjectsPage(
@@ -59,15 +58,9 @@ async def listing(page: CurrentPage, session: ReadSession) -> Response:
     )
 
 
-@router.get("/new")
-async def new(page: CurrentPage, session: ReadSession) -> Response:
-    return await _show(page, session, NEW_FORM)
-
-
 @router.post("/new")
 async def create(form: CurrentForm, once: Idempotent) -> Response:
-    """Make the project, and go to what it lacks."""
-    async with form.shown_again(_show):
+    async with form.shown_again(new):
         receipt = await form.once(_create_once, once, order_of(form.values))
     response = RedirectResponse(TASKS, status_code=303)
     remember_project(response, str(receipt.resource_id))
@@ -82,7 +75,8 @@ async def _create(ctx: RequestContext, session: AsyncSession, order: NewProjectI
     return Receipt("project", await setup.new_project(ctx, session, order))
 
 
-async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+@router.get("/new")
+async def new(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     page.caller.require(setup.CREATE, Scope())
     return page.show(
         NewProjectPage(

@@ -115,7 +115,6 @@ Sent = Annotated[SentProjectFile, Depends(_sent)]
 
 @router.get("/file")
 async def any_project(page: CurrentPage) -> Response:
-    """A file of whichever project, also of one that is not there yet."""
     page.caller.require(EVERYTHING, Scope())
     return page.show(_page(page, None))
 
@@ -133,7 +132,6 @@ async def show(place: Place, page: CurrentPage, session: ReadSession) -> Respons
 
 @router.get("/{place}/file/download")
 async def download(place: Place, page: CurrentPage, session: ReadSession) -> Response:
-    """The file as `saraban project export` prints it."""
     project = await _managed(page, session, place)
     content = await setup.export(page.context, session, code=project.code)
     headers = {"Content-Disposition": 'attachment; filename="project.yaml"', "Cache-Control": "no-store"}

@@ -193,7 +193,6 @@ CurrentView = Annotated[GridView, Depends(grid_view)]
 
 
 async def listing(place: CurrentGrid, view: CurrentView, page: CurrentPage, session: ReadSession) -> Response:
-    """The rows of a list, the first fifty or those after, and the form for a new one."""
     opened = await _open(place, page, session, view.row) if view.row else None
     return await _show(place, view, page, session, opened)
 
@@ -241,7 +240,6 @@ async def offers(
     session: ReadSession,
     organizationCode: Query200 = "",  # noqa: N803
 ) -> Response:
-    """Organizations of the register that fit what was typed into the row of a new member."""
     if not place.has_members:
         raise NotFound("Nothing is offered for this list.")
     page.caller.require(place.kind.create, place.scope)

@@ -53,7 +53,6 @@ class MasterPage(PageModel, template="setup/master.html"):
 
 @router.get("/project-setup")
 async def of_chosen_project(page: CurrentPage, session: ReadSession) -> Response:
-    """The set-up of the project of the header, or of the first."""
     chosen = await page.choose_project(session, None)
     return RedirectResponse(f"/projects/{chosen.place.public_id}/setup", status_code=303)
 
@@ -87,7 +86,6 @@ async def of_installation(page: CurrentPage, session: ReadSession) -> Response:
 
 
 def _lists(owner: Owner, home: str, counts: Mapping[tuple[str, int], int], key: int) -> list[SetupList]:
-    """Return the lists of an owner, who takes part in it first."""
     found = []
     for (whose, path), kind in LISTS.items():
         if whose is owner:

@@ -81,7 +81,6 @@ async def check(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -> Response:
-    """Show what the rows of a file would do."""
     page.caller.require(place.kind.create, place.scope)
     head = await _head(place, page, db)
     rows: list[SheetRow] = []
@@ -93,7 +92,6 @@ async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -
 
 
 async def export(place: CurrentGrid, page: CurrentPage, session: ReadSession, closed: bool = False) -> Response:
-    """Every row, in a workbook that can be imported."""
     list_rows = member_rows.list_rows if place.has_members else master_data.list_rows
     found = await list_rows(
         page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=master_data.EVERY

@@ -55,6 +55,11 @@ def form_errors(error: DomainError | None, language: str) -> FormErrors:
     return FormErrors(to_problem(error, language=language, trace_id=trace_id()), messages)
 
 
+def error_messages(error: DomainError, language: str) -> list[str]:
+    """Return what is wrong with each field, or the error's own words where no field is named."""
+    return [one.text.say(language, one.values) for one in error.fields] or [error.words.say(language, error.values)]
+
+
 def field_of(pointer: str) -> str:
     """Return the form field of a pointer. Each value of a step's payload is a field, whatever is inside it."""
     name, *inside = pointer.removeprefix("/").split("/")

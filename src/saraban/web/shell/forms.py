@@ -11,7 +11,7 @@ from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData, ImmutableMultiDict
@@ -59,8 +59,6 @@ class WarningsUnconfirmed(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class SentForm:
-    """A form as it was sent, and by whom."""
-
     page: PageRequest
     db: Database
     values: FormValues
@@ -80,7 +78,6 @@ class SentForm:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> T:
-        """Do the work in a transaction."""
         return await self.db.transact(work, self.context, *args, **kwargs)
 
     async def once(
@@ -147,6 +144,14 @@ async def sent_form(page: CurrentPage, db: Db, request: Request) -> SentForm:
 
 
 CurrentForm = Annotated[SentForm, Depends(sent_form)]
+
+
+async def shown_state(done: Annotated[str, Query(max_length=20)] = "") -> FormState:
+    return FormState(done=done)
+
+
+# A page with a form; `done` in its address names what was carried out.
+Shown = Annotated[FormState, Depends(shown_state)]
 
 
 def new_key() -> str:

@@ -140,7 +140,6 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         asked: Asked,
         cursor: PageCursor = None,
     ) -> Response:
-        """Show earlier imports, the templates and the upload form."""
         return await pages.show_list(page, session, NEW_FORM, asked, cursor)
 
     @router.post("")

@@ -39,7 +39,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.calendar import DayKind, DaySource
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import administration, assets, labels
-from saraban.web.shell.document_kinds import KINDS, WebKind
+from saraban.web.shell.document_kinds import BY_NAME, KINDS, WebKind
 from saraban.web.shell.form_state import NEW_FORM, NO_ERRORS, FormErrors, FormState, form_errors
 from saraban.webhooks.domain import OffReason
 from saraban.workflow.language.definition import CANCELLED
@@ -192,6 +192,7 @@ def environment(language: str) -> Environment:
         "static": assets.address(),
         "version": saraban.__version__,
         "kinds": KINDS,
+        "by_name": BY_NAME,
         "words": labels,
         "CANCELLED": CANCELLED,
     }

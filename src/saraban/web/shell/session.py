@@ -49,7 +49,7 @@ from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
 from saraban.projects import service as projects
 from saraban.web.shell.form_state import FormState
-from saraban.web.shell.forms import FormRefused, has_own_page
+from saraban.web.shell.forms import FormRefused, Shown, has_own_page
 from saraban.web.shell.page import (
     PROJECT_COOKIE,
     CurrentPage,
@@ -183,7 +183,6 @@ async def login_page(
     next: Annotated[str, Query(max_length=2000)] = HOME,
     username: Annotated[str, Query(max_length=50)] = "",
 ) -> Response:
-    """The form; whoever is signed in already goes on."""
     if await _is_signed_in(request):
         return RedirectResponse(inside(next), status_code=303)
     return _form(request, next=inside(next), username=username)
@@ -200,7 +199,6 @@ async def log_in(
     password: Annotated[str, Form(max_length=128)] = "",
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
-    """Open a session in two HttpOnly cookies."""
     refuse_cross_site(request)
     try:
         opened = await identity.log_in(
@@ -311,7 +309,6 @@ async def renew(_caller: CurrentCaller) -> Response:
 
 @guarded.get("/")
 async def home(_caller: CurrentCaller) -> Response:
-    """The day begins with what waits."""
     return RedirectResponse(HOME, status_code=303)
 
 
@@ -353,7 +350,6 @@ class PasswordPage(PageModel, template="people/password.html"):
 
 @router.get("/invitations/{token}")
 async def invitation(request: Request, token: Token, db: Db, clock: Now) -> Response:
-    """The form for a first password; works without being signed in."""
     return await _invited(request, token, db, clock)
 
 
@@ -386,9 +382,8 @@ async def accept(
 
 
 @guarded.get("/account/password")
-async def own(page: CurrentPage, done: Annotated[str, Query(max_length=20)] = "") -> Response:
-    """The form for another password."""
-    return page.show(PasswordPage(state=FormState(done=done)))
+async def own(page: CurrentPage, state: Shown) -> Response:
+    return page.show(PasswordPage(state=state))
 
 
 @guarded.post("/account/password")

@@ -15,7 +15,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell import labels
-from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import Shown
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
@@ -113,8 +113,8 @@ async def show(
     version: Version,
     page: CurrentPage,
     session: ReadSession,
+    state: Shown,
     against: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     page.caller.require_somewhere(VIEW)
     may_manage = page.caller.may(MANAGE, Scope())
@@ -141,7 +141,7 @@ async def show(
             starters=starters,
             words_of_starter=await _naming(page, session, starters),
             under_way=await versions.running_on(session, public_id=found.public_id),
-            state=FormState(done=done),
+            state=state,
             may_manage=may_manage,
             refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
         )
@@ -150,7 +150,6 @@ async def show(
 
 @router.post("/{code}/v{version}/activate")
 async def activate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
-    """New documents start on it."""
     return await _switch(page, db, definitions, code, version, is_active=True)
 
 
@@ -234,7 +233,6 @@ def _either(several: list[Text]) -> Text:
 
 
 def abbreviated(value: Any) -> str:
-    """Write a part of a definition on one line, cut where it gets long."""
     if value is None:
         return ""
     text = formatted(value, room=10**9) if isinstance(value, Mapping | list) else str(value)

@@ -14,7 +14,7 @@ from saraban.kit.errors import DomainError
 from saraban.kit.http import Idempotent, ReadSession
 from saraban.kit.json import JsonObject
 from saraban.kit.operation import Operation
-from saraban.web.shell.form_state import FormState
+from saraban.web.shell.form_state import FormState, error_messages
 from saraban.web.shell.forms import CurrentForm, SentForm, new_key, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -120,7 +120,6 @@ async def new(
     code: Annotated[str, Query(max_length=50)] = "",
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """A copy of a version, or the starter."""
     page.caller.require(MANAGE, Scope())
     raw = STARTER
     if code and version is not None:
@@ -140,9 +139,7 @@ async def check(form: CurrentForm) -> Response:
         try:
             verdict = await _verdict(form, session, typed)
         except DomainError as error:
-            said = [one.text.say(page.language, one.values) for one in error.fields]
-            faults = said or [error.words.say(page.language, error.values)]
-            verdict = DefinitionCheck(tuple((one, None, "") for one in faults))
+            verdict = DefinitionCheck(tuple((one, None, "") for one in error_messages(error, page.language)))
         ready = None if verdict.faults else await _ready(page, session, verdict.raw or {})
     return page.show(CheckResultFragment(verdict=verdict, empty=False, ready=ready))
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
-from uuid import UUID
 
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,7 +17,7 @@ from saraban.kit.http import ReadSession
 from saraban.kit.schema import Payload, Schema
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import KINDS
-from saraban.web.shell.form_state import EMPTY_FORM, FormState, FormValues
+from saraban.web.shell.form_state import EMPTY_FORM, FormState, FormValues, error_messages
 from saraban.web.shell.forms import CurrentForm, SentForm, has_own_page, number_or_text, read_json, text
 from saraban.web.shell.labels import PRIORITIES
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
@@ -145,7 +144,6 @@ async def _definition(session: AsyncSession, code: str, version: int) -> Definit
 
 
 def _rows(form: FormValues) -> Iterator[dict[str, str]]:
-    """The steps in which something is done, in their order."""
     for index in range(MOST):
         row = {name: text(form, f"{name}-{index}") or "" for name in _FIELDS}
         if row["what"]:
@@ -153,7 +151,6 @@ def _rows(form: FormValues) -> Iterator[dict[str, str]]:
 
 
 def _first(definition: Definition) -> dict[str, str]:
-    """The step a story most likely begins with."""
     actions = list(definition.states[definition.initial].on)
     return dict.fromkeys(_FIELDS, "") | {
         "what": f"{actions[0]}||" if actions else "",
@@ -165,39 +162,28 @@ def _first(definition: Definition) -> dict[str, str]:
 
 def _try(form: SentForm, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
-    order = form.order(
-        SimulatedActionIn,
-        {
-            "actor": {
-                "roles": [row["role"]] if row["role"] else [],
-                "party": [row["party"]] if row["party"] else [],
-                "organizationRoles": [row["organization"]] if row["organization"] else [],
-            },
-            "action": action,
-            "comment": row["comment"] or None,
-            "payload": _payload(row["payload"], index),
-            "responseCode": response or None,
-        },
-    )
     seat = _seat(definition, branch)
-    actor = workflow.SimulatedActor(
-        roles=frozenset(order.actor.roles) | seat.pop("roles", frozenset()),
-        permissions=frozenset() if row["rights"] == "none" else permissions_of(definition),
-        party=frozenset(order.actor.party),
-        organization_roles=frozenset(order.actor.organization_roles),
-        is_submitter=row["writer"] == "1",
-        is_assignee=row["party"] == "recipient",
-        **seat,
-    )
-    return workflow.SimulationStep(
-        actor,
-        order.action,
-        order.comment,
-        order.payload,
-        with_files=row["files"] == "1",
-        response_code=order.response_code,
-        branch=branch or None,
-    )
+    actor = {
+        "roles": [role for role in (row["role"], seat.get("role")) if role],
+        "permissions": [] if row["rights"] == "none" else sorted(permissions_of(definition)),
+        "party": [row["party"]] if row["party"] else [],
+        "organizationRoles": [row["organization"]] if row["organization"] else [],
+        "isSubmitter": row["writer"] == "1",
+        "isAssignee": row["party"] == "recipient",
+        "userPublicId": seat.get("user"),
+        "teams": [seat["team"]] if "team" in seat else [],
+        "disciplines": [seat["discipline"]] if "discipline" in seat else [],
+    }
+    order = {
+        "actor": actor,
+        "action": action,
+        "comment": row["comment"] or None,
+        "payload": _payload(row["payload"], index),
+        "withFiles": row["files"] == "1",
+        "responseCode": response or None,
+        "branch": branch or None,
+    }
+    return form.order(SimulatedActionIn, order).simulation_step()
 
 
 def _payload(typed: str, index: int) -> Any:
@@ -218,27 +204,14 @@ def permissions_of(definition: Definition) -> frozenset[str]:
     return frozenset(name for step in steps for name in step.require.permissions)
 
 
-def _seat(definition: Definition, branch: str) -> dict[str, Any]:
+def _seat(definition: Definition, branch: str) -> dict[str, str]:
     """Who answers for a branch belongs to it: a rehearsal is about the way, not about who sits where today."""
     reviews = [state.review for state in definition.states.values() if state.review and branch in state.review.branches]
-    for who in [review.branches[branch].assignee for review in reviews]:
-        match who.kind:
-            case "team":
-                return {"teams": frozenset({who.name})}
-            case "discipline":
-                return {"disciplines": frozenset({who.name})}
-            case "role":
-                return {"roles": frozenset({who.name})}
-            case "user":
-                return {"public_id": UUID(who.name)}
-    return {}
+    return {review.branches[branch].assignee.kind: review.branches[branch].assignee.name for review in reviews[:1]}
 
 
 def _refusal(one: workflow.SimulationResult, language: str) -> str:
-    if one.refusal is None:
-        return ""
-    said = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
-    return " ".join(said) or one.refusal.words.say(language, one.refusal.values)
+    return " ".join(error_messages(one.refusal, language)) if one.refusal else ""
 
 
 async def _show(
@@ -280,7 +253,6 @@ def values_taken(definition: Definition, language: str) -> dict[str, list[str]]:
 
 
 def simulation_choices(definition: Definition, language: str) -> list[tuple[str, list[SimulationChoice]]]:
-    """Return what can be done in each state, with every response code and every answer of a review."""
     found = []
     for state in definition.states.values():
         some = [

@@ -18,16 +18,13 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.form_state import FormState, FormValues
-from saraban.web.shell.forms import CurrentForm, SentForm, project_in, text
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, project_in, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import AssignedKindOut, WorkflowAssignmentIn, WorkflowAssignmentOut
 from saraban.workflow.administration.service import workflow_assignment
-from saraban.workflow.administration.service.workflow_assignment import (
-    AssignableWorkflow,
-    AssignmentTarget,
-)
+from saraban.workflow.administration.service.workflow_assignment import AssignableWorkflow, AssignmentTarget
 from saraban.workflow.language.registers import REGISTERS
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/choices")
@@ -71,20 +68,9 @@ class AssignmentPage(PageModel, template="workflows/workflow_assignment.html"):
     may_choose: bool
 
 
-@router.get("")
-async def show(
-    page: CurrentPage,
-    session: ReadSession,
-    project: Annotated[str, Query(max_length=40)] = "",
-    kind: Annotated[str, Query(max_length=20)] = FIRST,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    return await _show(page, session, FormState(done=done), project, kind)
-
-
 @router.post("")
 async def choose(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again):
+    async with form.shown_again(show):
         named = form.filled("kind", "typeCode", "workflowCode")
         order = form.order(WorkflowAssignmentIn, {**named, "projectPublicId": _project_of(form.values)})
         place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
@@ -94,7 +80,7 @@ async def choose(form: CurrentForm) -> Response:
 
 @router.post("/remove")
 async def take_back(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again):
+    async with form.shown_again(show):
         place = AssignmentTarget(form.text("kind") or "", form.text("typeCode"), _project_of(form.values))
         await form.transact(workflow_assignment.unassign, place=place)
     return _back(form, "taken")
@@ -172,12 +158,16 @@ def _back(form: SentForm, done: str) -> Response:
     return RedirectResponse(f"{HOME}?project={where}&kind={form.text('kind') or FIRST}&done={done}", 303)
 
 
-async def _show_again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    where = _project_of(state.form) or _EVERYWHERE
-    return await _show(page, session, state, str(where), text(state.form, "kind") or FIRST)
-
-
-async def _show(page: PageRequest, session: AsyncSession, state: FormState, project: str, kind: str) -> Response:
+@router.get("")
+async def show(
+    page: CurrentPage,
+    session: ReadSession,
+    state: Shown,
+    project: Annotated[str, Query(max_length=40)] = "",
+    kind: Annotated[str, Query(max_length=20)] = FIRST,
+) -> Response:
+    if state.error:
+        project, kind = str(_project_of(state.form) or _EVERYWHERE), text(state.form, "kind") or FIRST
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
     places = list(page.projects or await projects.projects_of(page.context, session))
@@ -221,7 +211,6 @@ def _here(page: PageRequest, places: Sequence[ProjectRef], asked: str) -> Projec
 
 
 def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
-    """The types of a kind that can have a workflow of their own, with their names."""
     register = REGISTERS[kind]
     if not register.by_rfa_type:
         return [(code, labels.type_name(code)) for code in register.types]

@@ -129,7 +129,6 @@ class WebhookFailed(Exception):  # an expected outcome
 
 
 def subscribe(handlers: Handlers, sender: "WebhookSender", *, first_delay: timedelta) -> None:
-    """Let webhooks hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, react_all)
     handlers.add_all(NOTICE, tell_owners)

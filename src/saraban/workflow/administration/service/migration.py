@@ -52,13 +52,7 @@ from saraban.workflow.runtime.service import assignees, assignment, branches, de
 from saraban.workflow.runtime.service.instances import due_on
 from saraban.workflow.runtime.service.persist_transition import persist_transitions
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
-from saraban.workflow.runtime.service.transition_request import (
-    Command,
-    Decision,
-    HeldInstance,
-    StepRecord,
-    VersionLost,
-)
+from saraban.workflow.runtime.service.transition_request import Command, Decision, HeldInstance, StepRecord, VersionLost
 
 PERMISSION = "workflow.manage_definitions"
 BATCH = 50
@@ -118,7 +112,6 @@ class _Run:
 
 
 async def running_instances(session: AsyncSession, *, code: str | None = None) -> list[RunningInstances]:
-    """Return how many instances run on each version, by state."""
     rows = groupby(await running_by_state(session, code=code), key=itemgetter(0, 1, 2))
     return [
         RunningInstances(workflow, version, is_active, {state: count for *_, state, count in some if state is not None})

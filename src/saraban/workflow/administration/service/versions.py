@@ -267,7 +267,6 @@ async def listing(session: AsyncSession, *, code: str | None, cursor: str | None
 
 
 def shipped() -> Iterator[dict[str, Json]]:
-    """Return the definitions that come with the product."""
     folder = files("saraban.workflow.language") / "shipped"
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         if file.name.endswith(".json"):
