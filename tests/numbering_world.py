@@ -17,7 +17,6 @@ from saraban.identity.models import Organization
 from saraban.kit.db import Code, Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import DatabaseLocks, Locks
-from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter
 from saraban.projects.models import Contract, Project
@@ -79,10 +78,9 @@ class World:
         holder: numbering.Holder | None = None,
         key: str | None = None,
     ) -> numbering.Issued:
-        async def write(pipeline: Pipeline, issued: numbering.Issued) -> None:
+        async def write(session: AsyncSession, issued: numbering.Issued) -> None:
             if holder is not None:
-                await pipeline.send()
-                await Documents().write(pipeline.session, holder, issued)
+                await Documents().write(session, holder, issued)
 
         ctx = context(self.caller, NOW, address="127.0.0.1", key=key)
         return await allocator.issue(
@@ -184,7 +182,9 @@ DOCUMENTS = sa.Table(
 WRITTEN = numbering.NumberedDocuments(
     SimpleNamespace(
         id=DOCUMENTS.c.id,
-        project_id=sa.select(Project.id).where(Project.project_code == "LCBP3-C2").scalar_subquery(),
+        project_id=sa.case(
+            (DOCUMENTS.c.id > 0, sa.select(Project.id).where(Project.project_code == "LCBP3-C2").scalar_subquery())
+        ),
         public_id=DOCUMENTS.c.public_id,
         number_uuid=DOCUMENTS.c.number,
         cancelled_at=sa.case((DOCUMENTS.c.cancelled, 1)),

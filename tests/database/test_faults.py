@@ -17,11 +17,11 @@ import pytest_asyncio
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from redis.asyncio import Redis as RedisClient
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import Database
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.reconnection import CommitLost
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain import NumberingBusy, NumberingFailed
@@ -263,12 +263,11 @@ class TestCounterRow:
         ours_waits, tries = asyncio.Event(), 0
         row = sa.text("UPDATE organizations SET updated_at = updated_at WHERE organization_code = 'กทท.'")
 
-        async def write(pipeline: Pipeline, _issued: numbering.Issued) -> None:
+        async def write(session: AsyncSession, _issued: numbering.Issued) -> None:
             nonlocal tries
             tries += 1
-            await pipeline.send()
             ours_waits.set()
-            await pipeline.session.execute(row)
+            await session.execute(row)
 
         async with world.db.writing() as session:
             await session.execute(row)

@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 from redis.asyncio import Redis as RedisClient
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import Organization
 from saraban.kit.db import Database
@@ -20,7 +21,6 @@ from saraban.kit.idempotency import Claim, IdempotencyKey, KeyInUse
 from saraban.kit.ids import new_id
 from saraban.kit.locks import RedisLocks
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.pipeline import Pipeline
 from saraban.numbering import service as numbering
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import NumberingBusy
@@ -313,8 +313,7 @@ class TestCaller:
         allocator = world.allocator()
         plan = await world.plan(world.letter())
 
-        async def slow(pipeline: Pipeline, _issued: numbering.Issued) -> None:
-            await pipeline.send()
+        async def slow(_session: AsyncSession, _issued: numbering.Issued) -> None:
             await asyncio.sleep(0.3)
 
         blocking = asyncio.create_task(
@@ -626,8 +625,7 @@ class TestDeadline:
         allocator = world.allocator(deadline=0.2)
         plan = await world.plan(world.letter())
 
-        async def slow(pipeline: Pipeline, _issued: numbering.Issued) -> None:
-            await pipeline.send()
+        async def slow(_session: AsyncSession, _issued: numbering.Issued) -> None:
             await asyncio.sleep(0.6)
 
         blocking = asyncio.create_task(

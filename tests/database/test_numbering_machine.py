@@ -31,7 +31,6 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
 from saraban.kit.locks import LockBusy, LockServiceDown
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.reconnection import CommitLost
 from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
@@ -71,11 +70,7 @@ AT_ONCE = ("draw", *(step for step in STEPS if step != "release"))
 def behind(work: Callable[[AsyncSession, numbering.Issued], Awaitable[None]]) -> Any:
     """Do the work once the number is written."""
 
-    async def write(pipeline: Pipeline, issued: numbering.Issued) -> None:
-        await pipeline.send()
-        await work(pipeline.session, issued)
-
-    return write
+    return work
 
 
 class FlakyDatabase(Database):

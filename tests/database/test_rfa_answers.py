@@ -16,7 +16,6 @@ import pytest
 from benchmarks.drawings import fill
 from saraban.documents.rfa.repository import items
 from saraban.kit.db import Database
-from saraban.kit.pipeline import Pipeline
 from tests.conftest import unwrapped_items
 from tests.drawing_imports import SHOP_HEAD
 from tests.processes import RunningSaraban, read_until, signed_in_client
@@ -55,9 +54,8 @@ async def test_looks_at_its_own_drawings_alone(mariadb_demo_url: str) -> None:
     try:
         await fill(db, 1_000)
         async with db.writing() as session:
-            before, pipeline = await rows_read(session), Pipeline(session)
-            items.close(pipeline, [1])
-            await pipeline.send()
+            before = await rows_read(session)
+            await items.close(session, [1])
             read = await rows_read(session) - before
     finally:
         await db.close()

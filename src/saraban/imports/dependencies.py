@@ -29,6 +29,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    Received,
     WorkbookFormat,
     read_after_commit,
     respond,
@@ -154,10 +155,9 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
 
 
 def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
-    async def sent_import(
-        request: Request,
-        query: Annotated[routes.query, Query()],  # type: ignore[name-defined]
-    ) -> SentImport:
+    query_type = Received[ImportQuery]("query", Annotated[routes.query, Query()])
+
+    async def sent_import(request: Request, query: Annotated[ImportQuery, Depends(query_type)]) -> SentImport:
         return SentImport(query, await sent_file(request))
 
     @router.post(
@@ -194,7 +194,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
     async def commit_import(
         importer: Annotated[AnyImporter, Depends(routes.find)],
         public_id: ImportId,
-        body: routes.commit,  # type: ignore[name-defined]
+        body: Annotated[Schema, Depends(Received[Schema]("body", routes.commit))],
         ctx: Annotated[RequestContext, routes.writer],
         db: Db,
         once: Idempotent,

@@ -9,13 +9,12 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import partial
 from time import monotonic
-from types import TracebackType
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast, overload
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
 
 import orjson
@@ -47,7 +46,6 @@ T = TypeVar("T")
 Command = TypeVar("Command")
 P = ParamSpec("P")
 
-_SNAPSHOT, _SNAPSHOT_TRIES = 2.0, 5  # seconds of one, and how often a step is tried
 _POOL_WAIT = 20.0  # seconds
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -86,6 +84,9 @@ def Code(length: int) -> sa.String:  # noqa: N802  it reads as a type in a mappi
     return sa.String(length).with_variant(binary, "mysql", "mariadb")
 
 
+_JSON = sa.JSON(none_as_null=True)
+
+
 class Base(DeclarativeBase):
     """All tables; the migrations under `migrations/` are what creates them."""
 
@@ -93,14 +94,14 @@ class Base(DeclarativeBase):
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         datetime: UtcDateTime(),
         UUID: sa.Uuid(),
-        dict[str, Json]: sa.JSON(),
-        list[Json]: sa.JSON(),
-        dict[str, str]: sa.JSON(),
-        dict[str, int]: sa.JSON(),
-        dict[str, JsonObject]: sa.JSON(),
-        list[str]: sa.JSON(),
-        list[int]: sa.JSON(),
-        list[dict[str, str]]: sa.JSON(),
+        dict[str, Json]: _JSON,
+        list[Json]: _JSON,
+        dict[str, str]: _JSON,
+        dict[str, int]: _JSON,
+        dict[str, JsonObject]: _JSON,
+        list[str]: _JSON,
+        list[int]: _JSON,
+        list[dict[str, str]]: _JSON,
     }
 
 
@@ -398,53 +399,6 @@ class Database:
         pool = max(pools, key=lambda one: one.checkedout())
         overflow = max(pool.overflow(), 0)
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
-
-
-class Snapshots:
-    """
-    Reads that take minutes: one snapshot after the other, each for about two seconds.
-
-    A snapshot that stays open holds the locks of every table it has read, so that an online `ALTER TABLE` waits for its
-    end, and keeps the database from removing old versions of rows. What is compared in one step is of one moment.
-    """
-
-    def __init__(self, db: Database, *, seconds: float = _SNAPSHOT, clock: Callable[[], float] = monotonic) -> None:
-        self._db, self._seconds, self._clock = db, seconds, clock
-        self._open = AsyncExitStack()
-        self._session: AsyncSession | None = None
-        self._until = 0.0
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        await self.end()
-
-    async def end(self) -> None:
-        """End the present snapshot; the next step begins another."""
-        self._session = None
-        await self._open.aclose()
-
-    async def step(self, read: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        """Run one short read, in the present snapshot or a new one; in a new one again where a table was changed meanwhile."""
-
-        async def attempt() -> T:
-            try:
-                return await read(await self._present())
-            except Exception:
-                await self.end()
-                raise
-
-        return await self._db.repeat(attempt, attempts=_SNAPSHOT_TRIES)
-
-    async def _present(self) -> AsyncSession:
-        if self._session is None or self._clock() >= self._until:
-            await self.end()
-            self._session = await self._open.enter_async_context(self._db.snapshot())
-            self._until = self._clock() + self._seconds
-        return self._session
 
 
 async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:

@@ -18,7 +18,6 @@ from saraban.documents.demo.domain.mix import Choices, GeneratedScript, office_m
 from saraban.documents.demo.service import KINDS, PROJECT
 from saraban.documents.demo.service import generate as generation
 from saraban.documents.demo.service.copies import CopiedDocument
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.text import key_text, sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry, NumberCounter
@@ -34,7 +33,7 @@ _TOLD = {"outbox_events", "idempotency_keys", "document_number_counters", "searc
 
 
 async def run_on(system: "System") -> generation.GenerationRun:
-    stage, now = bootstrap.stage(system), system.clock.now()
+    stage, now = system.demo.services, system.clock.now()
     async with system.db.reading() as session:
         place = await generation.survey(session, stage, PROJECT, 1.4, now)
     return generation.GenerationRun(stage, place, now, 0, Choices(0))
@@ -49,10 +48,8 @@ async def dumped(system: "System", where: DemoRegister, public_id: UUID) -> dict
         reach = (
             sa.select(DocumentReach.__table__).where(*mine).order_by(DocumentReach.reader_kind, DocumentReach.reader_id)
         )
-        pipeline = Pipeline(session)
-        KINDS[where].index.renew(pipeline, documents=[key])
         before = (await session.execute(reach)).all()
-        await pipeline.send()
+        await KINDS[where].index.renew(session, documents=[key])
         assert before in ([], (await session.execute(reach)).all())
         seen = [dict(row) for row in (await session.execute(reach)).mappings()]
     names: dict[str, str] = {}

@@ -19,7 +19,6 @@ from saraban.documents.rfa.repository.items import ItemKey
 from saraban.documents.rfa.service import RFA
 from saraban.documents.rfa.service import items as rfa_items
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow.language.subject import ItemResult
 from tests.conftest import unwrapped
 from tests.features.documents.conftest import Desk, pointers
@@ -384,10 +383,8 @@ class TestAnswers:
             revision = await session.scalar(
                 sa.select(DocumentRevision.id).where(DocumentRevision.correspondence_number == rfa["documentNumber"])
             )
-            pipeline = Pipeline(session)
             noted = ReachedState("noted", date(2026, 11, 2), ended=True, item_results=(answer,))
-            await RFA.own_statuses(pipeline, [revision], noted)
-            await pipeline.send()
+            await RFA.own_statuses(session, [revision], noted)
             await session.commit()
 
         found = [(await drawing(desk, one))["revision"]["responseCode"] for one in (made, other)]

@@ -1,6 +1,6 @@
 """Each attempt is counted once and told in one line with eight fields, whatever becomes of it (REQ-WFL-15)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -8,9 +8,9 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow.runtime.service import transition_metrics
 from saraban.workflow.service import Step, SubjectStep
 from tests.factories.letterbox import NOW, Office
@@ -106,8 +106,8 @@ class TestAttempt:
     ) -> None:
         instance = await office.pending()
 
-        async def broken(pipeline: Pipeline, _steps: Sequence[SubjectStep]) -> None:
-            await pipeline.session.execute(sa.text("SELECT * FROM nowhere"))
+        async def broken(session: AsyncSession, _step: SubjectStep) -> None:
+            await session.execute(sa.text("SELECT * FROM nowhere"))
 
         monkeypatch.setattr(
             office.box, "apply", broken
@@ -124,11 +124,11 @@ class TestAttempt:
         instance = await office.pending()
         taken: list[Step] = []
 
-        async def collides(_pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Sequence[str]:
-            taken.extend(one.step for one in steps)
+        async def collides(_session: AsyncSession, step: SubjectStep) -> bool:
+            taken.append(step.step)
             if len(taken) == 1:
                 raise OperationalError("UPDATE", {}, Exception("database is locked"))
-            return ()
+            return False
 
         monkeypatch.setattr(office.box, "apply", collides)  # a collision at the moment that it is wanted
         with attempt() as line:

@@ -17,9 +17,6 @@ from saraban.documents.core.domain.registers import NarrowRow
 from saraban.documents.core.models import Document, DocumentReach
 from saraban.identity.models import Organization, User, UserAssignment, UserName, in_force, named
 from saraban.kit.db import AnyRow, table_of
-from saraban.kit.driver import NewKey
-from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 from saraban.projects.models import CirculationStatusCode, Project
 
 _canceller = aliased(User, name="canceller")
@@ -211,19 +208,12 @@ async def open_circulations_of(session: AsyncSession, *, document: UUID) -> list
     return await _rows(session, _select(None).where(Document.public_id == document, Circulation.closed_at.is_(None)))
 
 
-def queue(pipeline: Pipeline, circulation: Circulation) -> NewKey:
-    return pipeline.insert_one(table_of(Circulation), _stated(circulation))
-
-
-def queue_assignees(pipeline: Pipeline, circulation: NewKey, routings: Sequence[CirculationRouting]) -> None:
-    rows = [{**_stated(one), "circulation_id": circulation, "uuid": new_id()} for one in routings]
-    pipeline.insert(table_of(CirculationRouting), rows)
-
-
-def _stated(row: Circulation | CirculationRouting) -> dict[str, object]:
-    """Return what is said of a new row, by its columns; for the rest there are defaults."""
-    mapper: Any = sa.inspect(type(row))
-    return {one.columns[0].name: row.__dict__[one.key] for one in mapper.column_attrs if one.key in row.__dict__}
+async def add(session: AsyncSession, circulation: Circulation, routings: Sequence[CirculationRouting]) -> None:
+    session.add(circulation)
+    await session.flush()
+    for routing in routings:
+        routing.circulation_id = circulation.id
+    await add_assignees(session, routings)
 
 
 async def add_assignees(session: AsyncSession, routings: Iterable[CirculationRouting]) -> None:

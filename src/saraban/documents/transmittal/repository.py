@@ -15,7 +15,6 @@ from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.transmittal.models import Transmittal, TransmittalDrawing, TransmittalItem
 from saraban.identity.models import User
 from saraban.kit.db import table_of
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceType
 
@@ -72,9 +71,10 @@ async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> d
     return dict(await _PURPOSES.rows(session, documents=list(document_ids)))
 
 
-def queue(pipeline: Pipeline, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
-    pipeline.insert(table_of(Transmittal), [row])
-    pipeline.insert(table_of(TransmittalItem), items)
+async def create(session: AsyncSession, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
+    await session.execute(sa.insert(table_of(Transmittal)).values(row))
+    if items:
+        await session.execute(sa.insert(table_of(TransmittalItem)), items)
 
 
 _TRANSMITTED = PreparedStatement(

@@ -1,13 +1,17 @@
 """How user names, addresses and people's names are spelled, which are acceptable, and how somebody wants to be told."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ParamSpec, TypeVar
 
 from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
-from saraban.kit.errors import invalid
+from saraban.kit.errors import FieldProblem, Invalid, invalid
 from saraban.kit.json import JsonObject
 from saraban.kit.text import control_character, fold
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 
@@ -50,6 +54,26 @@ def device_name(user_agent: str) -> str:
     """Return the browser and the system of a `User-Agent` header, or the name of the program that sent it."""
     marks = [next((mark for mark in known if mark in user_agent), "") for known in (_BROWSERS, _SYSTEMS)]
     return " · ".join(_NAMES.get(mark, mark) for mark in marks if mark) or user_agent.partition("/")[0][:40]
+
+
+@dataclass(slots=True)
+class FieldChecks:
+    """Collects the faults of several fields, so that a refusal names all of them."""
+
+    faults: list[FieldProblem] = field(default_factory=list)
+
+    def run(self, check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """Return what the check returns; None for a value that it refuses."""
+        try:
+            return check(*args, **kwargs)
+        except Invalid as fault:
+            self.faults += fault.fields
+            return None
+
+    def require_none(self) -> None:
+        """:raises Invalid: with the faults, if there are any"""
+        if self.faults:
+            raise Invalid(fields=self.faults)
 
 
 def canonical_username(username: str) -> str:

@@ -20,11 +20,13 @@ from saraban.identity.models import (
     RolePermission,
     User,
     UserAssignment,
+    UserName,
     in_force,
     named,
 )
 from saraban.identity.repository import CONTRACTS, PROJECTS, acts, parts
-from saraban.kit.db import AnyRow, SessionOrConnection
+from saraban.kit.db import AnyRow
+from saraban.kit.keys import spelled
 
 
 class AssignmentColumns(TypedDict):
@@ -34,16 +36,20 @@ class AssignmentColumns(TypedDict):
     contract_id: int | None
 
 
-async def place_keys(session: AsyncSession, level: str, public_id: UUID) -> AnyRow | None:
-    """(id, code, project_id) of an organization, a project or a contract."""
+async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> AnyRow | None:
+    """Row of (id, code, project_id) of the organization, project or contract with a public id or a code."""
     columns: dict[str, tuple[Any, Any, Any, Any]] = {
         ORGANIZATION: (Organization.id, Organization.organization_code, sa.null(), Organization.public_id),
         PROJECT: (PROJECTS.c.id, PROJECTS.c.project_code, PROJECTS.c.id, PROJECTS.c.uuid),
         CONTRACT: (CONTRACTS.c.id, CONTRACTS.c.contract_code, CONTRACTS.c.project_id, CONTRACTS.c.uuid),
     }
-    key, code, project, uuid = columns[level]
-    statement = sa.select(key.label("id"), code.label("code"), project.label("project_id")).where(uuid == public_id)
-    return (await session.execute(statement)).one_or_none()
+    key, code, project, public_id = columns[level]
+    statement = sa.select(key.label("id"), code.label("code"), project.label("project_id"))
+    if isinstance(named, UUID):
+        return (await session.execute(statement.where(public_id == named))).one_or_none()
+    if level == ORGANIZATION:
+        statement = statement.where(Organization.deleted_at.is_(None))
+    return (await session.execute(spelled(statement, code, named))).one_or_none()
 
 
 async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str]]:
@@ -80,16 +86,19 @@ def _gives_everything() -> sa.ColumnElement[bool]:
 
 
 class HeldRoleRow(NamedTuple):
-    """A role with its place, whenever it counts; the keys stay inside."""
+    """
+    A role with its place; the keys stay inside.
+
+    :param counts: the database's clock is within its period
+    """
 
     id: int
     public_id: UUID
-    role_name: str
-    scope: str
+    role: Role
     valid_from: datetime | None
     valid_until: datetime | None
     assigned_at: datetime
-    assigned_by: str | None
+    giver: UserName
     organization_id: int | None
     project_id: int | None
     contract_id: int | None
@@ -97,21 +106,26 @@ class HeldRoleRow(NamedTuple):
     place_public_id: UUID | None
     place_code: str | None
     gives_everything: bool
+    counts: bool
 
 
-async def with_places(session: AsyncSession, *, user_id: int) -> list[HeldRoleRow]:
+async def with_places(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
+    """
+    Return the roles that were given to a person, for whatever time.
+
+    :param closed: roles that are closed, too
+    """
     giver = aliased(User)
     given = UserAssignment
     statement = (
         sa.select(
             given.id,
             given.public_id,
-            Role.role_name,
-            Role.scope,
+            Role,
             given.valid_from,
             given.valid_until,
             given.assigned_at,
-            giver.username,
+            named("giver", giver),
             given.organization_id,
             given.project_id,
             given.contract_id,
@@ -119,6 +133,7 @@ async def with_places(session: AsyncSession, *, user_id: int) -> list[HeldRoleRo
             sa.func.coalesce(Organization.public_id, PROJECTS.c.uuid, CONTRACTS.c.uuid),
             sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code),
             _gives_everything(),
+            in_force(),
         )
         .select_from(given)
         .join(Role, Role.role_id == given.role_id)
@@ -126,7 +141,7 @@ async def with_places(session: AsyncSession, *, user_id: int) -> list[HeldRoleRo
         .outerjoin(PROJECTS, PROJECTS.c.id == given.project_id)
         .outerjoin(CONTRACTS, CONTRACTS.c.id == given.contract_id)
         .outerjoin(giver, giver.user_id == given.assigned_by_user_id)
-        .where(given.user_id == user_id, Role.deleted_at.is_(None))
+        .where(given.user_id == user_id, sa.true() if closed else Role.deleted_at.is_(None))
         .order_by(given.id)
     )
     return [HeldRoleRow._make(row) for row in await session.execute(statement)]
@@ -150,8 +165,8 @@ def _period_due() -> sa.ColumnElement[bool]:
     return UserAssignment.changes_at <= DatabaseNow()
 
 
-async def any_period_due(connected: SessionOrConnection) -> bool:
-    return bool(await connected.scalar(sa.select(sa.exists().where(_period_due()))))
+async def any_period_due(session: AsyncSession) -> bool:
+    return bool(await session.scalar(sa.select(sa.exists().where(_period_due()))))
 
 
 async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tuple[UserAssignment, User]]:
@@ -214,23 +229,6 @@ async def places(session: AsyncSession) -> list[PlaceRow]:
 
 async def roles(session: AsyncSession) -> Sequence[Role]:
     return (await session.scalars(sa.select(Role).where(Role.deleted_at.is_(None)).order_by(Role.role_id))).all()
-
-
-async def held(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:
-    """(assignment, role, place's code, giver) of each role that was given, at whatever time."""
-    given, giver = UserAssignment, aliased(User)
-    place = sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code)
-    statement = (
-        sa.select(given, Role, place.label("place"), named("giver", giver))
-        .join(Role, Role.role_id == given.role_id)
-        .outerjoin(Organization, Organization.id == given.organization_id)
-        .outerjoin(PROJECTS, PROJECTS.c.id == given.project_id)
-        .outerjoin(CONTRACTS, CONTRACTS.c.id == given.contract_id)
-        .outerjoin(giver, giver.user_id == given.assigned_by_user_id)
-        .where(given.user_id == user_id)
-        .order_by(given.id)
-    )
-    return (await session.execute(statement)).all()
 
 
 async def holders_at(session: AsyncSession, permission: str, scope: Scope, *, limit: int) -> list[UUID]:

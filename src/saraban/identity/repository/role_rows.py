@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import EVERYTHING
 from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment
-from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
 
 # What lies above is read by its codes alone.
@@ -54,18 +53,6 @@ async def role(session: AsyncSession, named: UUID | str, *, seen_in: frozenset[i
     found = Role.public_id == named if isinstance(named, UUID) else Role.role_name == named
     row = (await session.execute(_seen(seen_in).where(found))).one_or_none()
     return None if row is None else RoleRow._make(row)
-
-
-async def lock_role(session: AsyncSession, public_id: UUID) -> Role:
-    return (await session.scalars(sa.select(Role).where(Role.public_id == public_id).with_for_update())).one()
-
-
-async def role_names(session: AsyncSession) -> Sequence[AnyRow]:
-    return (await session.execute(sa.select(Role.role_name, Role.role_name_en))).all()
-
-
-async def is_role_name_taken(session: AsyncSession, name: str) -> bool:
-    return bool(await session.scalar(sa.select(sa.exists().where(Role.role_name == name))))
 
 
 async def is_role_in_definition(session: AsyncSession, name: str) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.domain.changes import set_fields
@@ -117,7 +118,7 @@ async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_pub
     """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
-    await repository.remove_team_members(session, team_id=team.id)
+    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team.id))
     await session.delete(team)
     await _told(ctx, session, "review_team.removed", project, {"team": code})
 
@@ -144,7 +145,7 @@ async def save_member(
     if discipline and not await repository.has_discipline(session, project_id=project.id, code=discipline):
         th, en = "โครงการไม่มีสาขางานนี้", "The project has no such discipline."
         raise invalid("/disciplineCode", "unknown", th, en)
-    row = await repository.team_member(session, team_id=team.id, user_id=user_id)
+    row = await session.get(ReviewTeamMember, (team.id, user_id))
     if row is None:
         if len(await repository.team_members(session, team_ids=[team.id])) >= MOST_MEMBERS:
             th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "At most {most} members are allowed in a team."

@@ -1,7 +1,5 @@
 """Rows of master data as the API, the pages and the audit trail see them; what changes, and in which order they stand. Pure."""
 
-import base64
-import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -239,23 +237,6 @@ def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int
     first = list(dict.fromkeys(names[code].key for code in wanted))
     rest = [row.key for row in sorted(rows, key=lambda row: row.position) if row.key not in set(first)]
     return {key: PLACE * place for place, key in enumerate([*first, *rest], 1)}
-
-
-def cursor_of(row: MasterRow) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps(row.position)).rstrip(b"=").decode()
-
-
-def position_of(cursor: str) -> Position:
-    """
-    :raises Invalid: for what `cursor_of` did not give
-    """
-    try:
-        order, code, within = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if not (type(order) is int and abs(order) < 1 << 31 and isinstance(code, str) and isinstance(within, str)):
-            raise ValueError(cursor)  # noqa: TRY301  one way out for every malformed cursor
-    except (ValueError, TypeError, binascii.Error) as fault:
-        raise invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
-    return order, code, within
 
 
 @dataclass(frozen=True, slots=True)

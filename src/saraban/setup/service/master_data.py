@@ -20,7 +20,7 @@ from saraban.kit.errors import NotFound, invalid, unknown
 from saraban.kit.etags import require_match
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
-from saraban.kit.pagination import Page
+from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
 from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -36,6 +36,7 @@ from saraban.setup.domain.master_rows import (
     MasterPlaceClosed,
     MasterRow,
     MasterRowChanged,
+    Position,
     PrintedCodeChanges,
     Values,
 )
@@ -123,11 +124,26 @@ async def list_rows(
         only=await seen(ctx, session, kind),
         search=fold(search) if search else None,
         include_closed=include_closed,
-        after=master_rows.position_of(cursor) if cursor else None,
+        after=position_after(cursor, kind),
         limit=limit + 1,
     )
-    more = len(found) > limit
-    return Page(found[:limit], master_rows.cursor_of(found[limit - 1]) if more else None)
+    return row_page(found, kind, limit=limit)
+
+
+def position_after(cursor: str | None, kind: MasterKind) -> Position | None:
+    if not cursor:
+        return None
+    order, code, within = decode_cursor(cursor, list_mark("master", kind.name), int, str, str)
+    if abs(order) >= 1 << 31:  # the column holds no such number
+        raise malformed_cursor()
+    return order, code, within
+
+
+def row_page(rows: Sequence[MasterRow], kind: MasterKind, *, limit: int) -> Page[MasterRow]:
+    """Return a page of `limit` rows, given one row more where there is another page."""
+    more = len(rows) > limit
+    mark = list_mark("master", kind.name)
+    return Page(list(rows[:limit]), encode_cursor(mark, *rows[limit - 1].position) if more else None)
 
 
 async def seen(ctx: RequestContext, session: AsyncSession, kind: MasterKind) -> frozenset[int] | None:
@@ -167,7 +183,8 @@ async def _entity(
     """An organization, a project or a contract: rights to it count in itself."""
     place = None if kind is ORGANIZATION else await place_of(ctx, session, Owner(kind.name), public_id)
     row = await repository.by_public_id(session, kind, public_id, lock=lock)
-    if row is None or (kind is ORGANIZATION and not (row.is_active or ctx.caller.may_anywhere("organization.view"))):
+    sees_closed = any(map(ctx.caller.may_anywhere, ("organization.view", ORGANIZATION.close)))
+    if row is None or (kind is ORGANIZATION and not (row.is_active or sees_closed)):
         raise NotFound(f"There is no {kind.singular.en} {public_id}.")
     above = {of: code for of, code in place.closed.items() if of != kind.name} if place else {}
     return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {}, above)

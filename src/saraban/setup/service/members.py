@@ -13,6 +13,7 @@ from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
+from saraban.kit.operation import Receipt
 from saraban.setup.domain.master_kinds import ORGANIZATION, Owner
 from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.repository import master_rows, project_contents
@@ -51,7 +52,7 @@ async def save_member(
     owner: UUID,
     organization_public_id: UUID,
     role: PartyRole,
-) -> None:
+) -> Receipt:
     """
     Make an organization a member of a project or a party of a contract, or give it another role there.
 
@@ -69,11 +70,12 @@ async def save_member(
     if before != role:
         await master_rows.save_role(session, of, place.key, organization.key, role)
         await _record(ctx, session, f"{of}.save_member", owner, organization, (before, role))
+    return Receipt("member")
 
 
 async def remove_member(
     ctx: RequestContext, session: AsyncSession, of: Owner, *, owner: UUID, organization_public_id: UUID
-) -> None:
+) -> Receipt:
     """
     Take an organization out of a project or a contract.
 
@@ -91,6 +93,7 @@ async def remove_member(
         raise MemberInUse(values={"value": organization.code})
     await master_rows.delete_role(session, of, place.key, organization.key)
     await _record(ctx, session, f"{of}.remove_member", owner, organization, (before, None))
+    return Receipt("member")
 
 
 async def _managed(ctx: RequestContext, session: AsyncSession, of: Owner, owner: UUID) -> MasterPlace:

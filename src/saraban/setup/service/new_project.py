@@ -15,6 +15,7 @@ from saraban.identity.domain.context import EVERYTHING, Grant, RequestContext, S
 from saraban.kit.clock import Clock
 from saraban.kit.errors import FieldProblem, Invalid, invalid
 from saraban.kit.json import Json
+from saraban.kit.operation import Receipt
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.setup.domain.master_rows import MasterCodeTaken
@@ -32,10 +33,8 @@ CREATE: Final = "project.create"
 _FILLS: Final = frozenset({MANAGE, "numbering.manage_formats"})
 
 
-async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> UUID:
+async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Receipt:
     """
-    Make a project and give its public id.
-
     :raises Forbidden: without `project.create` everywhere, and where people's roles are copied by anybody but a Super Admin
     :raises MasterCodeTaken: also when a contract that comes along would have a code that is taken
     :raises Invalid: naming the field
@@ -64,7 +63,7 @@ async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProj
         raise Invalid(fields=[_at_the_form(one) for one in fault.fields]) from fault
     made = await repository.project(session, code=code)
     assert made is not None
-    return made.public_id
+    return Receipt("project", made.public_id)
 
 
 async def closed_projects(ctx: RequestContext, session: AsyncSession) -> list[ProjectRef]:

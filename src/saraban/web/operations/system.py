@@ -8,7 +8,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from saraban.kit.errors import Text
+from saraban.kit.http import wiring
 from saraban.ops import system_report
+from saraban.ops.health import OpsWiring
 from saraban.ops.system_report import SystemOut
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
@@ -145,7 +147,7 @@ class SystemPage(PageModel, template="operations/system.html"):
 
 @router.get("/system")
 async def system(page: CurrentPage, request: Request) -> Response:
-    report = await system_report.read_system(page.context, request.app.state)
+    report = await system_report.read_system(page.context, wiring(request, OpsWiring))
     reasons = {one.reason: reason_in_thai(one.reason) for one in report.dependencies.values()}
     return page.show(
         SystemPage(

@@ -13,6 +13,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
+from saraban.notifications.dependencies import mail_is_on
 from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
@@ -119,8 +120,7 @@ def _payload(form: SentForm) -> dict[str, object]:
 
 @router.get("/notifications/preferences")
 async def preferences(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
-    mail_is_on = page.request.app.state.mail_settings is not None
-    chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
+    chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on(page.request))
     return page.show(PreferencesPage(chosen=chosen, names=NAMES, state=state))
 
 

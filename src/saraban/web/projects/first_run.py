@@ -5,19 +5,24 @@ It opens for whoever has the token that the server printed, and is gone once som
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from dataclasses import dataclass
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
+from saraban.attachments.dependencies import FileWiring
+from saraban.documents.core.dependencies import DocumentWiring
+from saraban.documents.demo.service import DemoServices
+from saraban.documents.demo.service.loader import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.dependencies import Attempts, Throttle, Tokens, refuse_cross_site
-from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator, FirstRun
+from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator
 from saraban.kit.clock import Clock
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem, Invalid
-from saraban.kit.http import Address, Db, Now
+from saraban.kit.http import Address, Db, Now, wiring
 from saraban.setup import service as setup
 from saraban.setup.domain.master_rows import MasterCodeTaken
 from saraban.setup.schemas.new_project import NewProjectIn
@@ -25,7 +30,8 @@ from saraban.web.projects.new_project import NO_PROJECT, order_of
 from saraban.web.shell.form_state import EMPTY_FORM, FormState, FormValues
 from saraban.web.shell.forms import has_own_page, read_form, text
 from saraban.web.shell.page import NotSetUpPage, PageModel, render
-from saraban.web.shell.session import HOME, device_of, set_session_cookies
+from saraban.web.shell.session import HOME, SessionWiring, device_of, set_session_cookies
+from saraban.workflow.runtime.dependencies import InstanceWiring
 
 router = APIRouter(include_in_schema=False)
 
@@ -43,6 +49,16 @@ _FIELDS: Final = {
     "firstName": "first_name",
     "lastName": "last_name",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRunWiring(SessionWiring, FileWiring, InstanceWiring, DocumentWiring):
+    @property
+    def demo(self) -> DemoLoader:
+        services = DemoServices(
+            self.documents, self.storage, self.uploads, self.subjects, self.transitions, self.clock.zone
+        )
+        return DemoLoader(self.clock, services)
 
 
 class SetUpPage(PageModel, template="projects/set_up.html"):
@@ -65,8 +81,7 @@ async def show(
     clock: Now,
     token: Annotated[str, Query(max_length=500)] = "",
 ) -> Response:
-    first_run: FirstRun = request.app.state.first_run
-    if await first_run.is_over():
+    if await wiring(request, FirstRunWiring).first_run.is_over():
         return RedirectResponse("/login", status_code=303)
     if not token:
         return render(request, NotSetUpPage(), status=200)
@@ -97,7 +112,8 @@ async def set_up(
         async with db.reading() as session:
             await identity.require_setup_token(session, token=token, now=clock.now())
         first, order = _read(form)
-        demo = request.app.state.load_demo if text(form, "start") == DEMO else None
+        wired = wiring(request, FirstRunWiring)
+        demo = wired.demo if wired.allows_demo and text(form, "start") == DEMO else None
         await db.transact(_begin, first, order, demo, token=token, clock=clock, address=address)
     except (Invalid, MasterCodeTaken, setup.ProjectConflict) as error:
         return _form(request, token, form, error)
@@ -106,7 +122,7 @@ async def set_up(
             raise
         return _closed(request, error)
     if demo is not None:
-        await demo.documents()
+        await demo.load_documents()
     request.state.opened = await identity.log_in(
         db,
         issuer=tokens,
@@ -124,7 +140,7 @@ async def _begin(
     first: FirstAdministrator,
     session: AsyncSession,
     order: NewProjectIn | None,
-    demo: Any,
+    demo: DemoLoader | None,
     *,
     token: str,
     clock: Clock,
@@ -132,7 +148,7 @@ async def _begin(
 ) -> None:
     await setup.begin(session, first, order, token=token, clock=clock, address=address)
     if demo is not None:
-        await demo.project(session)
+        await demo.load_project(session, update_shared=True)
 
 
 def _read(form: FormValues) -> tuple[FirstAdministrator, NewProjectIn | None]:
@@ -164,7 +180,7 @@ def _form(request: Request, token: str, form: FormValues = EMPTY_FORM, error: Do
         token=token,
         state=FormState(form, error),
         previews=setup.previews(),
-        has_demo=request.app.state.load_demo is not None,
+        has_demo=wiring(request, FirstRunWiring).allows_demo,
     )
     return render(request, page)
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from fastapi import APIRouter
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
@@ -68,11 +67,7 @@ async def create(form: CurrentForm, once: Idempotent) -> Response:
 
 
 async def _create_once(ctx: RequestContext, once: Idempotency, order: NewProjectIn) -> Receipt:
-    return await once.run(Operation.of(ctx, "PAGE /projects/new", order), _create, ctx, order)
-
-
-async def _create(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Receipt:
-    return Receipt("project", await setup.new_project(ctx, session, order))
+    return await once.run(Operation.of(ctx, "PAGE /projects/new", order), setup.new_project, ctx, order)
 
 
 @router.get("/new")

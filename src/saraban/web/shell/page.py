@@ -24,13 +24,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, Response
 
 import saraban
+from saraban.attachments.dependencies import FileWiring
 from saraban.documents.circulation.domain import RoutingStatus
 from saraban.identity.dependencies import Context as SignedIn
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.imports.domain import ImportState
 from saraban.kit.dates import date_in_figures, date_in_words, local_date, parse_date
 from saraban.kit.errors import DomainError, NotFound, Text
-from saraban.kit.http import Db
+from saraban.kit.http import Db, Wiring, wiring
 from saraban.kit.http import language as chosen_language
 from saraban.kit.ids import trace_id
 from saraban.notifications import service as notifications
@@ -268,8 +269,16 @@ def render(
     """Answer with a page; without a shell it needs nobody signed in."""
     language, state = language_of(request), model.state
     faults = form_errors(state.error, language) if state.error else model.faults
-    shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id(), **shell}
-    shared |= {"form": state.form, "done": state.done}
+    shared = {
+        "request": request,
+        "path": request.url.path,
+        "zone": zone_of(request),
+        "trace": trace_id(),
+        "uploads": wiring(request, FileWiring).uploads,
+        "form": state.form,
+        "done": state.done,
+        **shell,
+    }
     values = {field.name: getattr(model, field.name) for field in fields(model)} | {"faults": faults}
     text = environment(language).get_template(template or model.template).render(shared | values)
     headers = {"Cache-Control": "no-store", "Vary": "HX-Request", "Content-Language": language}
@@ -284,7 +293,7 @@ def set_retry_after(response: Response, error: DomainError | None) -> None:
 
 
 def zone_of(request: Request) -> ZoneInfo:
-    return request.app.state.clock.zone  # type: ignore[no-any-return]
+    return wiring(request, Wiring).clock.zone
 
 
 def remember_project(response: Response, project: str) -> None:

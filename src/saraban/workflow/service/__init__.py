@@ -22,11 +22,10 @@ from saraban.workflow.administration.service.versions import find as find_defini
 from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.language.subject import Envelope, SubjectFacts
-from saraban.workflow.runtime.repository import has_instances, starting_id
+from saraban.workflow.runtime.repository import has_instances
 from saraban.workflow.runtime.service.definitions import (
     StartingWorkflow,
     WorkflowNotDefined,
-    found_starting,
     starting,
 )
 from saraban.workflow.runtime.service.instances import (
@@ -34,10 +33,10 @@ from saraban.workflow.runtime.service.instances import (
     cancel,
     envelopes,
     lock,
-    queue_start,
     renew_pending,
     running,
     start,
+    start_found,
     states_of,
 )
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, SubjectStep

@@ -50,7 +50,6 @@ from saraban.kit.clock import local_date
 from saraban.kit.db import table_of, violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid, required
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
@@ -167,20 +166,18 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return {"/deadlineDate": asked.deadline_date, **each}
 
     async def insert(
-        self, ctx: RequestContext, pipeline: Pipeline, draft: CirculationDraft, issued: numbering.Issued
+        self, ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued
     ) -> core.WrittenDocument:
         circulation = _new(ctx, draft, issued)
-        key = repository.queue(pipeline, circulation)
         routings = routings_of(circulation, draft.assignees, ctx.now)
-        repository.queue_assignees(pipeline, key, routings)
-        drawings.queue_carried(pipeline, CirculationDrawing, key, draft.drawings)
-        self.index.add(pipeline, documents=[key])
+        await repository.add(session, circulation, routings)
+        await drawings.add_carried(session, CirculationDrawing, circulation.id, draft.drawings)
+        await self.index.add(session, documents=[circulation.id])
         files, project, originator = draft.order.attachment_public_ids, draft.plan.project, draft.plan.originator
         if files:
-            await pipeline.send()
-            session, pointer = pipeline.session, "/attachmentPublicIds"
+            pointer = "/attachmentPublicIds"
             rows = await attachments.claim(ctx, session, public_ids=files, pointer=pointer, project_id=project.id)
-            await repository.link_files(session, circulation_id=key.value, attachment_ids=[row.id for row in rows])
+            await repository.link_files(session, circulation_id=circulation.id, attachment_ids=[row.id for row in rows])
         facts = subject_facts(
             circulation, routings, (project.public_id, project.code), (originator.public_id, originator.code)
         )

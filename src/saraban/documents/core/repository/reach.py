@@ -17,9 +17,6 @@ from sqlalchemy.orm import aliased
 from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
 from saraban.kit.db import AnySelect, table_of
-from saraban.kit.driver import NewKey
-from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
 
 Column = sa.SQLColumnExpression[Any]
@@ -70,37 +67,36 @@ class ReachIndex:
         mine = self._mine, _reach.c.document_id.in_(_documents)
         self._differing = _either_without_other(rows.subquery(), sa.select(_reach).where(*mine).subquery())
         columns = [column.name for column in _reach.c]
-        self._insert_new = PreparedStatement(sa.insert(_reach).from_select(columns, sa.union_all(*at_home)))
-        self._insert = PreparedStatement(sa.insert(_reach).from_select(columns, rows))
-        self._delete = PreparedStatement(sa.delete(_reach).where(*mine))
-        self._follow = PreparedStatement(
+        self._insert_new = sa.insert(_reach).from_select(columns, sa.union_all(*at_home))
+        self._insert = sa.insert(_reach).from_select(columns, rows)
+        self._delete = sa.delete(_reach).where(*mine)
+        self._follow = (
             sa.update(_reach)
             .where(*mine, _reach.c.revision_id.in_(sa.bindparam("revisions", expanding=True)))
             .values(status=status, is_open=sa.bindparam("still_open", type_=sa.Boolean()))
         )
 
-    def add(self, pipeline: Pipeline, *, documents: Collection[int | NewKey]) -> None:
-        """Write the rows of new documents, of which nothing was issued, when the pipeline is sent."""
-        pipeline.execute(self._insert_new, documents=list(documents))
+    async def add(self, session: AsyncSession, *, documents: Collection[int]) -> None:
+        """Write the rows of new documents, of which nothing was issued."""
+        await session.execute(self._insert_new, {"documents": list(documents)})
 
-    def renew(self, pipeline: Pipeline, *, documents: Collection[int]) -> None:
-        """Write the rows of documents anew, when the pipeline is sent."""
-        pipeline.execute(self._delete, documents=list(documents))
-        pipeline.execute(self._insert, documents=list(documents))
+    async def renew(self, session: AsyncSession, *, documents: Collection[int]) -> None:
+        """Write the rows of documents anew."""
+        await session.execute(self._delete, {"documents": list(documents)})
+        await session.execute(self._insert, {"documents": list(documents)})
 
-    def follow(
+    async def follow(
         self,
-        pipeline: Pipeline,
+        session: AsyncSession,
         *,
         documents: Collection[int],
         code: str,
         is_open: bool,
         revisions: Collection[int] = (0,),
     ) -> None:
-        """Show another status wherever one of the revisions is shown, when the pipeline is sent; nothing else has changed."""
-        pipeline.execute(
-            self._follow, documents=list(documents), revisions=list(revisions), code=code, still_open=is_open
-        )
+        """Show another status wherever one of the revisions is shown; nothing else has changed."""
+        values = {"documents": list(documents), "revisions": list(revisions), "code": code, "still_open": is_open}
+        await session.execute(self._follow, values)
 
     async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
         return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0

@@ -7,19 +7,18 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.db import table_of
-from saraban.kit.pipeline import Pipeline
 from saraban.search_index.models import SearchPending
 
 _table = table_of(SearchPending)
 
 
-def queue(pipeline: Pipeline, kind: int, public_ids: Iterable[UUID]) -> None:
+async def note_changes(session: AsyncSession, kind: int, public_ids: Iterable[UUID]) -> None:
     """
-    Have search read these anew, once the pipeline is sent and its transaction has ended.
+    Have search read these anew once the transaction has ended.
 
     :param kind: as `SearchPending` has it
     """
-    pipeline.insert(_table, [{"kind": kind, "head_uuid": one} for one in public_ids])
+    await session.execute(sa.insert(_table), [{"kind": kind, "head_uuid": one} for one in public_ids])
 
 
 async def queue_keys(session: AsyncSession, kind: int, heads: sa.Table, keys: Collection[int]) -> None:

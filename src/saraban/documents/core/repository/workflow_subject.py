@@ -17,8 +17,7 @@ from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.core.repository.documents import RECIPIENTS, SeenStatement, many, may_see_revision
 from saraban.documents.core.repository.rows import DocumentHead, DocumentRow, OrganizationName, RevisionRow
 from saraban.identity.models import Organization
-from saraban.kit.db import UtcDateTime, table_of
-from saraban.kit.pipeline import Pipeline
+from saraban.kit.db import table_of
 from saraban.kit.statements import PreparedStatement, Query, Rows, fetch
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
 
@@ -192,14 +191,12 @@ _SET_STATUS = (
         version=_revisions.c.version + 1,
     )
 )
-_COME = PreparedStatement(_SET_STATUS)
-_ISSUE = PreparedStatement(_SET_STATUS.values(issued_date=sa.bindparam("issued_at", type_=UtcDateTime())))
 
 
-def set_status(pipeline: Pipeline, *, revision_ids: Collection[int], code: str, issued_at: datetime | None) -> None:
-    """Set the status of revisions, and the moment they were issued where one is given, when the pipeline is sent."""
+async def set_status(
+    session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
+) -> None:
+    """Set the status of revisions, and the moment they were issued where one is given."""
     asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
-    if issued_at is None:
-        pipeline.execute(_COME, **asked)
-    else:
-        pipeline.execute(_ISSUE, **asked, issued_at=issued_at)
+    statement = _SET_STATUS if issued_at is None else _SET_STATUS.values(issued_date=issued_at)
+    await session.execute(statement, asked)

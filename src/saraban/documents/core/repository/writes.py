@@ -14,19 +14,23 @@ from saraban.documents.core.models import (
     DocumentRevisionAttachment,
 )
 from saraban.kit.db import table_of
-from saraban.kit.driver import NewKey, key_of_code
-from saraban.kit.pipeline import Pipeline
 from saraban.projects.models import CorrespondenceStatus
 
 
-def queue_document(pipeline: Pipeline, row: Mapping[str, object]) -> NewKey:
-    return pipeline.insert_one(table_of(Document), row)
+async def create_document(session: AsyncSession, row: Mapping[str, object]) -> int:
+    """Insert a document's head, and return its key."""
+    return await _insert(session, table_of(Document), row)
 
 
-def queue_relations(
-    pipeline: Pipeline, *, document: NewKey, recipients: Iterable[tuple[int, str]], references: Iterable[int]
+async def _insert(session: AsyncSession, table: sa.Table, row: Mapping[str, object]) -> int:
+    inserted: Any = await session.execute(sa.insert(table).values(row))
+    return int(inserted.inserted_primary_key[0])
+
+
+async def create_relations(
+    session: AsyncSession, *, document: int, recipients: Iterable[tuple[int, str]], references: Iterable[int]
 ) -> None:
-    """Add the recipients of a new document and what it refers to, when the pipeline is sent."""
+    """Add the recipients of a new document and what it refers to."""
     sent_to = [
         {
             "correspondence_id": document,
@@ -36,14 +40,17 @@ def queue_relations(
         }
         for place, (organization, kind) in enumerate(recipients)
     ]
-    pipeline.insert(table_of(DocumentRecipient), sent_to)
+    if sent_to:
+        await session.execute(sa.insert(table_of(DocumentRecipient)), sent_to)
     referred = [{"src_correspondence_id": document, "tgt_correspondence_id": target} for target in references]
-    pipeline.insert(table_of(DocumentReference), referred)
+    if referred:
+        await session.execute(sa.insert(table_of(DocumentReference)), referred)
 
 
-def queue_revision(pipeline: Pipeline, row: Mapping[str, object], *, status: str) -> NewKey:
-    known = key_of_code(table_of(CorrespondenceStatus), "status_code", status)
-    return pipeline.insert_one(table_of(DocumentRevision), {**row, "correspondence_status_id": known})
+async def create_revision(session: AsyncSession, row: Mapping[str, object], *, status: str) -> int:
+    """Insert a revision with the status of a code, and return its key."""
+    key = sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == status).scalar_subquery()
+    return await _insert(session, table_of(DocumentRevision), {**row, "correspondence_status_id": key})
 
 
 async def add(session: AsyncSession, row: Document | DocumentRevision) -> None:

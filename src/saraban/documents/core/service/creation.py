@@ -13,11 +13,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.documents.core.repository import search
-from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, hold_current, queue_begin
+from saraban.documents.core.service.document_change import DocumentAct, DocumentIsCancelled, begin_found, hold_current
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, UnnumberedDraft
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
@@ -57,11 +56,11 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind,
 
 
 async def _write(
-    ctx: RequestContext, kind: AnyKind, draft: UnnumberedDraft, pipeline: Pipeline, issued: numbering.Issued
+    ctx: RequestContext, kind: AnyKind, draft: UnnumberedDraft, session: AsyncSession, issued: numbering.Issued
 ) -> None:
-    """Queue what belongs to the number behind it. It runs again after a rollback: keep nothing, call nobody outside."""
-    written = await kind.insert(ctx, pipeline, draft, issued)
-    await queue_begin(ctx, pipeline, kind, DocumentAct.CREATE, written, draft.starting)
+    """Write what belongs to the number. It runs again after a rollback: keep nothing, call nobody outside."""
+    written = await kind.insert(ctx, session, draft, issued)
+    await begin_found(ctx, session, kind, DocumentAct.CREATE, written, draft.starting)
 
 
 async def renumber(
@@ -105,14 +104,12 @@ async def _change_number(
     kind: AnyKind,
     before: DocumentHeader,
     reason: str,
-    pipeline: Pipeline,
+    session: AsyncSession,
     issued: numbering.Issued,
 ) -> None:
     """
     :param before: the document as it was when the new number was planned
     """
-    await pipeline.send()
-    session = pipeline.session
     row, _ = await hold_current(ctx, session, kind, public_id=before.public_id)
     assert before.number_uuid is not None  # the plan says so
     old_number = row.number
@@ -135,5 +132,5 @@ async def _change_number(
         ),
     )
     await kind.change_number(session, row, issued, now=ctx.now)
-    search.queue(pipeline, int(kind.rules.register), [row.public_id])
+    await search.note_changes(session, int(kind.rules.register), [row.public_id])
     session.expire_all()

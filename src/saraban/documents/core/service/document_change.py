@@ -18,7 +18,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.etags import Stale
 from saraban.kit.operation import Receipt
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
@@ -123,21 +122,21 @@ async def begin(
     await record(ctx, session, kind, act, written)
 
 
-async def queue_begin(
+async def begin_found(
     ctx: RequestContext,
-    pipeline: Pipeline,
+    session: AsyncSession,
     kind: AnyKind,
     act: DocumentAct,
     written: WrittenDocument,
     starting: workflow.StartingWorkflow,
 ) -> None:
-    """Do the same for a new document, when the pipeline is sent, with the workflow that was found before."""
+    """Do the same for a new document, with the workflow that was found before."""
     entity_type, facts = kind.rules.entity_type, written.facts
-    await workflow.queue_start(ctx, pipeline, starting, entity_type=entity_type, facts=facts)
+    await workflow.start_found(ctx, session, starting, entity_type=entity_type, facts=facts)
     event, entry = _told(ctx, kind, act, written)
-    events.queue(pipeline, [event])
-    audit.queue(pipeline, [(ctx, entry)])
-    search.queue(pipeline, int(kind.rules.register), [written.public_id])
+    await events.record(session, event)
+    await audit.record(ctx, session, entry)
+    await search.note_changes(session, int(kind.rules.register), [written.public_id])
 
 
 async def record(
@@ -160,9 +159,7 @@ async def record(
     event, entry = _told(ctx, kind, act, row, details=details, audited=audited, notify=notify)
     await events.record(session, event)
     await audit.record(ctx, session, entry)
-    pipeline = Pipeline(session)
-    search.queue(pipeline, int(kind.rules.register), [row.public_id])
-    await pipeline.send()
+    await search.note_changes(session, int(kind.rules.register), [row.public_id])
 
 
 def _told(

@@ -33,7 +33,6 @@ from saraban.documents.core.service.workflow_subject import SubjectContext
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.dates import date_in_words
-from saraban.kit.driver import NewKey
 from saraban.kit.errors import (
     CHECK_INPUT,
     DomainError,
@@ -46,7 +45,6 @@ from saraban.kit.errors import (
     unknown,
 )
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch_each
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
@@ -252,16 +250,13 @@ async def check(
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project, of_contract, starts = await fetch_each(
-        session,
-        projects.parties_query(project.id, None),
-        projects.parties_query(project.id, contract_id),
-        workflow.starting_id(matter, otherwise=code),
+    of_project, of_contract = await fetch_each(
+        session, projects.parties_query(project.id, None), projects.parties_query(project.id, contract_id)
     )
     check_takes_part(plan, of_project, pointer)
     recipients = recipients_among(of_project, order.recipients)
     references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
-    starting = await workflow.found_starting(session, starts, code=code, matter=matter)
+    starting = await workflow.starting(session, code=code, matter=matter)
     return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting)
 
 
@@ -293,33 +288,32 @@ def _named_by(plan: numbering.Plan) -> str:
 class NewRows:
     """The keys of a new document's rows, which its own kind adds to."""
 
-    document: NewKey
-    revision: NewKey
+    document: int
+    revision: int
 
 
-def insert(
-    ctx: RequestContext, pipeline: Pipeline, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
+async def insert(
+    ctx: RequestContext, session: AsyncSession, rules: KindRules, draft: DocumentDraft, issued: numbering.Issued
 ) -> tuple[NewRows, SubjectContext]:
-    """Queue the rows that every document with revisions has, and return what its workflow asks of it."""
+    """Write the rows that every document with revisions has, and return what its workflow asks of it."""
     public_id = new_id()
-    document = writes.queue_document(pipeline, _document_row(ctx, draft, issued))
-    writes.queue_relations(
-        pipeline,
+    document = await writes.create_document(session, _document_row(ctx, draft, issued))
+    await writes.create_relations(
+        session,
         document=document,
         recipients=[(organization.id, kind) for organization, kind in draft.recipients],
         references=draft.references,
     )
     row = {"uuid": public_id, "correspondence_id": document, **_revision_row(ctx, draft, issued)}
-    revision = writes.queue_revision(pipeline, row, status=rules.status_code(DRAFT, None))
+    revision = await writes.create_revision(session, row, status=rules.status_code(DRAFT, None))
     return NewRows(document, revision), _subject_of(ctx, draft, public_id, issued)
 
 
-async def claim_new_files(ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, rows: NewRows) -> None:
+async def claim_new_files(ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: NewRows) -> None:
     """Make the files of a new document permanent, once its rows are sent."""
     files = draft.order.attachment_public_ids
     if files:
-        await pipeline.send()
-        await claim_files(ctx, pipeline.session, rows.revision.value, files, project_id=draft.plan.project.id)
+        await claim_files(ctx, session, rows.revision, files, project_id=draft.plan.project.id)
 
 
 def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:

@@ -27,7 +27,6 @@ from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.idempotency import Idempotency
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
@@ -173,9 +172,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     async def renew_reach(self, session: AsyncSession, *, document_id: int) -> None:
         """Write anew what readers find of a document, once its own rows stand as they are to be committed."""
-        pipeline = Pipeline(session)
-        self.index.renew(pipeline, documents=[document_id])
-        await pipeline.send()
+        await self.index.renew(session, documents=[document_id])
 
     @property
     def envelope(self) -> type[WorkflowEnvelope[Any]]:
@@ -210,9 +207,9 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def insert(
-        self, ctx: RequestContext, pipeline: Pipeline, draft: Draft, issued: numbering.Issued
+        self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued
     ) -> WrittenDocument:
-        """Queue the rows behind the number; after a collision it runs again, so nothing is done before they are sent."""
+        """Write the rows of the number's document; after a collision it runs again."""
 
     def conflict(self, error: IntegrityError) -> DomainError | None:
         """Return what is meant where a constraint refuses the rows of a new document; None where that is a fault of ours."""

@@ -10,7 +10,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.service.kind import AnyKind
 from saraban.kit.db import Database
-from saraban.kit.pipeline import Pipeline
 
 SLICE = 500  # documents of one reading, and of one transaction
 Progress = Callable[[int, int], None]  # documents so far, of how many
@@ -64,6 +63,4 @@ async def _mend(index: ReachIndex, documents: Collection[int], session: AsyncSes
     """Whoever was changing them when they were looked at has written their rows by now."""
     await index.hold(session, documents=documents)
     wrong = await index.differing(session, documents=documents)
-    pipeline = Pipeline(session)
-    index.renew(pipeline, documents=wrong)
-    await pipeline.send()
+    await index.renew(session, documents=wrong)

@@ -58,7 +58,6 @@ from saraban.documents.core.service.workflow_subject import DocumentSubject, fac
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema, ShortList
 from saraban.kit.statements import together
 from saraban.kit.text import sort_key
@@ -104,7 +103,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         """
         drafts.check_party(draft)
 
-    def insert_own(self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, rows: drafts.NewRows) -> None:
+    async def insert_own(
+        self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: drafts.NewRows
+    ) -> None:
         """Queue the subtype's own rows of a new document."""
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
@@ -131,7 +132,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
 
     async def own_statuses(
         self,
-        pipeline: Pipeline,
+        session: AsyncSession,
         revision_ids: Collection[int],
         reached: ReachedState,
     ) -> None:
@@ -185,12 +186,12 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return found
 
     async def insert(
-        self, ctx: RequestContext, pipeline: Pipeline, draft: DocumentDraft, issued: numbering.Issued
+        self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, issued: numbering.Issued
     ) -> WrittenDocument:
-        rows, subject = drafts.insert(ctx, pipeline, self.rules, draft, issued)
-        self.insert_own(ctx, pipeline, draft, rows)
-        self.index.add(pipeline, documents=[rows.document])
-        await drafts.claim_new_files(ctx, pipeline, draft, rows)
+        rows, subject = await drafts.insert(ctx, session, self.rules, draft, issued)
+        await self.insert_own(ctx, session, draft, rows)
+        await self.index.add(session, documents=[rows.document])
+        await drafts.claim_new_files(ctx, session, draft, rows)
         facts = facts_in(self.rules, subject, zone=ctx.zone)
         plan = draft.plan
         return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
@@ -323,10 +324,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
             values["issued_date"] = now
         await writes.change_revision(session, revision_id=row.revision.id, values=values)
         reached = ReachedState(state, local_date(now, zone))
-        pipeline = Pipeline(session)
-        await self.own_statuses(pipeline, [row.revision.id], reached)
-        self.index.renew(pipeline, documents=[row.document.id])
-        await pipeline.send()
+        await self.own_statuses(session, [row.revision.id], reached)
+        await self.index.renew(session, documents=[row.document.id])
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
         recipients = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]

@@ -38,7 +38,6 @@ from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
 from saraban.kit.db import table_of
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -397,11 +396,9 @@ async def _write_once(run: GenerationRun, batch: Sequence[CopiedDocument], sessi
     if issued is None:
         return False
     await copying.write(session, batch, issued)
-    pipeline = Pipeline(session)
     for where, kind in KINDS.items():
         written = [one.keys[0] for one in batch if one.where is where]
         if written:
-            kind.index.renew(pipeline, documents=written)
+            await kind.index.renew(session, documents=written)
             await core.queue_search_keys(session, int(kind.rules.register), table_of(Document), written)
-    await pipeline.send()
     return True

@@ -1,7 +1,6 @@
 """The rows by which documents carry revisions of drawings: one set of statements for every table of them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -10,9 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.models import CarriedDrawing
 from saraban.kit.db import table_of
-from saraban.kit.driver import NewKey
-from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement
 
 CarrierTable = type[CarriedDrawing]
 _COLUMNS: Final[Mapping[DrawingKind, str]] = {kind: f"{kind.path}_drawing_revision_id" for kind in KINDS.values()}
@@ -31,37 +27,32 @@ class CarriedRow(NamedTuple):
     title_en: str | None = None
 
 
-@cache
-def _listed(carrier: CarrierTable) -> PreparedStatement:
+async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
     columns = table_of(carrier).c
     names = ("id", carrier.CARRIER, *_COLUMNS.values(), *carrier.WRITTEN)
-    listed = columns[carrier.CARRIER].in_(sa.bindparam("carriers", expanding=True))
-    return PreparedStatement(sa.select(*(columns[name] for name in names)).where(listed).order_by(columns.id))
-
-
-async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
+    statement = sa.select(*(columns[name] for name in names)).where(columns[carrier.CARRIER].in_(carriers))
     found = []
-    for item, key, *rest in await _listed(carrier).rows(session, carriers=list(carriers)):
+    for item, key, *rest in await session.execute(statement.order_by(columns.id)):
         keys, texts = rest[: len(_COLUMNS)], rest[len(_COLUMNS) :]
         kind, revision = next((kind, one) for kind, one in zip(_COLUMNS, keys, strict=True) if one is not None)
         found.append(CarriedRow(item, key, kind, revision, *texts))
     return found
 
 
-def queue(
-    pipeline: Pipeline, carrier: CarrierTable, key: NewKey | int, carried: Sequence[tuple[DrawingKind, int]]
+async def add(
+    session: AsyncSession, carrier: CarrierTable, key: int, carried: Sequence[tuple[DrawingKind, int]]
 ) -> None:
-    pipeline.insert(
-        table_of(carrier),
-        [
-            {carrier.CARRIER: key} | {column: revision if of is kind else None for of, column in _COLUMNS.items()}
-            for kind, revision in carried
-        ],
-    )
+    rows: list[dict[str, int | None]] = [
+        {carrier.CARRIER: key, **{column: revision if of is kind else None for of, column in _COLUMNS.items()}}
+        for kind, revision in carried
+    ]
+    if rows:
+        await session.execute(sa.insert(table_of(carrier)), rows)
 
 
-def remove(pipeline: Pipeline, carrier: CarrierTable, key: int) -> None:
-    pipeline.delete(table_of(carrier), where={carrier.CARRIER: [key]})
+async def remove(session: AsyncSession, carrier: CarrierTable, key: int) -> None:
+    table = table_of(carrier)
+    await session.execute(sa.delete(table).where(table.c[carrier.CARRIER] == key))
 
 
 async def carriers(

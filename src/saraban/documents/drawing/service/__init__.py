@@ -1,9 +1,9 @@
 """Drawings: three registers with their revisions, what they derive from, and what was current when."""
 
 from saraban.documents.drawing.domain import KINDS
-from saraban.documents.drawing.repository.carried import queue as queue_carried
+from saraban.documents.drawing.repository.carried import add as add_carried
 from saraban.documents.drawing.repository.registers import revisions_with_file as revisions_of_file
-from saraban.documents.drawing.repository.revisions import SeenRevision
+from saraban.documents.drawing.repository.revisions import SeenRevision, revisions_by_key
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.approval import (
     DrawingSubject,
@@ -60,7 +60,6 @@ from saraban.documents.drawing.service.revisions import (
     drawing_of_file,
     hold_revisions,
     revision_files,
-    revisions_by_key,
     revisions_by_number,
     visible_revisions,
 )

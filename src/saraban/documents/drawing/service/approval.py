@@ -20,7 +20,6 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import Party
@@ -148,21 +147,17 @@ class DrawingSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        return await self.facts_for(session, dict.fromkeys(entity_ids, caller))
+        around, reader = await _around(session, self.kind, core.ids_of(entity_ids)), reach(caller)
+        return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reader)}
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
-        around = await _around(session, self.kind, core.ids_of(callers))
-        return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reach(callers[key]))}
-
-    async def apply(self, pipeline: Pipeline, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, step: workflow.SubjectStep) -> bool:
         """Write the answer of a final step to its revision."""
-        for one in steps:
-            code = approve_code(one.meaning, answered=one.step.response_code) if one.step.terminal else None
-            if code is not None:
-                around = one.facts.source
-                assert isinstance(around, RevisionContext)  # it was this port that gave the facts
-                writes.answer(pipeline, self.kind, around.row.revision.id, code=code)
-        return ()
+        code = approve_code(step.meaning, answered=step.step.response_code) if step.step.terminal else None
+        if code is not None:
+            around = step.facts.source
+            assert isinstance(around, RevisionContext)  # it was this port that gave the facts
+            await writes.answer(session, self.kind, around.row.revision.id, code=code)
+        return False
 
 
 async def start(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:

@@ -11,17 +11,15 @@ from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import carried as repository
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.carried import CarriedRow, CarrierTable
-from saraban.documents.drawing.repository.revisions import CarriedRevision
+from saraban.documents.drawing.repository.revisions import CarriedRevision, revisions_by_key
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.documents.drawing.service.revisions import (
     current_revisions,
     revision_files,
-    revisions_by_key,
     visible_revisions,
 )
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid, unknown
-from saraban.kit.pipeline import Pipeline
 
 Carried = list[tuple[DrawingKind, int]]
 POINTER: Final = "/drawingRevisionPublicIds"
@@ -49,10 +47,8 @@ async def check_carried(
 
 
 async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int, wanted: Carried) -> None:
-    pipeline = Pipeline(session)
-    repository.remove(pipeline, carrier, key)
-    repository.queue(pipeline, carrier, key, wanted)
-    await pipeline.send()
+    await repository.remove(session, carrier, key)
+    await repository.add(session, carrier, key, wanted)
 
 
 async def copy_carried(session: AsyncSession, carrier: CarrierTable, *, before: int, key: int) -> None:

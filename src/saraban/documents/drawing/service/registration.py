@@ -38,7 +38,6 @@ from saraban.kit.db import violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid, required, unknown
 from saraban.kit.etags import Stale, require_match
 from saraban.kit.operation import Operation, Receipt
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.schema import Schema
 from saraban.kit.text import Spellings, sort_key
 from saraban.numbering import service as numbering
@@ -109,7 +108,7 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingK
                 "ระบุเลขที่แบบหรือโทเคนการจองอย่างใดอย่างหนึ่ง",
                 "Give either the drawing number or the reservation token.",
             )
-        return await services.idempotency.run(operation, lambda session: register(ctx, session, kind, new))
+        return await services.idempotency.run(operation, register, ctx, kind, new)
     async with services.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return claim.receipt
@@ -133,12 +132,11 @@ async def _write(
     ctx: RequestContext,
     kind: DrawingKind,
     draft: DrawingDraft,
-    pipeline: Pipeline,
+    session: AsyncSession,
     issued: numbering.Issued,
 ) -> None:
-    await pipeline.send()
     number = DrawingNumber(issued.number, issued.public_id, prints_revision(issued.template))
-    await _insert(ctx, pipeline.session, kind, draft, number)
+    await _insert(ctx, session, kind, draft, number)
 
 
 async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, new: NewDrawing) -> Receipt:
@@ -468,6 +466,4 @@ async def _record(
 ) -> None:
     entry = AuditEntry(f"{kind.entity_type}.{verb}", kind.entity_type, str(public_id), details)
     await audit.record(ctx, session, entry)
-    pipeline = Pipeline(session)
-    core.queue_search(pipeline, kind.searched_as, [public_id])
-    await pipeline.send()
+    await core.note_search_changes(session, kind.searched_as, [public_id])

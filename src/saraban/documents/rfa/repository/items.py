@@ -22,8 +22,6 @@ from saraban.documents.drawing.models import (
 )
 from saraban.documents.rfa.models import RfaItem, RfaRevision
 from saraban.kit.db import table_of
-from saraban.kit.driver import NewKey
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import RfaApproveCode
 
@@ -222,21 +220,23 @@ def _claims(kind: DrawingKind) -> PreparedStatement:
 _CLAIMS: Final = {kind: _claims(kind) for kind in DRAWINGS}
 
 
-def queue(pipeline: Pipeline, revision: NewKey | int, keys: Sequence[ItemKey]) -> None:
-    """Add what a revision of an RFA carries, and claim the drawings among it, when the pipeline is sent."""
-    pipeline.insert(table_of(RfaItem), [_item(revision, one) for one in keys])
-    pipeline.insert(
-        table_of(RfaItemClaim),
-        [
-            {"rfa_revision_id": revision}
-            | {columns.claim.key: one.key if kind is one.kind else None for kind, columns in DRAWINGS.items()}
-            for one in keys
-            if one.kind is not None
-        ],
-    )
+async def add(session: AsyncSession, revision: int, keys: Sequence[ItemKey]) -> None:
+    """Add what a revision of an RFA carries, and claim the drawings among it."""
+    if keys:
+        await session.execute(sa.insert(table_of(RfaItem)), [_item(revision, one) for one in keys])
+    claims: list[dict[str, int | None]] = [
+        {
+            "rfa_revision_id": revision,
+            **{columns.claim.key: one.key if kind is one.kind else None for kind, columns in DRAWINGS.items()},
+        }
+        for one in keys
+        if one.kind is not None
+    ]
+    if claims:
+        await session.execute(sa.insert(table_of(RfaItemClaim)), claims)
 
 
-def _item(revision: NewKey | int, one: ItemKey) -> dict[str, object]:
+def _item(revision: int, one: ItemKey) -> dict[str, object]:
     return {
         "rfa_revision_id": revision,
         "item_type": DOCUMENT if one.kind is None else DRAWINGS[one.kind].item_type,
@@ -245,15 +245,15 @@ def _item(revision: NewKey | int, one: ItemKey) -> dict[str, object]:
     }
 
 
-def remove(pipeline: Pipeline, revision_id: int) -> None:
+async def remove(session: AsyncSession, revision_id: int) -> None:
     """Take everything out of a revision of an RFA that nobody has been given yet."""
-    release(pipeline, [revision_id])
-    pipeline.delete(table_of(RfaItem), where={"rfa_revision_id": [revision_id]})
+    await release(session, [revision_id])
+    await session.execute(sa.delete(RfaItem).where(RfaItem.rfa_revision_id == revision_id))
 
 
-def release(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
+async def release(session: AsyncSession, revision_ids: Collection[int]) -> None:
     """Let the drawings that revisions of RFAs carry be asked for anew."""
-    pipeline.delete(table_of(RfaItemClaim), where={"rfa_revision_id": list(revision_ids)})
+    await session.execute(sa.delete(RfaItemClaim).where(RfaItemClaim.rfa_revision_id.in_(revision_ids)))
 
 
 async def approve_codes(session: AsyncSession) -> list[RfaApproveCode]:
@@ -262,15 +262,18 @@ async def approve_codes(session: AsyncSession) -> list[RfaApproveCode]:
     return list(await session.scalars(statement))
 
 
-def answer(pipeline: Pipeline, revision_id: int, carried: Sequence[ItemKey], *, code: int, comment: str | None) -> None:
+async def answer(
+    session: AsyncSession, revision_id: int, carried: Sequence[ItemKey], *, code: int, comment: str | None
+) -> None:
     values: dict[str, object] = {"rfa_approve_code_id": code, "comment": comment}
     named = {kind: columns.item.key for kind, columns in DRAWINGS.items()}
     for kind in (*DRAWINGS, None):
         keys = [one.key for one in carried if one.kind is kind]
         if keys:
             column = "document_revision_id" if kind is None else named[kind]
-            where: dict[str, Sequence[object]] = {"rfa_revision_id": [revision_id], column: keys}
-            pipeline.update(table_of(RfaItem), values, where=where)
+            table = table_of(RfaItem)
+            where = (table.c.rfa_revision_id == revision_id, table.c[column].in_(keys))
+            await session.execute(sa.update(table).where(*where).values(values))
 
 
 def _statements() -> tuple[PreparedStatement, ...]:
@@ -302,10 +305,10 @@ def _statements() -> tuple[PreparedStatement, ...]:
 _CLOSING: Final = _statements()
 
 
-def close(pipeline: Pipeline, revision_ids: Collection[int]) -> None:
+async def close(session: AsyncSession, revision_ids: Collection[int]) -> None:
     """Give items without an answer that of their RFA, and the answers to the drawings."""
     for statement in _CLOSING:
-        pipeline.execute(statement, revisions=list(revision_ids))
+        await session.execute(statement.statement, {"revisions": list(revision_ids)})
 
 
 class AskedRevision(NamedTuple):

@@ -11,9 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.documents.rfa.models import Rfa, RfaItem, RfaRevision
 from saraban.kit.db import table_of
-from saraban.kit.driver import NewKey, key_of_code
 from saraban.kit.keys import key_column
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import Contract, RfaApproveCode, RfaStatusCode, RfaType
 
@@ -112,10 +110,10 @@ async def item_counts(session: AsyncSession, revision_ids: Collection[int]) -> l
     return [(str(rule), count) for rule, count in await _ITEM_COUNTS.rows(session, revisions=list(revision_ids))]
 
 
-def queue(pipeline: Pipeline, row: Mapping[str, object], *, revision: NewKey, status: str) -> None:
-    pipeline.insert(table_of(Rfa), [row])
-    known = key_of_code(table_of(RfaStatusCode), "status_code", status)
-    pipeline.insert(table_of(RfaRevision), [{"id": revision, "rfa_status_code_id": known}])
+async def create(session: AsyncSession, row: Mapping[str, object], *, revision: int, status: str) -> None:
+    await session.execute(sa.insert(table_of(Rfa)).values(row))
+    values = {"id": revision, "rfa_status_code_id": status_key(status)}
+    await session.execute(sa.insert(table_of(RfaRevision)).values(values))
 
 
 async def add(session: AsyncSession, row: RfaRevision) -> None:
@@ -123,8 +121,8 @@ async def add(session: AsyncSession, row: RfaRevision) -> None:
     await session.flush()
 
 
-def set_verdict(
-    pipeline: Pipeline,
+async def set_verdict(
+    session: AsyncSession,
     *,
     revision_ids: Collection[int],
     status: str,
@@ -142,7 +140,8 @@ def set_verdict(
     """
     given = {"status": status, "answered": answered, "approve_code": approve_code, "day": day}
     asked = {name: value for name, value in given.items() if value is not None}
-    pipeline.execute(_verdict(frozenset(asked), keeps=keeps), revisions=list(revision_ids), **asked)
+    statement = _verdict(frozenset(asked), keeps=keeps).statement
+    await session.execute(statement, {"revisions": list(revision_ids), **asked})
 
 
 @cache

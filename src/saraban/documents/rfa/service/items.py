@@ -21,7 +21,6 @@ from saraban.documents.rfa.repository.items import ItemKey, RfaItemRow
 from saraban.documents.rfa.schemas import NewRfaItem, RfaItemAnswer, RfaOfDrawing
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import together
 from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult
@@ -230,9 +229,7 @@ async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> 
         taken |= {one.key for one in asked.values() if approved(one.approve_code)}
         taken |= {asked[one].key for one in await drawings.unfinished_approvals(session, kind, asked)}
         keys += [ItemKey(kind, key) for key in current if key not in taken]
-    pipeline = Pipeline(session)
-    repository.queue(pipeline, revision_id, keys)
-    await pipeline.send()
+    await repository.add(session, revision_id, keys)
 
 
 async def replace_items(
@@ -244,19 +241,16 @@ async def replace_items(
     :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
     """
     await hold(ctx, session, checked, rfa_revision=revision_id)
-    pipeline = Pipeline(session)
-    repository.remove(pipeline, revision_id)
-    repository.queue(pipeline, revision_id, [one.carries for one in checked])
-    await pipeline.send()
+    await repository.remove(session, revision_id)
+    await repository.add(session, revision_id, [one.carries for one in checked])
 
 
-async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemResult]) -> None:
+async def answer(session: AsyncSession, revision_id: int, results: Sequence[ItemResult]) -> None:
     """
     Write down the answers to single items.
 
     :raises Invalid: for what is no item of the RFA, is answered twice, or has a code that there is not
     """
-    session = pipeline.session
     known = await repository.carried(session, revision_id)
     codes = {one.approve_code: one.id for one in await repository.approve_codes(session)}
     alike: dict[tuple[int, str | None], list[ItemKey]] = defaultdict(list)
@@ -272,7 +266,7 @@ async def answer(pipeline: Pipeline, revision_id: int, results: Sequence[ItemRes
         answered.add(said.public_id)
         alike[codes[said.response_code], said.comment].append(known[said.public_id])
     for (code, comment), keys in alike.items():
-        repository.answer(pipeline, revision_id, keys, code=code, comment=comment)
+        await repository.answer(session, revision_id, keys, code=code, comment=comment)
 
 
 async def item_codes(session: AsyncSession) -> list[CodeAnswer]:

@@ -27,7 +27,6 @@ from saraban.documents.rfa.schemas import (
 from saraban.documents.rfa.service import items
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, invalid, required
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -73,17 +72,17 @@ class RfaKind(core.RevisionedKind):
         return await items.check(ctx, session, project_id=project_id, asked=new.items)
 
     async def insert(
-        self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, issued: numbering.Issued
+        self, ctx: RequestContext, session: AsyncSession, draft: core.DocumentDraft, issued: numbering.Issued
     ) -> core.WrittenDocument:
         """
         :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
         """
         if draft.own:
-            await items.hold(ctx, pipeline.session, cast("_Items", draft.own))
-        return await super().insert(ctx, pipeline, draft, issued)
+            await items.hold(ctx, session, cast("_Items", draft.own))
+        return await super().insert(ctx, session, draft, issued)
 
-    def insert_own(
-        self, ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, rows: core.NewRows
+    async def insert_own(
+        self, ctx: RequestContext, session: AsyncSession, draft: core.DocumentDraft, rows: core.NewRows
     ) -> None:
         rfa_type = draft.plan.rfa_type
         assert rfa_type is not None  # the schema requires the code, and the plan has resolved it
@@ -93,8 +92,8 @@ class RfaKind(core.RevisionedKind):
             "created_at": ctx.now,
             "created_by": ctx.caller.user_id,
         }
-        repository.queue(pipeline, row, revision=rows.revision, status=verdict(DRAFT).status)
-        item_rows.queue(pipeline, rows.revision, [item.carries for item in cast("_Items", draft.own)])
+        await repository.create(session, row, revision=rows.revision, status=verdict(DRAFT).status)
+        await item_rows.add(session, rows.revision, [item.carries for item in cast("_Items", draft.own)])
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         status = repository.status_key(verdict(DRAFT).status)
@@ -124,12 +123,14 @@ class RfaKind(core.RevisionedKind):
             for revision_id, facts in found.items()
         }
 
-    async def own_statuses(self, pipeline: Pipeline, revision_ids: Collection[int], reached: core.ReachedState) -> None:
+    async def own_statuses(
+        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
+    ) -> None:
         shown = verdict(
             reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code
         )
-        repository.set_verdict(
-            pipeline,
+        await repository.set_verdict(
+            session,
             revision_ids=revision_ids,
             status=shown.status,
             answered=reached.response_code,
@@ -138,16 +139,16 @@ class RfaKind(core.RevisionedKind):
             day=reached.day if shown.approved else None,
         )
         if reached.issued:
-            for rule, count in await repository.item_counts(pipeline.session, revision_ids):
+            for rule, count in await repository.item_counts(session, revision_ids):
                 require_items(rule, count)
         elif reached.item_results:
             for revision_id in revision_ids:
-                await items.answer(pipeline, revision_id, reached.item_results)
+                await items.answer(session, revision_id, reached.item_results)
         if reached.ended or reached.state in self.rules.finished:
             # What was cancelled or terminated says nothing of a drawing.
             if shown.status not in NOT_ANSWERED:
-                item_rows.close(pipeline, revision_ids)
-            item_rows.release(pipeline, revision_ids)
+                await item_rows.close(session, revision_ids)
+            await item_rows.release(session, revision_ids)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges

@@ -27,9 +27,7 @@ from saraban.documents.transmittal.schemas import (
 )
 from saraban.documents.transmittal.service.drawings import issue
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.driver import NewKey
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
-from saraban.kit.pipeline import Pipeline
 
 TRANSMITTAL_RULES = KindRules(
     name="transmittal",
@@ -101,13 +99,13 @@ class TransmittalKind(core.RevisionedKind):
             await drawings.check_carried(ctx, session, project_id=project_id, asked=asked) if asked else [],
         )
 
-    def insert_own(
-        self, _ctx: RequestContext, pipeline: Pipeline, draft: core.DocumentDraft, rows: core.NewRows
+    async def insert_own(
+        self, _ctx: RequestContext, session: AsyncSession, draft: core.DocumentDraft, rows: core.NewRows
     ) -> None:
         order, checked = cast("NewTransmittal", draft.order), cast("_Checked", draft.own)
         row = {"correspondence_id": rows.document, "purpose": order.purpose, "remarks": order.remarks}
-        repository.queue(pipeline, row, _listed(rows.document, rows.revision, checked.items))
-        drawings.queue_carried(pipeline, TransmittalDrawing, rows.revision, checked.drawings)
+        await repository.create(session, row, _listed(rows.document, rows.revision, checked.items))
+        await drawings.add_carried(session, TransmittalDrawing, rows.revision, checked.drawings)
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         await repository.copy_items(session, before=before, revision_id=revision.id)
@@ -129,11 +127,13 @@ class TransmittalKind(core.RevisionedKind):
             key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
         }
 
-    async def own_statuses(self, pipeline: Pipeline, revision_ids: Collection[int], reached: core.ReachedState) -> None:
+    async def own_statuses(
+        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
+    ) -> None:
         if reached.issued:
             for revision_id in revision_ids:
-                await _issue_items(pipeline.session, revision_id)
-                await issue(pipeline.session, revision_id)
+                await _issue_items(session, revision_id)
+                await issue(session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
@@ -267,7 +267,7 @@ async def _check_items(
     return found
 
 
-def _listed(document: int | NewKey, revision: int | NewKey, items: _Items) -> list[dict[str, object]]:
+def _listed(document: int, revision: int, items: _Items) -> list[dict[str, object]]:
     return [
         {
             "transmittal_id": document,

@@ -26,10 +26,9 @@ from saraban.kit.db import Database, DatabaseFault, database_fault
 from saraban.kit.departure import ClientGone
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
-from saraban.kit.idempotency import Idempotency, KeyInUse
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.locks import Locks, LockServiceDown
 from saraban.kit.operation import Operation
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.reconnection import CommitLost
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
@@ -58,7 +57,6 @@ from saraban.numbering.issue.service.shared_transaction import (
     SharedTransactions,
     Waiting,
     failure_of,
-    queue_receipt,
 )
 from saraban.numbering.series.domain.counter import CounterState
 from saraban.numbering.series.repository import ensure_counter
@@ -399,11 +397,9 @@ async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSessi
     issued = await bind_reservation(
         request.ctx, session, token=reservation, plan=request.plan, holder=request.holder, fields=request.fields
     )
-    pipeline = Pipeline(session)
-    await request.write(pipeline, issued)
-    if request.is_keyed:
-        queue_receipt(request, pipeline, issued, refusal=KeyInUse(retry_after=1))
-    await pipeline.send()
+    await request.write(session, issued)
+    if request.claim is not None:
+        await request.claim.complete(session, request.receipt(issued))
     return issued
 
 

@@ -20,7 +20,6 @@ from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import database_now
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import (
@@ -220,12 +219,10 @@ class NumberToVoid:
 
 
 async def void_for(
-    ctx: RequestContext, void: NumberToVoid, project_id: int, pipeline: Pipeline, replacement: Issued
+    ctx: RequestContext, void: NumberToVoid, project_id: int, session: AsyncSession, replacement: Issued
 ) -> None:
     """Void a number in favour of the one just issued in this transaction, and link the two both ways."""
     reason = checked_reason(void.reason)
-    await pipeline.send()
-    session = pipeline.session
     entry = await voidable(ctx, session, public_id=void.public_id, project_id=project_id)
     await _made_void(ctx, session, entry, who=NumberActor.ADMINISTRATOR, reason=reason, by=replacement)
 

@@ -41,7 +41,7 @@ from saraban.numbering.series.repository import counter_state, ensure_counter, l
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
 NUMBER = "number"
 Outcome = Mapping[str, str | int | None]
-Write = Callable[[Pipeline, "Issued"], Coroutine[object, object, None]]
+Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class IssueRequest:
 
     :param token: made before the first attempt; a request that comes again with it finds the number it got
     :param claim: of the request's key, completed in the transaction of the number
-    :param write: queues the holder's rows behind the number; what it has to read it reads once it has sent them. It runs
+    :param write: writes the holder's rows after the number. It runs
         again after a rollback, or when the counter was moved meanwhile, and does no I/O elsewhere
     :param outcome: what the receipt says besides the number
     :param lasts: how long a reservation holds; None for a number that is final

@@ -136,12 +136,13 @@ async def _follow(waiters: Sequence[Waiting], pipeline: Pipeline, outcomes: Sequ
         if isinstance(one, Issued):
             request = waiter.item.request
             if request.write is not None:
-                await _queue_rows(waiter, request.write(pipeline, one))
+                await pipeline.send()
+                await _write_rows(waiter, request.write(pipeline.session, one))
             if request.is_keyed:  # who lost the key is refused, and the others are served again
                 queue_receipt(request, pipeline, one, refusal=OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
 
 
-async def _queue_rows(waiter: Waiting, writing: Coroutine[object, object, None]) -> None:
+async def _write_rows(waiter: Waiting, writing: Coroutine[object, object, None]) -> None:
     """What refuses a holder's rows is of this waiter alone."""
     try:
         await waiter.run(writing)

@@ -19,7 +19,6 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.dates import local_date
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
-from saraban.kit.pipeline import Pipeline
 from saraban.kit.statements import together
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import WorkCalendar, working_days_after
@@ -67,18 +66,16 @@ async def start(
     """
     while True:
         workflow = await definitions.starting(session, code=code, matter=matter)
-        pipeline = Pipeline(session)
         try:
-            await queue_start(ctx, pipeline, workflow, entity_type=entity_type, facts=facts, context=context)
-            await pipeline.send()
+            await start_found(ctx, session, workflow, entity_type=entity_type, facts=facts, context=context)
         except StartingWorkflowChanged:
             continue
         return
 
 
-async def queue_start(
+async def start_found(
     ctx: RequestContext,
-    pipeline: Pipeline,
+    session: AsyncSession,
     workflow: StartingWorkflow,
     *,
     entity_type: str,
@@ -86,11 +83,9 @@ async def queue_start(
     context: JsonObject | None = None,
 ) -> None:
     """
-    Do the same with a version that was found before, when the pipeline is sent.
+    Do the same with a version that was found before.
 
-    An instance that does not begin as a draft has work items, for which its subject is read: that sends the pipeline.
-
-    :raises StartingWorkflowChanged: out of the pipeline, when new instances run on another version by now
+    :raises StartingWorkflowChanged: when new instances run on another version by now
     """
     definition = workflow.definition
     step_data.check_context(definition, context or {})
@@ -106,20 +101,20 @@ async def queue_start(
         context=dict(context or {}),
         version_no=1,
         started_by_user_id=ctx.caller.user_id,
-        due_on=await due_on(pipeline.session, state=state, facts=facts, now=ctx.now),
+        due_on=await due_on(session, state=state, facts=facts, now=ctx.now),
         assigned_user_id=None,
         last_transition_at=ctx.now,
         created_at=ctx.now,
         updated_at=ctx.now,
     )
-    repository.start(pipeline, row, workflow.matter, otherwise=workflow.code, refusal=StartingWorkflowChanged())
+    if not await repository.start(session, row, workflow.matter, otherwise=workflow.code):
+        raise StartingWorkflowChanged
     if state.editable and state.review is None:
         return
-    await pipeline.send()
     one = InstanceState(row, definition, facts)
-    await branches.open_round(pipeline.session, one, now=ctx.now)
+    await branches.open_round(session, one, now=ctx.now)
     if not state.editable:
-        await renew_work_items(pipeline.session, one, since=ctx.now)
+        await renew_work_items(session, one, since=ctx.now)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:

@@ -79,31 +79,31 @@ async def answer(
     :raises Invalid: also when the caller could answer for several who are away, and names none; and for answers to single items,
         which everybody sees, while the answers of the review are hidden
     """
-    said = {"branchPublicId": str(branch_public_id)}
-    policy = DecisionPolicy("branches/answers", partial(_decide, branch_public_id), said)
+    policy = BranchAnswer(branch_public_id)
     return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
-async def _decide(
-    branch_public_id: UUID, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
-) -> Decision:
-    given = await _accepted(session, held, branch_public_id, request.command)
-    history, branch, step = _history(given), given.branch, given.step
-    outcome: dict[str, str | int | None] = {
-        "instance": str(held.row.id),
-        "history": str(history.id),
-        "version": branch.version_no + 1,
-    }
-    return Decision(
-        given.held,
-        step,
-        Command(step.action if step is not None else ANSWER),
-        given.held.ctx.now,
-        StepRecord(details={"answers": dict(given.answers)}),
-        request.trace or None,
-        partial(_write, given, history),
-        Receipt("workflow_branch", branch.id, outcome),
-    )
+@dataclass(frozen=True, slots=True)
+class BranchAnswer(DecisionPolicy):
+    path = "branches/answers"
+    branch_public_id: UUID
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        return {"branchPublicId": str(self.branch_public_id)}
+
+    async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
+        given = await _accepted(session, held, self.branch_public_id, request.command)
+        history, branch, step = _history(given), given.branch, given.step
+        await _write(session, given, history)
+        outcome: dict[str, str | int | None] = {
+            "instance": str(held.row.id),
+            "history": str(history.id),
+            "version": branch.version_no + 1,
+        }
+        command = Command(step.action if step is not None else ANSWER)
+        record = StepRecord(details={"answers": dict(given.answers)})
+        return Decision(given.held, step, command, record, Receipt("workflow_branch", branch.id, outcome))
 
 
 async def _accepted(
@@ -179,7 +179,7 @@ async def _answered(
     )
 
 
-async def _write(given: AcceptedAnswer, history: WorkflowHistory, session: AsyncSession) -> None:
+async def _write(session: AsyncSession, given: AcceptedAnswer, history: WorkflowHistory) -> None:
     """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
     held, branch, command = given.held, given.branch, given.command
     session.add(history)

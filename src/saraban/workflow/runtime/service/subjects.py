@@ -4,7 +4,7 @@ The one seam between a workflow and what it moves: documents implement `SubjectP
 Nobody is asked for what they could not open, nor told of it: who may see it is read here too.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -15,7 +15,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import NotFound
-from saraban.kit.pipeline import Pipeline
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.definition import Definition, State
 from saraban.workflow.language.outcome import NOTHING, Meaning
@@ -60,16 +59,11 @@ class SubjectPort(Protocol):
         """Return the facts by entity id; a missing key means that the caller may not know of it."""
         ...
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
-        """Do the same where each is asked for by a caller of its own."""
-        ...
-
-    async def apply(self, pipeline: Pipeline, steps: Sequence[SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:
         """
-        Apply one step of each of several subjects to their own rows, in the transition's transaction.
+        Apply a step to the subject's own rows, in the transition's transaction.
 
-        :param pipeline: takes what the port's repository writes; it is sent with the rows of the steps, after facts are read again
-        :returns: the entities of which `facts` tells anything else afterwards
+        :returns: whether `facts` differ afterwards
         """
         ...
 

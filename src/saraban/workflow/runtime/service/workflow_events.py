@@ -2,7 +2,6 @@
 What the outbox is told of transitions: public ids only, in their own transaction.
 """
 
-from collections.abc import Collection, Sequence
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -23,32 +22,25 @@ TRANSITIONED = "workflow.transitioned"
 WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 
 
-async def events_of(session: AsyncSession, taken: Sequence[StepTaken]) -> list[events.NewEvent]:
-    """Return `workflow.transitioned`, told in order for each instance, and each webhook that a step names."""
-    notified = [_notified(one) for one in taken]
-    everybody = [*notified, *(one.waiting for one in taken)]
-    organizations = await _organizations(session, taken, {key for each in everybody for key in each.organizations})
-    users = await repository.user_public_ids(session, {key for each in everybody for key in each.users})
-    found = []
-    for one, others in zip(taken, notified, strict=True):
-        payload: dict[str, Json] = {
-            **_facts(one),
-            "waiting": _addressed(one.waiting, organizations, users),
-            "notify": _addressed(others, organizations, users),
-            "occurredAt": one.after.row.last_transition_at.isoformat(),
-        }
-        topics = [event["target"] for event in one.step.events if event["type"] == "webhook"]
-        found += [_event(TRANSITIONED, one, payload)]
-        found += [_event(WEBHOOK, one, {**payload, "topic": topic}) for topic in topics]
-    return found
-
-
-async def _organizations(
-    session: AsyncSession, taken: Sequence[StepTaken], asked: Collection[int]
-) -> dict[int, tuple[UUID, str]]:
-    """Public id and code by key; the subjects know most of them."""
-    known = {key: words for one in taken for key, words in one.after.facts.organizations.items()}
-    return known | await repository.organizations(session, [key for key in asked if key not in known])
+async def events_of(session: AsyncSession, taken: StepTaken) -> list[events.NewEvent]:
+    """Return `workflow.transitioned` of a step, and each webhook that the step names."""
+    notified = _notified(taken)
+    facts = taken.after.facts
+    keys = taken.waiting.organizations | notified.organizations
+    organizations = {**facts.organizations}
+    organizations |= await repository.organizations(session, keys - organizations.keys())
+    users = await repository.user_public_ids(session, taken.waiting.users | notified.users)
+    payload: dict[str, Json] = {
+        **_facts(taken),
+        "waiting": _addressed(taken.waiting, organizations, users),
+        "notify": _addressed(notified, organizations, users),
+        "occurredAt": taken.after.row.last_transition_at.isoformat(),
+    }
+    topics = [event["target"] for event in taken.step.events if event["type"] == "webhook"]
+    return [
+        _event(TRANSITIONED, taken, payload),
+        *(_event(WEBHOOK, taken, {**payload, "topic": topic}) for topic in topics),
+    ]
 
 
 def _event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
