@@ -36,7 +36,6 @@ from saraban.web.people import (
     project_calendar,
     review_teams,
     roles,
-    sessions,
     why,
 )
 from saraban.web.projects import first_run, new_project, project_file
@@ -80,7 +79,6 @@ ROUTERS: Final = (
     review_teams.router,
     people_import.router,
     accounts.router,
-    sessions.router,
     roles.router,
     why.router,
     audit.router,

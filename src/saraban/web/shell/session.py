@@ -5,9 +5,10 @@ An access token that has run out is renewed on the way in, and the new cookies g
 Only pages read the refresh cookie; the API takes the access cookie alone.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Path, Query, Request
@@ -33,6 +34,7 @@ from saraban.identity.dependencies import (
     token_issuer,
 )
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import SessionOut
 from saraban.identity.service import (
     DEVICE_COOKIE_LIFE,
     Device,
@@ -43,10 +45,11 @@ from saraban.identity.service import (
     PasswordsBusy,
     SessionEnded,
     WrongCredentials,
+    people,
 )
 from saraban.kit.addresses import split_url
-from saraban.kit.errors import DomainError, invalid
-from saraban.kit.http import Address, Db, Now, client_address, wiring
+from saraban.kit.errors import DomainError, NotFound, invalid
+from saraban.kit.http import Address, Db, Now, ReadSession, client_address, wiring
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
 from saraban.projects import service as projects
@@ -435,3 +438,30 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
     except InvitationEnded as ended:
         error = error or ended
     return render(request, InvitationPage(person=person, state=FormState(error=error)))
+
+
+SESSIONS = "/account/sessions"
+
+
+class SessionsPage(PageModel, template="people/sessions.html"):
+    sessions: Sequence[SessionOut]
+
+
+@guarded.get(SESSIONS)
+async def list_sessions(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
+    sessions = await people.open_sessions(page.context, session, page.caller.public_id)
+    return page.show(SessionsPage(sessions=sessions or (), state=state))
+
+
+@guarded.post(f"{SESSIONS}/{{which}}/end")
+async def end_session(which: Literal["others", "all"] | UUID, ctx: Context, db: Db) -> Response:
+    if isinstance(which, UUID):
+        with suppress(NotFound):  # it has ended meanwhile
+            await db.transact(people.end_own_session, ctx, which)
+    else:
+        await db.transact(people.end_own_sessions, ctx, keep_current=which == "others")
+    if which != "all":
+        return RedirectResponse(f"{SESSIONS}?done={'others' if which == 'others' else 'one'}", status_code=303)
+    response = RedirectResponse("/login", status_code=303)
+    delete_session_cookies(response)
+    return response

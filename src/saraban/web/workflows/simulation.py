@@ -1,7 +1,7 @@
 """A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -94,28 +94,11 @@ class ReplayPage(PageModel, template="workflows/replay.html"):
     before: int
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """
-    A version with the story that is told of a document.
-
-    :param rows: the steps as they were typed
-    :param facts: what was typed of the document
-    :param told: the steps again, with what became of each
-    """
-
-    definition: Definition
-    number: int
-    rows: Sequence[Mapping[str, str]]
-    facts: Mapping[str, str]
-    told: Sequence[Any] = ()
-
-
 @router.get("/rehearsal")
 async def rehearsal(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require(MANAGE, Scope())
     definition = await _definition(session, code, version)
-    return await _show(page, session, Simulation(definition, version, [_first(definition)], typed_facts(EMPTY_FORM)))
+    return await _show(page, session, definition, version, [_first(definition)], typed_facts(EMPTY_FORM))
 
 
 @router.post("/rehearsal")
@@ -126,7 +109,6 @@ async def play(code: Code, version: Version, form: CurrentForm) -> Response:
     async with form.db.reading() as session:
         definition = await _definition(session, code, version)
         rows, facts = list(_rows(form.values)), typed_facts(form.values)
-        simulation = Simulation(definition, version, rows, facts)
         try:
             around = simulated_facts(form, definition, facts)
             tries = [_try(form, definition, row, index) for index, row in enumerate(rows)]
@@ -134,9 +116,9 @@ async def play(code: Code, version: Version, form: CurrentForm) -> Response:
         except DomainError as error:
             if has_own_page(error):
                 raise
-            return await _show(page, session, simulation, error)
+            return await _show(page, session, definition, version, rows, facts, error=error)
         told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
-        return await _show(page, session, replace(simulation, told=told))
+        return await _show(page, session, definition, version, rows, facts, told)
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
@@ -215,18 +197,25 @@ def _refusal(one: workflow.SimulationResult, language: str) -> str:
 
 
 async def _show(
-    page: PageRequest, session: AsyncSession, simulation: Simulation, error: DomainError | None = None
+    page: PageRequest,
+    session: AsyncSession,
+    definition: Definition,
+    version: int,
+    rows: Sequence[Mapping[str, str]],
+    facts: Mapping[str, str],
+    told: Sequence[Any] = (),
+    error: DomainError | None = None,
 ) -> Response:
-    definition, rows, told = simulation.definition, simulation.rows, simulation.told
+    """:param told: the steps as they were typed, each with its result and its refusal"""
     blank = dict.fromkeys(_FIELDS, "")
     choices = simulation_choices(definition, page.language)
     texts = await role_texts(session)
     return page.show(
         SimulationPage(
             definition=definition,
-            number=simulation.number,
+            number=version,
             rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
-            facts=simulation.facts,
+            facts=facts,
             asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
             told=told,
             choices=choices,
