@@ -66,7 +66,7 @@ from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
 from saraban.workflow.administration.dependencies import DefinitionWiring
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
-from saraban.workflow.runtime.service import assignment
+from saraban.workflow.runtime.service.assignment import AssignmentRenewal, refill
 from saraban.workflow.service import Subjects, Transitions
 
 log = structlog.get_logger(__name__)
@@ -360,7 +360,7 @@ def _handlers(
         each_per_minute=settings.webhook_limit_each,
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
-    assignment.subscribe(handlers, subjects=subjects)
+    AssignmentRenewal(subjects).subscribe(handlers)
     return handlers
 
 
@@ -415,7 +415,7 @@ async def seed(system: System, *, demo: bool) -> None:
     await system.db.transact(webhooks.encrypt_secrets)
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=str(raw["workflow"]))
-    await assignment.refill(system.db, subjects=system.subjects)
+    await refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
         await system.db.transact(system.demo.load_project)
 

@@ -54,7 +54,7 @@ async def at_once(*calls: Awaitable[Transitioned]) -> list[Any]:
     """Return the state that each came to, or the code of its refusal."""
     found = await asyncio.gather(*calls, return_exceptions=True)
     return [
-        each.taken[-1].to_state
+        each.taken[-1].step.next_state
         if isinstance(each, Transitioned)
         else each.code
         if isinstance(each, DomainError)

@@ -22,6 +22,7 @@ from saraban.kit.sheet_columns import SheetRow
 from saraban.numbering import service as numbering
 from saraban.numbering.imports.service.legacy_import import SourceFile, import_at_terminal
 from saraban.numbering.register.repository import consistency, search
+from saraban.numbering.register.schemas import SeriesOut
 from saraban.numbering.register.service import consistency_check
 from saraban.numbering.series.models import LedgerEntry, NumberAudit, NumberCounter, NumberRendering
 from tests.factories.contexts import context
@@ -105,7 +106,7 @@ async def set_back(world: World, to: int) -> None:
     )
 
 
-async def listed(world: World, **more: Any) -> Page[numbering.SeriesRow]:
+async def listed(world: World, **more: Any) -> Page[SeriesOut]:
     async with world.db.reading() as session:
         return await numbering.list_series(context(world.caller), session, project_public_id=world.project, **more)
 
@@ -438,7 +439,9 @@ class TestSeriesWithoutCounter:
         cursor = None
         while True:
             page = await listed(world, cursor=cursor, limit=1)
-            names += [(row.series, row.last_number, row.highest, row.type_code, row.year) for row in page.items]
+            names += [
+                (row.series, row.last_number, row.highest_number, row.document_type, row.year) for row in page.items
+            ]
             if (cursor := page.next_cursor) is None:
                 break
 
@@ -458,7 +461,7 @@ class TestSeriesWithoutCounter:
             await world.take(allocator, world.letter(recipient=recipient))
         await stated(world, 9, recipient="สคฉ.3")
 
-        assert [row.highest for row in (await listed(world)).items] == [1, 1, 9]
+        assert [row.highest_number for row in (await listed(world)).items] == [1, 1, 9]
 
     async def test_leaves_no_hole_without_a_reason(self, world: World) -> None:
         await stated(world, 1, 5)

@@ -28,7 +28,6 @@ from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.schemas import instance_answer
-from saraban.workflow.runtime.service.transition_metrics import TransitionAttempt
 from saraban.workflow.runtime.service.transition_request import TransitionRequest
 from saraban.workflow.runtime.service.transitions import BY_RIGHT
 from saraban.workflow.service import (
@@ -173,11 +172,7 @@ async def envelopes_of(
     ctx: RequestContext, session: AsyncSession, entity_type: str, facts: Mapping[str, workflow.SubjectFacts]
 ) -> dict[str, Envelope]:
     """Return the envelopes of subjects whose facts are known."""
-
-    async def known() -> Mapping[str, workflow.SubjectFacts]:
-        return facts
-
-    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=known())
+    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=facts)
     return await workflow.envelopes(ctx, session, states)
 
 
@@ -195,8 +190,7 @@ async def step_in(
         row = await repository.instance(session, public_id)
         assert row is not None
         seen_version = row.version_no
-    attempt = TransitionAttempt(public_id, "", command.action, False, "", ctx.caller.public_id)
-    request = TransitionRequest(ctx, public_id, command, BY_RIGHT, attempt, seen_version)
+    request = TransitionRequest(ctx, public_id, command, BY_RIGHT, "", False, "", seen_version)
     db = database_of(session)
     await Transitions(db, subjects, Idempotency(db)).step(request, session)
 

@@ -135,11 +135,7 @@ class UserLimitReached(DomainError):
 
 
 def policies_of(method: str, path: str, query: Collection[str], media_type: str) -> set[str]:
-    """
-    Return the names of the limits that a request is counted against.
-
-    :param query: names of the parameters that are not empty
-    """
+    """:param query: names of the parameters that are not empty"""
     found, reads = set(), method == "GET"
     if reads and ("q" in query or f"{path}/".startswith(_SEARCHES)):
         found.add("searches")
@@ -229,7 +225,6 @@ CurrentCaller = Annotated[Caller, Depends(current_caller)]
 
 
 async def request_context(request: Request) -> RequestContext:
-    """Return the context of a request of somebody who is signed in."""
     caller = await current_caller(request)
     clock = wiring(request, Wiring).clock
     return RequestContext(caller, clock.now(), clock.zone, client_address(request), language=language(request))
@@ -303,11 +298,7 @@ def _presented(request: Request) -> str:
 
 
 def refuse_cross_site(request: Request) -> None:
-    """
-    Stop a request that another site made a browser send with our cookie.
-
-    :raises CrossSiteRequest: when the browser says that the request did not start on our own pages
-    """
+    """:raises CrossSiteRequest: when the browser says that the request did not start on our own pages"""
     if request.method in _SAFE:
         return
     site = request.headers.get("sec-fetch-site")

@@ -236,7 +236,12 @@ class Database:
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
         if not self.is_sqlite:
-            options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+            # The pool of writers has a short timeout, for the allocator's back-off. A burst of readers must wait, not fail.
+            options |= {
+                "isolation_level": "AUTOCOMMIT",
+                "skip_autocommit_rollback": True,
+                "pool_timeout": _POOL_WAIT,
+            }
             options["connect_args"] = mariadb_arguments(read_timeout, sync_wait, self.reconnection)
         self.reading_engine = self.engine if self.is_sqlite else create_async_engine(self.url, **options)
         options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
@@ -257,10 +262,11 @@ class Database:
 
         On MariaDB there is no transaction: each statement sees what is committed when it begins, as at READ COMMITTED, nothing
         is rolled back at the end, no table's definition is held, and a write fails. On SQLite all of it sees one moment, and what
-        is written is rolled back. What compares several statements on both takes a `snapshot`.
+        is written is rolled back. The connection is taken with the first statement: a request that holds a session and has
+        yet to find out who sends it holds no connection, so a burst cannot use up the pool and wait for itself. What compares several statements on both takes a `snapshot`.
         """
+        refuse_departed()
         async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
-            await _acquire_connection(session)
             yield session
 
     async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:

@@ -309,25 +309,21 @@ def parties_query(read: Callable[[Rows], Found], project_id: int, contract_id: i
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:
     """Rows of (kind, code) for everything a number of the project may print."""
-
-    def kind(name: str) -> sa.Label[str]:
-        return sa.literal(name).label("kind")
-
     of_project = Contract.project_id == project_id
     statement: sa.CompoundSelect[*tuple[Any, ...]] = sa.union_all(
-        sa.select(kind("organization"), Organization.organization_code.label("code"))
+        sa.select(sa.literal("organization").label("kind"), Organization.organization_code.label("code"))
         .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
         .where(ProjectOrganization.project_id == project_id),
-        sa.select(kind("discipline"), Discipline.discipline_code)
+        sa.select(sa.literal("discipline").label("kind"), Discipline.discipline_code)
         .join(Contract, Contract.id == Discipline.contract_id)
         .where(of_project),
-        sa.select(kind("rfa_type"), RfaType.type_code)
+        sa.select(sa.literal("rfa_type").label("kind"), RfaType.type_code)
         .join(Contract, Contract.id == RfaType.contract_id)
         .where(of_project),
-        sa.select(kind("sub_type"), CorrespondenceSubType.sub_type_number)
+        sa.select(sa.literal("sub_type").label("kind"), CorrespondenceSubType.sub_type_number)
         .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
         .where(of_project),
-        sa.select(kind("type"), CorrespondenceType.type_code),
+        sa.select(sa.literal("type").label("kind"), CorrespondenceType.type_code),
     )
     return list((await session.execute(statement)).all())
 

@@ -77,16 +77,11 @@ class FieldChecks:
 
 
 def canonical_username(username: str) -> str:
-    """Return the one spelling under which a user name is kept."""
     return fold(username.strip(), "/username").casefold()
 
 
 def acceptable_username(username: str) -> str:
-    """
-    Return the spelling a new user name is kept in.
-
-    :raises Invalid: when it is not acceptable
-    """
+    """:raises Invalid: when it is not acceptable"""
     name = canonical_username(username)
     if not 2 <= len(name) <= 50 or any(map(str.isspace, name)) or control_character(name) is not None:
         raise invalid(
@@ -99,11 +94,7 @@ def acceptable_username(username: str) -> str:
 
 
 def acceptable_address(email: str) -> str:
-    """
-    Return the spelling an e-mail address is kept in.
-
-    :raises Invalid: when it is not acceptable
-    """
+    """:raises Invalid: when it is not acceptable"""
     mail = fold(email.strip(), "/email").casefold()
     if len(mail) > 100 or not is_mailbox(mail):
         raise invalid("/email", "malformed", NOT_MAILBOX.th, NOT_MAILBOX.en)
@@ -111,11 +102,7 @@ def acceptable_address(email: str) -> str:
 
 
 def acceptable_name(pointer: str, name: str) -> str:
-    """
-    Return a first or last name as it is kept.
-
-    :raises Invalid: when it is not acceptable
-    """
+    """:raises Invalid: when it is not acceptable"""
     folded = fold(name.strip(), pointer)
     if len(folded) > 50 or control_character(folded) is not None:
         raise invalid(

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -41,9 +40,7 @@ PROJECTS, CONTRACTS = _coded_table("projects", "project"), _coded_table("contrac
 
 
 async def user_named(session: AsyncSession, *, username: str, with_password: bool = False) -> User | None:
-    """
-    :param with_password: for whoever compares it: nobody else reads its hash
-    """
+    """:param with_password: for whoever compares it: nobody else reads its hash"""
     statement = spelled(sa.select(User).where(User.deleted_at.is_(None)), User.username, username)
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
@@ -282,11 +279,12 @@ def _users_with_grants(source: sa.FromClause, *columns: InstrumentedAttribute[UU
 
 
 IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
-_SESSIONS: Any = sa.bindparam("sessions", expanding=True)
 # Built once, because each request executes it. It begins with the tokens: SQLite moves no table across an outer join.
 _OPEN_SESSIONS = (
     _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
-    .where(RefreshToken.family.in_(_SESSIONS), RefreshToken.is_revoked.is_(False), IS_OPEN)
+    .where(
+        RefreshToken.family.in_(sa.bindparam("sessions", expanding=True)), RefreshToken.is_revoked.is_(False), IS_OPEN
+    )
     .order_by(RefreshToken.family, UserAssignment.id)
 )
 
@@ -332,30 +330,23 @@ async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[AnyRow]:
     """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
-    asked = {"organizations": list(organization_ids)} | ({} if permissions is None else {"names": list(permissions)})
-    return list((await session.execute(_members_of_each(may=permissions is not None), asked)).all())
-
-
-@cache
-def _members_of_each(*, may: bool) -> sa.CompoundSelect[*tuple[Any, ...]]:
-    """Built once each: every event that is told of asks."""
-    places: Any = sa.bindparam("organizations", expanding=True)
-    names: Any = sa.bindparam("names", expanding=True)
-    who = (User.user_id, User.public_id.label("public_id"))
+    person = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
-    at_home = sa.select(home.label("organization_id"), *who).where(home.in_(places))
+    may = sa.true() if permissions is None else _may(permissions)
+    at_home = sa.select(home.label("organization_id"), *person).where(home.in_(organization_ids), *acts(), may)
     placed = (
-        sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id).where(place.in_(places), in_force())
+        sa.select(place, *person)
+        .join(User, User.user_id == UserAssignment.user_id)
+        .where(place.in_(organization_ids), in_force(), *acts(), may)
     )
-    who_may = (_may(names),) if may else ()
-    return sa.union(*(one.where(*acts(), *who_may) for one in (at_home, placed)))
+    return (await session.execute(sa.union(at_home, placed))).all()
 
 
 def acts() -> tuple[sa.ColumnElement[bool], ...]:
     return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
 
 
-def _may(permissions: Any) -> sa.ColumnElement[bool]:
+def _may(permissions: Collection[str]) -> sa.ColumnElement[bool]:
     given = aliased(UserAssignment)
     return (
         sa.exists()

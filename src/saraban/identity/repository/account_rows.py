@@ -44,20 +44,9 @@ _STATE: sa.ColumnElement[str] = sa.case(
 
 
 class AccountRow(NamedTuple):
-    """An account with its organization; the keys stay inside."""
+    """An account with its organization."""
 
-    public_id: UUID
-    username: str
-    email: str
-    first_name: str | None
-    last_name: str | None
-    is_active: bool
-    is_service: bool
-    draws_per_minute: int | None
-    last_login_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-    organization_id: int | None
+    user: User
     organization_public_id: UUID | None
     organization_code: str | None
     organization_name: str | None
@@ -66,24 +55,7 @@ class AccountRow(NamedTuple):
 
 def _accounts() -> sa.Select[*tuple[Any, ...]]:
     return (
-        sa.select(
-            User.public_id,
-            User.username,
-            User.email,
-            User.first_name,
-            User.last_name,
-            User.is_active,
-            User.is_service,
-            User.draws_per_minute,
-            User.last_login_at,
-            User.created_at,
-            User.updated_at,
-            User.primary_organization_id,
-            Organization.public_id.label("organization_public_id"),
-            Organization.organization_code,
-            Organization.organization_name,
-            _STATE.label("state"),
-        )
+        sa.select(User, Organization.public_id, Organization.organization_code, Organization.organization_name, _STATE)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .where(User.deleted_at.is_(None), User.username != SYSTEM_USERNAME)
     )
@@ -113,7 +85,6 @@ def _seen_by(caller: Caller) -> sa.ColumnElement[bool]:
 
 
 async def one(session: AsyncSession, public_id: UUID, caller: Caller) -> AccountRow | None:
-    """Return an account that the caller sees."""
     row = (await session.execute(_accounts().where(User.public_id == public_id, _seen_by(caller)))).one_or_none()
     return None if row is None else AccountRow._make(row)
 
@@ -167,7 +138,6 @@ def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
 
 
 async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> Sequence[AnyRow]:
-    """The open sessions of a person, the latest use first."""
     token = RefreshToken
     statement = (
         sa.select(

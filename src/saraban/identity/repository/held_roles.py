@@ -21,11 +21,12 @@ from saraban.identity.models import (
     User,
     UserAssignment,
     UserName,
+    carries,
     in_force,
     named,
 )
 from saraban.identity.repository import CONTRACTS, PROJECTS, acts, parts
-from saraban.kit.db import AnyRow
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.keys import spelled
 
 
@@ -36,34 +37,57 @@ class AssignmentColumns(TypedDict):
     contract_id: int | None
 
 
+class PlaceColumns(NamedTuple):
+    """What names the places of one level in which a role is given."""
+
+    key: sa.SQLColumnExpression[Any]
+    project: sa.SQLColumnExpression[Any]
+    public_id: sa.SQLColumnExpression[Any]
+    code: sa.SQLColumnExpression[Any]
+    name: sa.SQLColumnExpression[Any]
+
+
+PLACES = {
+    ORGANIZATION: PlaceColumns(
+        Organization.id,
+        sa.null(),
+        Organization.public_id,
+        Organization.organization_code,
+        Organization.organization_name,
+    ),
+    PROJECT: PlaceColumns(
+        PROJECTS.c.id, PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, PROJECTS.c.project_name
+    ),
+    CONTRACT: PlaceColumns(
+        CONTRACTS.c.id, CONTRACTS.c.project_id, CONTRACTS.c.uuid, CONTRACTS.c.contract_code, CONTRACTS.c.contract_name
+    ),
+}
+
+
 async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> AnyRow | None:
     """Row of (id, code, project_id) of the organization, project or contract with a public id or a code."""
-    columns: dict[str, tuple[Any, Any, Any, Any]] = {
-        ORGANIZATION: (Organization.id, Organization.organization_code, sa.null(), Organization.public_id),
-        PROJECT: (PROJECTS.c.id, PROJECTS.c.project_code, PROJECTS.c.id, PROJECTS.c.uuid),
-        CONTRACT: (CONTRACTS.c.id, CONTRACTS.c.contract_code, CONTRACTS.c.project_id, CONTRACTS.c.uuid),
-    }
-    key, code, project, public_id = columns[level]
-    statement = sa.select(key.label("id"), code.label("code"), project.label("project_id"))
+    place = PLACES[level]
+    statement: AnySelect = sa.select(place.key.label("id"), place.code.label("code"), place.project.label("project_id"))
     if isinstance(named, UUID):
-        return (await session.execute(statement.where(public_id == named))).one_or_none()
+        return (await session.execute(statement.where(place.public_id == named))).one_or_none()
     if level == ORGANIZATION:
         statement = statement.where(Organization.deleted_at.is_(None))
-    return (await session.execute(spelled(statement, code, named))).one_or_none()
+    return (await session.execute(spelled(statement, place.code, named))).one_or_none()
 
 
 async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str]]:
     """The codes of the organizations, the project and the contract of a scope, by their levels."""
-    asked = (
-        (ORGANIZATION, Organization.organization_code, Organization.id.in_(scope.organizations)),
-        (PROJECT, PROJECTS.c.project_code, PROJECTS.c.id == (scope.project or 0)),
-        (CONTRACT, CONTRACTS.c.contract_code, CONTRACTS.c.id == (scope.contract or 0)),
-    )
+    keys: dict[str, Collection[int | None]] = {
+        ORGANIZATION: scope.organizations,
+        PROJECT: [scope.project],
+        CONTRACT: [scope.contract],
+    }
+    statements: list[AnySelect] = [
+        sa.select(sa.literal(level).label("level"), place.code.label("code")).where(place.key.in_(keys[level]))
+        for level, place in PLACES.items()
+    ]
     found: dict[str, list[str]] = {}
-    rows = sa.union_all(
-        *(sa.select(sa.literal(level).label("level"), code.label("code")).where(at) for level, code, at in asked)
-    )
-    for row in await session.execute(rows):
+    for row in await session.execute(sa.union_all(*statements)):
         found.setdefault(row.level, []).append(row.code)
     return {level: sorted(codes) for level, codes in found.items()}
 
@@ -75,14 +99,6 @@ async def of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int
         for row in await session.scalars(sa.select(UserAssignment).where(UserAssignment.user_id.in_(part))):
             found.setdefault(row.user_id, []).append(row)
     return found
-
-
-def _gives_everything() -> sa.ColumnElement[bool]:
-    return (
-        sa.exists()
-        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name == EVERYTHING, Permission.is_active)
-    )
 
 
 class HeldRoleRow(NamedTuple):
@@ -110,11 +126,7 @@ class HeldRoleRow(NamedTuple):
 
 
 async def with_places(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
-    """
-    Return the roles that were given to a person, for whatever time.
-
-    :param closed: roles that are closed, too
-    """
+    """:param closed: roles that are closed, too"""
     giver = aliased(User)
     given = UserAssignment
     statement = (
@@ -132,7 +144,7 @@ async def with_places(session: AsyncSession, *, user_id: int, closed: bool = Fal
             CONTRACTS.c.project_id,
             sa.func.coalesce(Organization.public_id, PROJECTS.c.uuid, CONTRACTS.c.uuid),
             sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code),
-            _gives_everything(),
+            carries(EVERYTHING),
             in_force(),
         )
         .select_from(given)
@@ -155,7 +167,7 @@ async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:
         .join(User, User.user_id == given.user_id)
         .join(Role, Role.role_id == given.role_id)
         .where(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
-        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), _gives_everything())
+        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), carries(EVERYTHING))
         .where(*acts(), User.username != SYSTEM_USERNAME, User.password_hash != NO_PASSWORD)
     )
     return (await session.execute(statement)).all()
@@ -196,35 +208,13 @@ class PlaceRow(NamedTuple):
 
 async def places(session: AsyncSession) -> list[PlaceRow]:
     """Every open organization, every project and every contract, by their codes."""
-    statements = (
-        sa.select(
-            sa.literal(ORGANIZATION),
-            Organization.id,
-            sa.null(),
-            Organization.public_id,
-            Organization.organization_code,
-            Organization.organization_name,
-        )
-        .where(Organization.is_active, Organization.deleted_at.is_(None))
-        .order_by(Organization.organization_code),
-        sa.select(
-            sa.literal(PROJECT),
-            PROJECTS.c.id,
-            PROJECTS.c.id,
-            PROJECTS.c.uuid,
-            PROJECTS.c.project_code,
-            PROJECTS.c.project_name,
-        ).order_by(PROJECTS.c.project_code),
-        sa.select(
-            sa.literal(CONTRACT),
-            CONTRACTS.c.id,
-            CONTRACTS.c.project_id,
-            CONTRACTS.c.uuid,
-            CONTRACTS.c.contract_code,
-            CONTRACTS.c.contract_name,
-        ).order_by(CONTRACTS.c.contract_code),
-    )
-    return [PlaceRow._make(row) for one in statements for row in await session.execute(one)]
+    rows: list[PlaceRow] = []
+    for level, place in PLACES.items():
+        statement = sa.select(place.key, place.project, place.public_id, place.code, place.name).order_by(place.code)
+        if level == ORGANIZATION:
+            statement = statement.where(Organization.is_active, Organization.deleted_at.is_(None))
+        rows += [PlaceRow(level, *row) for row in await session.execute(statement)]
+    return rows
 
 
 async def roles(session: AsyncSession) -> Sequence[Role]:

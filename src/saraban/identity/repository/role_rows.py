@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import EVERYTHING
-from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment
+from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment, carries
 from saraban.kit.pagination import newest_first
 
 # What lies above is read by its codes alone.
@@ -88,14 +88,9 @@ async def permissions_of_roles(session: AsyncSession, role_ids: Collection[int])
 
 async def carrying(session: AsyncSession, permissions: Collection[str], *, project: int | None) -> Sequence[Role]:
     """The open roles that carry one of some permissions, or everything: of the installation, and of one project."""
-    carries = (
-        sa.exists()
-        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name.in_([*permissions, EVERYTHING]), Permission.is_active)
-    )
     belongs = sa.or_(Role.project_id.is_(None), Role.project_id == project)
-    statement = sa.select(Role).where(carries, belongs, Role.deleted_at.is_(None)).order_by(Role.role_id)
-    return (await session.scalars(statement)).all()
+    statement = sa.select(Role).where(carries(*permissions, EVERYTHING), belongs, Role.deleted_at.is_(None))
+    return (await session.scalars(statement.order_by(Role.role_id))).all()
 
 
 async def replace_permissions(session: AsyncSession, *, role_id: int, names: Collection[str]) -> None:

@@ -119,7 +119,6 @@ def _given_role(row: held_roles.HeldRoleRow, permissions: frozenset[str], now: d
 
 
 async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Scope | None:
-    """Return the scope of an organization, a project or a contract; None when there is none."""
     row = await held_roles.place_keys(session, level, public_id)
     if row is None:
         return None
@@ -129,11 +128,7 @@ async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Sco
 
 
 async def explain_permission(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
-    """
-    Say whether somebody has a permission in a place, and why.
-
-    :raises Invalid: at `query:permission`, when there is none of that name
-    """
+    """:raises Invalid: at `query:permission`, when there is none of that name"""
     if permission not in await role_rows.permission_names(session):
         th, en = "ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."
         raise invalid("query:permission", "unknown", th, en, value=permission)

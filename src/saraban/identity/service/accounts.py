@@ -110,8 +110,6 @@ class NewAccount:
 
 async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password: str) -> UUID:
     """
-    Open an account without roles and give its public id.
-
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
@@ -187,11 +185,7 @@ def _new_user(
 
 
 def _acceptable(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str, str, str, int | None]:
-    """
-    Return user name, address, first and last name and organization as they are kept.
-
-    :raises Invalid: naming every field at fault
-    """
+    """:raises Invalid: naming every field at fault"""
     checks = FieldChecks()
     name, mail = checks.run(acceptable_username, new.username), checks.run(acceptable_address, new.email)
     first = checks.run(acceptable_name, "/firstName", new.first_name)
@@ -246,11 +240,7 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Pe
 
 
 async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: Person, per_minute: int | None) -> None:
-    """
-    Set how many numbers an account may draw in a minute.
-
-    :param per_minute: None for the limit that everybody has, 0 for none at all
-    """
+    """:param per_minute: None for the limit that everybody has, 0 for none at all"""
     await change_user(ctx, session, person=username, change=AccountChange(draws_per_minute=per_minute))
 
 
@@ -389,8 +379,6 @@ async def load_manageable(
     ctx: RequestContext, session: AsyncSession, username: Person, permission: str, *, lock: bool = False
 ) -> User:
     """
-    Return an account that the caller may do something with.
-
     :raises NotFound: when there is none, or the caller may not see it
     :raises Forbidden: without `permission` in its organization, and where its person has roles that reach further
     """
@@ -404,7 +392,6 @@ async def load_manageable(
 
 
 async def rights_over(ctx: RequestContext, session: AsyncSession, person: UUID) -> frozenset[str]:
-    """Return which of the rights over accounts the caller has over this one."""
     held = set()
     for permission in ("user.edit", "user.delete"):
         try:

@@ -60,9 +60,7 @@ class RoleScope:
 async def find_scope(
     session: AsyncSession, organization: str | None = None, project: str | None = None, contract: str | None = None
 ) -> RoleScope:
-    """
-    :raises Invalid: at the field whose code is not known
-    """
+    """:raises Invalid: at the field whose code is not known"""
     organization_id = project_id = contract_id = None
     for level, code in _by_level(organization, project, contract):
         row = await held_roles.place_keys(session, level, fold(code))
@@ -160,8 +158,6 @@ class RequestedAssignment:
 
 async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant: RoleGrant) -> RequestedAssignment:
     """
-    Find the role and the place of a grant.
-
     :raises Invalid: when either is unknown, the role was made for another project, or the period is over already or ends before
         it begins
     :raises RoleDoesNotFit: when the role is made for another level
@@ -228,9 +224,7 @@ async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
 
 
 async def require_no_more_than_own(session: AsyncSession, by: Caller, role: Role, scope: Scope) -> None:
-    """
-    :raises Forbidden: when they may not give roles there, or the role may more there than they may
-    """
+    """:raises Forbidden: when they may not give roles there, or the role may more there than they may"""
     by.require("user.manage_assignments", scope)
     if by.may(EVERYTHING, scope):
         return
@@ -245,8 +239,6 @@ async def grant_role(
     ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant, *, again: bool = True
 ) -> UserAssignment | None:
     """
-    Give a role in one place, or everywhere.
-
     :param again: leave a role that is given there for the same time as it is, and return nothing
     :raises RoleDoesNotFit: when the role is made for another level
     :raises RoleGiven: when it is given there for some of that time
@@ -351,8 +343,6 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: Pers
 
 async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> Receipt:
     """
-    Take one assignment back.
-
     :raises NotFound: when the person has none such, or it is not the caller's to know of
     :raises Forbidden: when the caller could not have given it
     :raises LastSuperAdmin: when nobody would administer the installation
@@ -381,8 +371,6 @@ async def _take_back(
 
 
 class RolesAfterMove(NamedTuple):
-    """Roles of a person who has another organization now, each with its place."""
-
     ended: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 

@@ -86,8 +86,6 @@ class NotSignedIn(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class OrganizationMember:
-    """A person of an organization, as far as others address it."""
-
     user_id: int
     public_id: UUID
     username: str
@@ -111,11 +109,7 @@ class CallerLoader:
         self._coming: asyncio.Task[dict[UUID, Caller]] | None = None
 
     async def load(self, session: UUID) -> Caller:
-        """
-        Return the user of a session with what it may do at this moment.
-
-        :raises NotSignedIn: when the session has ended, or the account is closed or gone
-        """
+        """:raises NotSignedIn: when the session has ended, or the account is closed or gone"""
         self._asked.add(session)
         if self._coming is None:
             self._coming = asyncio.create_task(self._read(), name="saraban-callers")

@@ -212,9 +212,7 @@ class FirstAdministrator:
     last_name: str = ""
 
     def check(self) -> None:
-        """
-        :raises Invalid: with every fault at once
-        """
+        """:raises Invalid: with every fault at once"""
         checks = FieldChecks(_organization_faults(self))
         names = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
         names += [self.organization_code, self.organization_name, self.organization_name_en]
@@ -240,9 +238,7 @@ class FirstRun:
         return self._over
 
     async def require_over(self) -> None:
-        """
-        :raises NotSetUp: while nobody has an account
-        """
+        """:raises NotSetUp: while nobody has an account"""
         if not self._over and not await self.is_over():
             raise NotSetUp
 

@@ -261,9 +261,7 @@ async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime
 
 
 async def read_invitation(session: AsyncSession, token: str, now: datetime) -> Invitation:
-    """
-    :raises InvitationEnded: when the token opens nothing
-    """
+    """:raises InvitationEnded: when the token opens nothing"""
     user = await repository.invited_user(session, token_hash=digest(token), now=now)
     if user is None:
         raise InvitationEnded

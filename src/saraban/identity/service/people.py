@@ -37,10 +37,11 @@ from saraban.identity.service.accounts import UNCHANGED, AccountChange, NewAccou
 from saraban.identity.service.assignments import (
     RoleGrant,
     grant_role,
+    home_of,
     record,
     visible_assignments,
 )
-from saraban.identity.service.callers import held_scope, lock_rights
+from saraban.identity.service.callers import display_name, held_scope, lock_rights
 from saraban.identity.service.invitations import invite_user
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Forbidden, NotFound, Text, invalid, required
@@ -113,19 +114,15 @@ async def open_account(
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
 ) -> PageOut[UserOut]:
-    """
-    Return the people whom the caller may see.
-
-    :raises Forbidden: to those who may see nobody's account
-    """
+    """:raises Forbidden: to those who may see nobody's account"""
     if not ctx.caller.may_anywhere(GIVE):
         ctx.caller.require_somewhere(VIEW)
     after = decode_cursor(cursor, _BY_NAME, str)[0] if cursor and wanted.sort == "name" else None
     rows = await account_rows.page(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
     if wanted.sort == "newest":
-        page = page_of(rows, limit=limit, key=attrgetter("created_at", "public_id"))
+        page = page_of(rows, limit=limit, key=attrgetter("user.created_at", "user.public_id"))
         return PageOut[UserOut](items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
-    end = encode_cursor(_BY_NAME, rows[limit - 1].username) if len(rows) > limit else None
+    end = encode_cursor(_BY_NAME, rows[limit - 1].user.username) if len(rows) > limit else None
     return PageOut[UserOut](items=[user_out(row) for row in rows[:limit]], next_cursor=end)
 
 
@@ -142,29 +139,28 @@ async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUI
 
 
 def user_out(row: account_rows.AccountRow) -> UserOut:
-    organization = None
+    user, organization = row.user, None
     if row.organization_public_id is not None:
         organization = UserOrganization(
             public_id=row.organization_public_id,
             organization_code=row.organization_code or "",
             organization_name=row.organization_name or "",
         )
-    names = [name for name in (row.first_name, row.last_name) if name]
     return UserOut(
-        public_id=row.public_id,
-        username=row.username,
-        email=row.email,
-        first_name=row.first_name or "",
-        last_name=row.last_name or "",
-        display_name=" ".join(names) or row.username,
+        public_id=user.public_id,
+        username=user.username,
+        email=user.email,
+        first_name=user.first_name or "",
+        last_name=user.last_name or "",
+        display_name=display_name(user),
         organization=organization,
         state=UserState(row.state),
-        is_active=row.is_active,
-        is_service=row.is_service,
-        draws_per_minute=row.draws_per_minute,
-        last_login_at=row.last_login_at,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
+        is_active=user.is_active,
+        is_service=user.is_service,
+        draws_per_minute=user.draws_per_minute,
+        last_login_at=user.last_login_at,
+        created_at=user.created_at,
+        updated_at=user.updated_at,
     )
 
 
@@ -236,9 +232,7 @@ async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UU
 
 
 async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> None:
-    """
-    :raises NotFound: when the caller has no such open session
-    """
+    """:raises NotFound: when the caller has no such open session"""
     own = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
     row = next((row for row in own if row.public_id == public_id), None)
     if row is None:
@@ -258,8 +252,8 @@ async def end_own_sessions(ctx: RequestContext, session: AsyncSession, *, keep_c
 async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> list[SessionOut] | None:
     """Return the open sessions of a person; None for a caller who sees the account only because they give roles."""
     row = await account_rows.one(session, public_id, ctx.caller)
-    home = frozenset({row.organization_id} if row and row.organization_id else ())
-    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, Scope(organizations=home)):
+    home = home_of(row.user) if row else Scope()
+    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, home):
         return None
     return [
         SessionOut(
@@ -301,9 +295,7 @@ def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut
 
 
 async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> Receipt:
-    """
-    :raises NotFound: when there is no such person, or neither they nor the place are the caller's
-    """
+    """:raises NotFound: when there is no such person, or neither they nor the place are the caller's"""
     grant = RoleGrant(
         wanted.role, level=wanted.level, place=wanted.place_public_id, first=wanted.first, last=wanted.last
     )
@@ -319,9 +311,7 @@ async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID,
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, assignment: UUID) -> HeldRoleOut:
-    """
-    :raises NotFound: when there is none, or it is not the caller's to know of
-    """
+    """:raises NotFound: when there is none, or it is not the caller's to know of"""
     for one in (await list_roles(ctx, session, person)).items:
         if one.public_id == assignment:
             return one
@@ -342,7 +332,6 @@ class OfferedRoles:
 
     @property
     def levels(self) -> dict[str, list[held_roles.PlaceRow]]:
-        """The places under the names of their levels."""
         return {level: list(rows) for level, rows in groupby(self.places, key=attrgetter("level"))}
 
 

@@ -77,7 +77,6 @@ class RoleView(RoleOut):
 
 
 async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
-    """Return what a role can have, grouped by what it is about."""
     order = {module: place for place, module in enumerate(catalogue.MODULES)}
     found = [
         PermissionOut(
@@ -115,20 +114,14 @@ async def list_roles(
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
-    """
-    :raises NotFound: when there is none, or it is of a project whose roles the caller does not see
-    """
+    """:raises NotFound: when there is none, or it is of a project whose roles the caller does not see"""
     _require_reader(ctx.caller)
     row = await _row(ctx, session, public_id)
     return (await _views(ctx, session, [row]))[0]
 
 
 async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -> RoleView:
-    """
-    Return a role by its name or its public id.
-
-    :raises NotFound: when there is none
-    """
+    """:raises NotFound: when there is none"""
     row = await role_rows.role(session, id_or_name(named), seen_in=_projects(ctx.caller))
     if row is None:
         raise NotFound(f"There is no role “{named}”.")

@@ -66,7 +66,6 @@ class TokenIssuer:
         return timedelta(days=self.refresh_days)
 
     def ends_at(self, started_at: datetime, now: datetime) -> datetime:
-        """Return when a session that is used now ends: by its idle limit or its absolute limit."""
         return min(now + timedelta(minutes=self.idle_minutes), started_at + self.refresh_life)
 
     def access(self, caller: Caller, *, session: UUID, seconds: int) -> str:
@@ -95,9 +94,7 @@ class TokenIssuer:
         return access
 
     def require_rights(self, access: token.AccessClaims, caller: Caller) -> None:
-        """
-        :raises NotSignedIn: when the rights of the caller are not those that the token was issued for
-        """
+        """:raises NotSignedIn: when the rights of the caller are not those that the token was issued for"""
         if access.subject != caller.public_id or access.rights != self._rights(caller):
             raise NotSignedIn("The rights of this account have changed: refresh the token.")
 

@@ -6,7 +6,7 @@ contract to be named (REQ-FMT-13).
 """
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -40,9 +40,7 @@ CONTRACT_POINTER = "/contractPublicId"
 
 
 async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) -> ProjectRef:
-    """
-    :raises Invalid: at `pointer`, when there is no such active project
-    """
+    """:raises Invalid: at `pointer`, when there is no such active project"""
     row = await session.scalar(_active(Project).where(Project.public_id == public_id))
     if row is None:
         raise _unknown_project(pointer, str(public_id))
@@ -50,9 +48,7 @@ async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) 
 
 
 async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str = "/projectCode") -> ProjectRef:
-    """
-    :raises Invalid: at `pointer`, when there is no such active project
-    """
+    """:raises Invalid: at `pointer`, when there is no such active project"""
     row = await session.scalar(spelled(_active(Project), Project.project_code, fold(code)))
     if row is None:
         raise _unknown_project(pointer, code)
@@ -73,9 +69,7 @@ async def find_organization(
 
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID) -> ContractRef:
-    """
-    :raises Invalid: when the contract is not one of the project
-    """
+    """:raises Invalid: when the contract is not one of the project"""
     of_project = _active(Contract).where(Contract.project_id == project.id)
     row = await session.scalar(of_project.where(Contract.public_id == public_id))
     if row is None:
@@ -84,9 +78,7 @@ async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id
 
 
 async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRef:
-    """
-    :raises Invalid: at `pointer`, when there is no such document type
-    """
+    """:raises Invalid: at `pointer`, when there is no such document type"""
     row = await session.scalar(spelled(_active(CorrespondenceType), CorrespondenceType.type_code, fold(code)))
     if row is None:
         raise unknown(pointer, code)
@@ -96,9 +88,7 @@ async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRe
 async def find_discipline(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> DisciplineRef:
-    """
-    :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
-    """
+    """:raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code"""
     row = _only(await repository.disciplines(session, _of(project, contract, code)), code, "/disciplineCode")
     return DisciplineRef(row.id, row.code, row.contract_id)
 
@@ -106,9 +96,7 @@ async def find_discipline(
 async def find_rfa_type(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> RfaTypeRef:
-    """
-    :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
-    """
+    """:raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code"""
     row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, "/rfaTypeCode")
     return RfaTypeRef(row.id, row.code, row.contract_id, row.items)
 
@@ -116,9 +104,7 @@ async def find_rfa_type(
 async def find_sub_type(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, type_id: int, code: str
 ) -> SubTypeRef:
-    """
-    :raises Invalid: at its own field when unknown for this document type, at `/contractPublicId` when ambiguous
-    """
+    """:raises Invalid: at its own field when unknown for this document type, at `/contractPublicId` when ambiguous"""
     row = _only(
         await repository.sub_types(session, _of(project, contract, code), type_id=type_id), code, "/subTypeCode"
     )
@@ -144,7 +130,6 @@ def parties_query(project_id: int, contract_id: int | None) -> Query[list[Party]
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
-    """Return the keys of the same by their role."""
     return by_role(await list_parties(session, project_id=project_id, contract_id=contract_id))
 
 
@@ -153,7 +138,6 @@ async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
-    """Return each code that numbers of the project may print, to find formats that can meet."""
     found: dict[str, set[str]] = {}
     for row in await repository.printable(session, project_id):
         if row.code:
@@ -163,7 +147,6 @@ async def printable_codes(session: AsyncSession, *, project_id: int) -> Printabl
 
 
 async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> dict[tuple[str, str], frozenset[str]]:
-    """Return the numbers that each sub type of the project prints, by the codes of its type and its own."""
     found: dict[tuple[str, str], set[str]] = {}
     for type_code, code, number in await repository.sub_type_numbers(session, project_id):
         found.setdefault((type_code, code), set()).add(number)
@@ -195,7 +178,7 @@ def _of(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFil
     return CodeFilter(project.id, contract.public_id if contract else None, fold(code))
 
 
-def _only(rows: Any, code: str, pointer: str) -> Any:
+def _only(rows: Sequence[AnyRow], code: str, pointer: str) -> AnyRow:
     if not rows:
         raise unknown(pointer, code)
     if len(rows) > 1:

@@ -59,7 +59,6 @@ async def list_projects(
 
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
-    """Return every project the caller may see, by code."""
     rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
     return tuple(ProjectRef(*row) for row in rows)
 
@@ -137,7 +136,6 @@ class FilterChoice(NamedTuple):
 
 
 async def filter_choices(session: AsyncSession, places: Collection[ProjectRef]) -> list[list[FilterChoice]]:
-    """Return the parties, the disciplines and the RFA types by which documents of projects can be told apart."""
     project_ids = [project.id for project in places]
     return [
         [FilterChoice(str(value), code, name_th, name_en) for value, code, name_th, name_en in rows]
@@ -160,7 +158,6 @@ async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> f
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
-    """Return the kinds of document there are, in the order of forms."""
     model = CorrespondenceType
     statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
     return [

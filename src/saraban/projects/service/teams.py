@@ -49,11 +49,7 @@ async def memberships(
 
 
 async def review_teams(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[ReviewTeamOut]:
-    """
-    Return the teams of a project with their members, by code.
-
-    :raises NotFound: when there is no such project that the caller may see
-    """
+    """:raises NotFound: when there is no such project that the caller may see"""
     project = await visible_project(ctx, session, project_public_id)
     teams = await repository.teams(session, project_id=project.id)
     rows = await repository.team_members(session, team_ids=[team.id for team in teams])
@@ -86,8 +82,6 @@ async def save_team(
     new: bool | None = None,
 ) -> ReviewTeamOut:
     """
-    Make a team, or change what it is called and whether it is asked.
-
     :param new: whether it is to be made, or to be there already; None for either
     :raises Invalid: when it is to be made and there is one of this code
     :raises NotFound: when it is to be changed and there is none
@@ -165,11 +159,7 @@ async def save_member(
 async def remove_member(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str, user_public_id: UUID
 ) -> None:
-    """
-    Take somebody out of a team.
-
-    :raises NotFound: when there is no such team, or the person is not in it
-    """
+    """:raises NotFound: when there is no such team, or the person is not in it"""
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
     rows = await repository.team_members(session, team_ids=[team.id])
@@ -223,7 +213,6 @@ def _shown(team: ReviewTeam, rows: Collection[AnyRow]) -> ReviewTeamOut:
 async def _told(
     ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
 ) -> None:
-    """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(
         session,
         events.NewEvent(

@@ -178,17 +178,14 @@ def held(field: MasterField, value: Json) -> Json:
 
 
 def codes_in(text: str) -> list[str]:
-    """Return codes that commas divide."""
     return [code for one in text.split(",") if (code := one.strip())]
 
 
 def in_order(text: str) -> str | None:
-    """Return codes that commas divide, each once, in order."""
     return ", ".join(sorted(set(codes_in(text)))) or None
 
 
 def changes(row: MasterRow, given: Values) -> dict[str, Json]:
-    """Return what of the given values is not there already."""
     return {name: value for name, value in given.items() if row.values.get(name) != value}
 
 
@@ -212,9 +209,7 @@ def require_own_code(
 
 
 def require_sensible(kind: MasterKind, values: Values) -> None:
-    """
-    :raises Invalid: when its days end before they begin
-    """
+    """:raises Invalid: when its days end before they begin"""
     days = [one.name for one in kind.fields if one.form is FieldForm.DAY]
     stated = [str(values[name]) for name in days if values.get(name)]
     if stated != sorted(stated):

@@ -88,11 +88,7 @@ async def list_rows(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[MasterRow]:
-    """
-    Return a page of the organizations of a project or of a contract, by their codes.
-
-    :raises NotFound: for a project or contract that the caller may not see
-    """
+    """:raises NotFound: for a project or contract that the caller may not see"""
     place = await master_data.place_of(ctx, session, kind.owner, owner)
     found = await repository.rows(
         session,
@@ -169,11 +165,7 @@ async def change(
     wanted: MasterRowChange,
     if_match: str | None = None,
 ) -> MasterRow:
-    """
-    Give an organization another role.
-
-    :raises MasterRowChanged: when `if_match` names another version
-    """
+    """:raises MasterRowChanged: when `if_match` names another version"""
     row = await _to_change(ctx, session, kind, address, if_match)
     role = PartyRole(str(wanted.values.get("role", row.values["role"])))
     if role != row.values["role"]:

@@ -39,6 +39,7 @@ from saraban.workflow.runtime.service.instances import (
     start_found,
     states_of,
 )
+from saraban.workflow.runtime.service.persist_transition import TRANSITIONED
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, SubjectStep
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
@@ -58,4 +59,3 @@ from saraban.workflow.runtime.service.transition_request import (
     VersionConflict,
 )
 from saraban.workflow.runtime.service.transitions import Transitions
-from saraban.workflow.runtime.service.workflow_events import TRANSITIONED

@@ -58,7 +58,6 @@ async def remove(session: AsyncSession, carrier: CarrierTable, key: int) -> None
 async def carriers(
     session: AsyncSession, carrier: CarrierTable, kind: DrawingKind, revisions: Collection[int]
 ) -> list[int]:
-    """Return the keys of what carries one of these revisions."""
     columns = table_of(carrier).c
     statement = sa.select(columns[carrier.CARRIER]).distinct().where(columns[_COLUMNS[kind]].in_(revisions))
     return list(await session.scalars(statement))

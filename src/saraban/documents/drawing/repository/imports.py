@@ -148,7 +148,6 @@ async def histories(
 async def current_revisions(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> Sequence[UUID]:
-    """Return the public ids of what is current of drawings by their numbers."""
     tables = tables_of(kind)
     statement = (
         sa.select(tables.revision.public_id)
@@ -167,7 +166,7 @@ async def insert_rows(
         await session.execute(sa.insert(table_of(model)), rows)
 
 
-async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
     """:param pairs: public ids of revisions, and of the drawings or revisions that they refer to"""
     if not pairs:
         return
@@ -186,7 +185,8 @@ async def keys_of(
     return {public_id: key for public_id, key in await session.execute(statement)}  # noqa: C416  the rows are no pairs
 
 
-async def count(session: AsyncSession, *, project_id: int) -> int:
+async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
+    """Count the drawings of a project in all registers, whoever is shown them."""
     heads = [tables_of(kind).head for kind in KINDS.values()]
     counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
     return sum((await session.execute(sa.select(*counts))).one())
@@ -241,7 +241,6 @@ class CategoryPair(NamedTuple):
 
 
 async def pairs(session: AsyncSession, *, project_id: int) -> set[CategoryPair]:
-    """Return the codes of the categories and sub categories of contract drawings that go together in a project."""
     pair = ContractDrawingCategoryPair
     statement = (
         sa.select(ContractDrawingCategory.cat_code, ContractDrawingSubCategory.sub_cat_code)

@@ -48,7 +48,6 @@ async def reader_contracts(
 
 
 async def members(session: AsyncSession, *, project_id: int, organizations: Collection[int]) -> dict[int, str]:
-    """Return which of the organizations take part in a project, with their roles there."""
     member = ProjectOrganization
     statement = sa.select(member.organization_id, member.role_in_project).where(
         member.project_id == project_id, member.organization_id.in_(organizations)
@@ -96,7 +95,6 @@ class DrawingSearch:
 
 
 async def sees_more_than(session: AsyncSession, kind: DrawingKind, search: DrawingSearch, most: int) -> bool:
-    """Say whether a reader is shown more than so many drawings, whatever they look for."""
     head = tables_of(kind).head
     rows = sa.select(head.id).where(head.project_id == search.project_id)
     if search.audiences is not None:
@@ -238,7 +236,6 @@ _NAMED: Final = ("", "_name", "_name_en")
 
 
 def _wide(kind: DrawingKind) -> AnySelect:
-    """A drawing and one of its revisions, with the names of what they refer to."""
     tables = tables_of(kind)
     head = tables.head
     joined: Any = sa.join(head, tables.revision, tables.drawing == head.id)
@@ -327,7 +324,6 @@ async def history(session: AsyncSession, kind: DrawingKind, condition: Condition
 
 
 def named(kind: DrawingKind, public_id: UUID) -> Condition:
-    """The drawing with this public id."""
     return tables_of(kind).head.public_id == public_id
 
 
@@ -378,7 +374,6 @@ async def files(
 async def holders_of_file(
     session: AsyncSession, kind: DrawingKind, attachment_id: int
 ) -> Sequence[tuple[int, int, int]]:
-    """Return project and audience of the drawings that have a file."""
     tables = tables_of(kind)
     head = tables.head
     statement = (
@@ -428,7 +423,6 @@ async def open_lists(session: AsyncSession, kind: DrawingKind, *, project_id: in
 
 
 async def open_tags(session: AsyncSession, *, project_id: int) -> Sequence[Tag]:
-    """Return the tags that a project gives, in its order."""
     statement = sa.select(Tag).where(Tag.project_id == project_id, Tag.is_active)
     return (await session.scalars(statement.order_by(Tag.sort_order, Tag.tag_code))).all()
 
@@ -450,7 +444,6 @@ async def tags(session: AsyncSession, kind: DrawingKind, drawing_ids: Collection
 async def links(
     session: AsyncSession, kind: DrawingKind, *, sources: Collection[int] = (), targets: Collection[int] = ()
 ) -> list[tuple[int, int]]:
-    """Return which revisions of a kind refer to what, of these sources or to these targets."""
     tables = REFERENCES[kind]
     statement = sa.select(tables.source, tables.target).where(
         sa.or_(tables.source.in_(sources), tables.target.in_(targets))

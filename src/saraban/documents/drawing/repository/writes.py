@@ -51,7 +51,6 @@ async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool
 
 
 async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
-    """Return which revisions an open RFA carries that is no draft any more."""
     column = _CLAIMED[kind]
     statement = (
         sa.select(column)
@@ -62,7 +61,6 @@ async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[i
 
 
 async def current_by_revision(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, int]:
-    """Return the current revision of the drawing of each revision, by keys."""
     tables = tables_of(kind)
     current = aliased(tables.revision)
     drawing = tables.drawing.key

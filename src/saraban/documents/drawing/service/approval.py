@@ -20,7 +20,6 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import Party
 from saraban.workflow import service as workflow
@@ -127,7 +126,10 @@ async def _around(session: AsyncSession, kind: DrawingKind, revisions: Collectio
         return {}
     rows = await repository.history(session, kind, tables_of(kind).revision.public_id.in_(revisions))
     places = {(row.head.project_id, row.head.contract_id) for row in rows}
-    parties = {place: await fetch(session, projects.parties_query(*place)) for place in sorted(places, key=str)}
+    parties = {
+        place: await projects.list_parties(session, project_id=place[0], contract_id=place[1])
+        for place in sorted(places, key=str)
+    }
     return {
         str(row.revision.public_id): RevisionContext(row, kind, parties[row.head.project_id, row.head.contract_id])
         for row in rows
@@ -214,12 +216,9 @@ async def states(
     if kind not in KINDS:
         return {}
     ids = [row.revision.public_id for row in rows]
-
-    async def facts() -> Mapping[str, workflow.SubjectFacts]:
-        return {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
-
+    facts = {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
     return await workflow.states_of(
-        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts(), now=ctx.now
+        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts, now=ctx.now
     )
 
 

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
-from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -14,7 +13,9 @@ from saraban.documents.core.domain import ABOVE, Reach, reach
 from saraban.documents.core.domain.registers import FEW
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import registers as repository
+from saraban.documents.drawing.repository.imports import RegisteredDrawing
 from saraban.documents.drawing.repository.registers import DrawingRow, DrawingSearch
 from saraban.documents.drawing.repository.tables import Condition, tables_of
 from saraban.documents.drawing.schemas import (
@@ -60,19 +61,6 @@ class DrawingReader:
         return self.audiences is None or audience in self.audiences
 
 
-class DrawingPlacement(Protocol):
-    """What decides who may write a drawing, as its head has it."""
-
-    @property
-    def project_id(self) -> int: ...
-
-    @property
-    def contract_id(self) -> int | None: ...
-
-    @property
-    def originator_id(self) -> int | None: ...
-
-
 async def reader_of(ctx: RequestContext, session: AsyncSession, project_id: int) -> DrawingReader:
     held: Reach = reach(ctx.caller)
     if held.everything or project_id in held.projects:
@@ -98,7 +86,7 @@ async def readers_of(
     return {key: await reader_of(ctx, session, key) for key in sorted(visible.intersection(project_ids))}
 
 
-async def scope_of(ctx: RequestContext, session: AsyncSession, place: DrawingPlacement) -> Scope:
+async def scope_of(ctx: RequestContext, session: AsyncSession, place: Drawing | RegisteredDrawing) -> Scope:
     """
     Return the scope in which a right to write a drawing counts: the originator's; of a drawing that names none, that of the owner
     and the consultants of its project.

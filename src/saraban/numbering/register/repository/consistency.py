@@ -114,7 +114,6 @@ def _following(project_id: int, after: tuple[str, int] | None) -> AnySelect:
 
 
 async def last_number(session: AsyncSession, counter: CounterRow) -> int | None:
-    """Return where a counter stands; None where it has no row."""
     statement = sa.select(NumberCounter.last_number).where(
         NumberCounter.project_id == counter.project_id,
         NumberCounter.series == counter.series,
@@ -178,7 +177,6 @@ class NumberedDocuments:
 async def _page_end(
     session: AsyncSession, key: sa.ColumnElement[int], *, above: int, limit: int
 ) -> tuple[int | None, int]:
-    """Return the last key of a page, and how many rows it has."""
     page = sa.select(key.label("id")).where(key > above).order_by(key).limit(limit).subquery()
     last, count = (await session.execute(sa.select(sa.func.max(page.c.id), sa.func.count()))).one()
     return last, count
@@ -321,7 +319,6 @@ async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[i
 
 
 async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, tuple[UUID | None, UUID | None]]:
-    """Return (replaces, replaced by) of these numbers."""
     if not public_ids:
         return {}
     statement = sa.select(LEDGER.c.uuid, LEDGER.c.replaces_uuid, LEDGER.c.replaced_by_uuid)
@@ -332,7 +329,6 @@ async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping
 async def documents_of(
     session: AsyncSession, carriers: Sequence[NumberedDocuments], public_ids: Sequence[UUID]
 ) -> Mapping[UUID, NumberedDocument]:
-    """Return those of these documents that there are."""
     if not public_ids:
         return {}
     rows = [row for register in carriers for row in await session.execute(register.named(public_ids))]

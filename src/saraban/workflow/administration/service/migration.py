@@ -47,9 +47,8 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
-from saraban.workflow.runtime.service.instances import due_on
-from saraban.workflow.runtime.service.persist_transition import persist_transition
+from saraban.workflow.runtime.service import assignees, assignment, branches, definitions
+from saraban.workflow.runtime.service.persist_transition import due_on, persist_transition
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
 from saraban.workflow.runtime.service.transition_request import Command, Decision, HeldInstance, StepRecord, VersionLost
 
@@ -314,7 +313,7 @@ async def _wait_on(session: AsyncSession, here: InstanceState, now: datetime) ->
     row, since = here.row, here.row.last_transition_at
     state = here.definition.states[row.current_state]
     if state.review is None:
-        await instances.renew_work_items(session, here, since=since)
+        await assignees.renew_work_items(session, here, since=since)
         return
     waiting = waiting_of(here.definition, state.name, here.facts)
     await assignee_rows.await_organizations(

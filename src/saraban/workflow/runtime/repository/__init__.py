@@ -84,7 +84,7 @@ async def has_instances(session: AsyncSession, entity_type: str) -> bool:
     return await session.scalar(instance.limit(1)) is not None
 
 
-def _count(result: Any) -> int:
+def count_of(result: Any) -> int:
     """Return how many rows a statement changed."""
     return int(result.rowcount)
 
@@ -95,7 +95,7 @@ async def compare_and_set(
     """Write `values` and the next version number, unless somebody else has moved the instance since."""
     is_unchanged = _INSTANCES.c.id == public_id, _INSTANCES.c.version_no == expected
     statement = sa.update(_INSTANCES).where(*is_unchanged).values(version_no=expected + 1, **values)
-    return _count(await session.execute(statement)) == 1
+    return count_of(await session.execute(statement)) == 1
 
 
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
@@ -370,7 +370,7 @@ async def start(session: AsyncSession, row: Instance, matter: Matter | None, *, 
     statement = sa.insert(_INSTANCES).from_select(
         [column.name for column in _INSTANCES.c], sa.select(*values).where(still), include_defaults=False
     )
-    return _count(await session.execute(statement)) == 1
+    return count_of(await session.execute(statement)) == 1
 
 
 async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:

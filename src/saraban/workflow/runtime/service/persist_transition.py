@@ -4,7 +4,9 @@ Writes a decided step and the automatic steps after it: history, instance, subje
 The compare-and-set of `version_no` has the last word in every race.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -15,17 +17,23 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import EVERYTHING, Caller
+from saraban.kit.dates import local_date
+from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.kit.operation import Receipt
+from saraban.projects import service as projects
+from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
-from saraban.workflow.language.outcome import Meaning
-from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
+from saraban.workflow.language.definition import Definition, State
+from saraban.workflow.language.outcome import BY_NAME
+from saraban.workflow.language.subject import InstanceStatus, Meaning, SubjectFacts
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.service import assignment, branches, instances, workflow_events
+from saraban.workflow.runtime.service import assignees, assignment, branches
 from saraban.workflow.runtime.service.subjects import SubjectStep
-from saraban.workflow.runtime.service.transition_metrics import TakenTransition
 from saraban.workflow.runtime.service.transition_request import (
     ORDINARY,
     Command,
@@ -40,6 +48,9 @@ from saraban.workflow.runtime.service.transition_request import (
     item_details,
 )
 
+TRANSITIONED = "workflow.transitioned"
+WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
+
 
 async def persist_transition(session: AsyncSession, decision: Decision) -> Transitioned:
     """
@@ -52,36 +63,36 @@ async def persist_transition(session: AsyncSession, decision: Decision) -> Trans
         assert decision.receipt is not None  # a policy that decides no step says what it has done
         return Transitioned(held.row.id, decision.receipt, after=held)
     last = await _take_step(session, held, decision.step, decision.command, decision.record)
-    taken = [last.taken]
+    taken = [last]
     while (following := await _automatic_step(session, last.after, last.step)) is not None:
         system_held, step = following
         last = await _take_step(session, system_held, step, Command(step.action), ORDINARY)
-        taken.append(last.taken)
+        taken.append(last)
     after = last.after if len(taken) == 1 else replace(last.after, ctx=held.ctx, seats=held.seats)
-    receipt = decision.receipt or receipt_of(after.row.id, taken[0])
+    receipt = decision.receipt or _receipt(taken[0])
     return Transitioned(after.row.id, receipt, tuple(taken), after, last.waiting if last.record.asks is None else None)
 
 
-def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
-    """Return what is kept of a step: enough to answer a repetition."""
+def _receipt(taken: StepTaken) -> Receipt:
+    row, step = taken.after.row, taken.step
     outcome: dict[str, str | int | None] = {
-        "history": str(taken.history_id),
-        "from": taken.from_state,
-        "to": taken.to_state,
-        "version": taken.version_no,
+        "history": str(taken.key),
+        "from": step.state,
+        "to": step.next_state,
+        "version": row.version_no,
     }
-    return Receipt("workflow_instance", instance_id, outcome)
+    return Receipt("workflow_instance", row.id, outcome)
 
 
 async def _take_step(
     session: AsyncSession, held: HeldInstance, step: Step, command: Command, record: StepRecord
 ) -> StepTaken:
     now = held.row.not_before(held.ctx.now)
-    values, details = await instances.rules_of(session, held, step, now=now)
+    values, details = await _rules_of(session, held, step, now=now)
     record = replace(record, values={**values, **record.values}, details={**details, **record.details})
     taken = StepTaken(held, step, command, now, record, after=held)
     await _apply(session, taken)
-    if record.applies:
+    if record.applies and held.definition.reviews:
         await branches.open_round(session, taken.after, now=now)
     work_items = await _pending(session, taken)
     if not await repository.update_instance(session, taken.after.row):
@@ -89,7 +100,7 @@ async def _take_step(
     await repository.insert_history(session, _history(taken))
     if work_items is not None:
         await repository.write_work_items(session, work_items)
-    await events.record_all(session, await workflow_events.events_of(session, taken))
+    await events.record_all(session, await _events_of(session, taken))
     await audit.record(replace(taken.after.ctx, now=now), session, _entry(taken))
     if command.attachment_public_ids:
         at, project = replace(held.ctx, now=now), held.facts.scope.project
@@ -114,8 +125,8 @@ async def _pending(session: AsyncSession, taken: StepTaken) -> repository.WorkIt
         await assignment.renew_people(session, taken.after, now=taken.now)
         taken.waiting = PendingAssignees(users=frozenset({taken.record.asks}))
         return None
-    taken.waiting = await instances.pending_in(session, taken.after)
-    return instances.work_items_of(taken.after, taken.waiting, since=taken.now)
+    taken.waiting = await assignees.pending_in(session, taken.after)
+    return assignees.work_items_of(taken.after, taken.waiting, since=taken.now)
 
 
 async def _automatic_step(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
@@ -211,3 +222,169 @@ def _entry(taken: StepTaken) -> audit.AuditEntry:
             **taken.record.details,
         },
     )
+
+
+INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
+
+
+async def _rules_of(
+    session: AsyncSession, one: HeldInstance, step: Step, *, now: datetime
+) -> tuple[Mapping[str, object], JsonObject]:
+    """
+    Return the terms of the state that a step leads to, as columns of the instance for the step's own compare-and-set, and
+    what the history says of an assignment, one that was dropped too.
+
+    Whoever was in charge of the state before is not any more.
+    """
+    state = one.definition.state(step.next_state)
+    due = await due_on(session, state=state, facts=one.facts, now=now)
+    wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
+    if wanted is None or state.terminal:
+        return {"due_on": due, "assigned_user_id": None}, {}
+    public_id, person = await _person(session, wanted, one.facts)
+    dropped = _why_not(one.definition, state, person, one.facts)
+    told = {"userPublicId": str(public_id) if public_id else None, "dropped": dropped}
+    user_id = person.user_id if person is not None and dropped is None else None
+    return {"due_on": due, "assigned_user_id": user_id}, {"assigned": told}
+
+
+async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
+    """Count the working days of a state from the day it is entered, in the calendar of the subject's project."""
+    if state.due_days is None:
+        return None
+    project = facts.scope.project
+    calendar = WorkCalendar() if project is None else await projects.work_calendar(session, project_id=project)
+    return working_days_after(calendar, local_date(now, facts.zone), state.due_days)
+
+
+async def _person(session: AsyncSession, wanted: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
+    """The one who is meant, and as a caller while the account is open."""
+    if wanted == "submitter":
+        if facts.submitter_user_id is None:
+            return None, None
+        known = await repository.user_public_ids(session, [facts.submitter_user_id])
+        public_id = known[facts.submitter_user_id]
+    else:
+        public_id = UUID(wanted)
+    return public_id, (await identity.load_callers(session, [public_id])).get(public_id)
+
+
+def _why_not(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
+    if person is None:
+        return INACTIVE
+    if not facts.seen_by(person, state.name):
+        return NOT_VISIBLE
+    may = decisions.may_act(definition, state.name, decisions.Facts(person, facts))
+    return None if may else NOT_PERMITTED
+
+
+async def _events_of(session: AsyncSession, taken: StepTaken) -> list[events.NewEvent]:
+    """Return `workflow.transitioned` of a step, and each webhook that the step names."""
+    notified = _notified(taken)
+    facts = taken.after.facts
+    keys = taken.waiting.organizations | notified.organizations
+    organizations = {**facts.organizations}
+    organizations |= await repository.organizations(session, keys - organizations.keys())
+    users = await repository.user_public_ids(session, taken.waiting.users | notified.users)
+    payload: dict[str, Json] = {
+        **_step_fields(taken),
+        "waiting": _addressed(taken.waiting, organizations, users),
+        "notify": _addressed(notified, organizations, users),
+        "occurredAt": taken.after.row.last_transition_at.isoformat(),
+    }
+    topics = [event["target"] for event in taken.step.events if event["type"] == "webhook"]
+    return [
+        _event(TRANSITIONED, taken, payload),
+        *(_event(WEBHOOK, taken, {**payload, "topic": topic}) for topic in topics),
+    ]
+
+
+def _event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
+    row = taken.after.row
+    return events.NewEvent(name, "workflow_instance", str(row.id), payload, row.last_transition_at)
+
+
+def subject_fields(held: HeldInstance, history_id: UUID) -> dict[str, Json]:
+    row, facts = held.row, held.facts
+    return {
+        "instancePublicId": str(row.id),
+        "historyPublicId": str(history_id),
+        "workflowCode": held.definition.code,
+        "entityType": row.entity_type,
+        "entityId": facts.entity_id,
+        "documentPublicId": str(facts.public_id),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+    }
+
+
+def _step_fields(taken: StepTaken) -> dict[str, Json]:
+    step, row, definition = taken.step, taken.after.row, taken.after.definition
+    return {
+        **subject_fields(taken.after, taken.key),
+        "definitionPublicId": str(row.definition_id),
+        "versionNo": row.version_no,
+        "projectPublicId": taken.after.facts.context.get("projectPublicId"),
+        "from": step.state,
+        "to": step.next_state,
+        "stateLabel": _both(definition.state(step.next_state).label),
+        "action": step.action,
+        "actionLabel": _both(interventions.announced_label(definition, step)),
+        "comment": step.comment,
+        "responseCode": step.response_code,
+        "automatic": step.automatic,
+        "dueOn": row.due_on.isoformat() if row.due_on else None,
+        "actor": actor_of(taken.after),
+        "terminal": step.terminal,
+        "returned": is_return(definition, step),
+        "forced": step.forced,
+    }
+
+
+def is_return(definition: Definition, step: Step) -> bool:
+    """Say whether a step sends something back to be revised: to an end that means it, or to where it can be edited."""
+    reached = definition.state(step.next_state)
+    if reached.terminal:
+        return (reached.outcome or BY_NAME.get(reached.name)) == "revise_resubmit"
+    return reached.editable and step.next_state != step.state
+
+
+def actor_of(held: HeldInstance) -> dict[str, Json]:
+    return {**_named(held.caller), "onBehalfOf": _named(held.seat) if held.seat else None}
+
+
+def _named(person: Caller) -> dict[str, Json]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+def _both(label: Text) -> dict[str, str]:
+    return {"th": label.th, "en": label.en}
+
+
+def _notified(taken: StepTaken) -> PendingAssignees:
+    """Whom the definition's own `notify` events name, beside those that the new state waits for."""
+    facts = taken.after.facts
+    organizations: set[int] = set()
+    users: set[int] = set()
+    for event in (each for each in taken.step.events if each["type"] == "notify"):
+        match event["target"]:
+            case "originator":
+                organizations.add(facts.originator_organization_id)
+            case "recipient":
+                organizations |= facts.recipient_organization_ids
+            case "assignee":
+                users |= facts.assignee_user_ids
+            case "submitter" if facts.submitter_user_id is not None:
+                users.add(facts.submitter_user_id)
+    return PendingAssignees(frozenset(organizations), frozenset(users))
+
+
+def _addressed(
+    who: PendingAssignees, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
+) -> dict[str, Json]:
+    known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
+    return {
+        "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in known],
+        "users": [str(users[key]) for key in sorted(who.users) if key in users],
+    }

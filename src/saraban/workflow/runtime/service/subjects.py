@@ -17,8 +17,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import NotFound
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.definition import Definition, State
-from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import ItemResult, SubjectFacts
+from saraban.workflow.language.subject import NOTHING, ItemResult, Meaning, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service import definitions

@@ -25,7 +25,6 @@ from saraban.workflow.language.review import ANSWER
 from saraban.workflow.language.subject import ItemResult
 from saraban.workflow.runtime.schemas import BranchAnswerIn, ItemResultIn, TransitionIn
 from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
-from saraban.workflow.runtime.service.transition_metrics import TakenTransition, TransitionAttempt
 
 
 class VersionConflict(DomainError):
@@ -80,7 +79,7 @@ class Command:
         return cls(
             order.action,
             order.comment or None,
-            order.payload.values,
+            order.payload.model_extra or {},
             tuple(order.attachment_public_ids),
             order.client_version_no,
             if_match,
@@ -241,13 +240,6 @@ class StepTaken:
     waiting: PendingAssignees = field(default_factory=PendingAssignees)
     key: UUID = field(default_factory=new_id)
 
-    @property
-    def taken(self) -> TakenTransition:
-        step, row, user = self.step, self.after.row, self.after.caller.public_id
-        return TakenTransition(
-            step.action, step.state, step.next_state, user, self.waiting.nobody, self.key, row.version_no
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Transitioned:
@@ -261,7 +253,7 @@ class Transitioned:
 
     instance_id: UUID
     receipt: Receipt
-    taken: tuple[TakenTransition, ...] = ()
+    taken: tuple[StepTaken, ...] = ()
     after: HeldInstance | None = None
     waiting: PendingAssignees | None = None
 
@@ -271,6 +263,8 @@ class TransitionRequest:
     """
     One request for one instance.
 
+    :param is_known: the definition has the action; others are not counted by name, so that clients cannot make up labels
+    :param seen_state: where the instance was when the request arrived
     :param seen_version: of the instance when the request arrived: without a version from the client it tells a lost race
         from an action out of place
     :param is_visible: the caller may see the instance; only then a refusal is counted as an attempt
@@ -281,7 +275,9 @@ class TransitionRequest:
     instance_id: UUID
     command: Command
     policy: "DecisionPolicy"
-    attempt: TransitionAttempt
+    workflow_code: str
+    is_known: bool
+    seen_state: str
     seen_version: int
     is_visible: bool = False
     done: Transitioned | None = None

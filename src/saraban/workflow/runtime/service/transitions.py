@@ -26,7 +26,7 @@ from saraban.workflow.runtime.service import definitions, instances, tasks
 from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.runtime.service.persist_transition import persist_transition
 from saraban.workflow.runtime.service.subjects import Subjects, seen
-from saraban.workflow.runtime.service.transition_metrics import TransitionAttempt, report
+from saraban.workflow.runtime.service.transition_metrics import report
 from saraban.workflow.runtime.service.transition_request import (
     Command,
     Decision,
@@ -78,11 +78,11 @@ class Transitions:
             receipt = await self._idempotency.run(policy.operation(ctx, public_id, command), self.step, request)
         except Exception as error:
             if request.is_visible or not isinstance(error, DomainError):
-                report(request.attempt, (stopwatch() - started) * 1000, error=error)
+                report(request, (stopwatch() - started) * 1000, error)
             raise
         if request.done is None:
             return Transitioned(public_id, receipt)
-        report(request.attempt, (stopwatch() - started) * 1000, taken=request.done.taken)
+        report(request, (stopwatch() - started) * 1000)
         return request.done
 
     async def _open(
@@ -101,10 +101,9 @@ class Transitions:
                 raise NotFound("The caller may not see what this workflow moves.")
             definition = await definitions.load(session, row.definition_id)
         is_known = command.action in definition.actions or command.action in interventions.WORDS
-        attempt = TransitionAttempt(
-            public_id, definition.code, command.action, is_known, row.current_state, ctx.caller.public_id
+        return TransitionRequest(
+            ctx, public_id, command, policy, definition.code, is_known, row.current_state, row.version_no
         )
-        return TransitionRequest(ctx, public_id, command, policy, attempt, row.version_no)
 
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
         """Lock the instance, decide and write, in the session's transaction."""
