@@ -89,7 +89,7 @@ class FoundDocumentsFragment(PageModel, template="documents/parts/found.html"):
     text: str
 
 
-RegisterPlace = Annotated[str | None, Query(max_length=1_100)]
+RegisterPlace = Annotated[str | None, Query(max_length=1_200)]
 CurrentFilters = Annotated[RegisterFilters, Query()]
 
 

@@ -1,6 +1,6 @@
 """The number formats of a project: the list, and an editor that shows what saving would do."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -116,7 +116,6 @@ class FormatEffectFragment(PageModel, template="numbers/parts/format_effect.html
     said: Sequence[str]
     effect: numbering.FormatEffect | None
     meanings: Mapping[str, Any]
-    refusals: Callable[[DomainError], str]
 
 
 class FormatPage(PageModel, template="numbers/format.html"):
@@ -179,7 +178,6 @@ async def check(form: CurrentForm) -> Response:
             said=said,
             effect=effect,
             meanings=TOKEN_MEANINGS,
-            refusals=lambda error: " ".join(error_messages(error, page.language)),
         )
     )
 
@@ -207,7 +205,7 @@ async def change(public_id: UUID, form: CurrentForm) -> Response:
         typed = FormatForm.of(form.values)
         order = form.order(FormatChange, typed.change)
         version = _version(typed.version)
-        await form.transact(numbering.change_format, public_id=public_id, version=version, changes=order.changes)
+        await form.transact(numbering.change_format, public_id=public_id, version=version, changes=order)
     return RedirectResponse(f"{HOME}/{public_id}?saved=1", 303)
 
 
