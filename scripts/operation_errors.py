@@ -22,6 +22,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from saraban.kit.errors import DomainError
 from saraban.ops.error_catalogue import OF_FORM, every_error
+from saraban.setup.domain.master_kinds import MasterKind, Owner
 
 Function = types.FunctionType
 Node = tuple[Function, type | None]
@@ -31,7 +32,7 @@ _BEFORE_MATCH = {"LOAD_GLOBAL", "LOAD_ATTR", "BUILD_TUPLE", "CACHE"}
 _BEGINS = ("__init__", "__post_init__", "__call__", "__aenter__", "__enter__")
 # Raised for text that a request contains. Stored text was checked when it was saved.
 _OF_REQUEST_TEXT = {
-    "INVALID_WORKFLOW_DSL": ("workflow_", "projects_"),
+    "INVALID_WORKFLOW_DSL": ("workflow_publish_", "workflow_activate_", "projects_apply"),
     "NUMBER_TEMPLATE_INVALID": ("document_numbering_", "projects_"),
 }
 
@@ -45,14 +46,27 @@ def operation_errors(app: FastAPI) -> dict[str, list[str]]:
             continue
         for method in context.methods or ():
             if operation := paths.get(context.path_format, {}).get(method.lower()):
-                calls = list(_calls(context.dependant))
-                walks[operation["operationId"]] = Walk(calls, by_name).codes()
+                codes = Walk(list(_calls(context.dependant)), by_name).codes()
+                walks[operation["operationId"]] = codes - _impossible(context.original_route.endpoint)
     return {name: sorted(_own(name, codes)) for name, codes in sorted(walks.items()) if _own(name, codes)}
 
 
 def _own(operation: str, codes: set[str]) -> set[str]:
     foreign = {code for code, prefixes in _OF_REQUEST_TEXT.items() if not operation.startswith(prefixes)}
     return codes - OF_FORM - foreign
+
+
+def _impossible(endpoint: Any) -> set[str]:
+    """Return the errors of master data that the data of the kind excludes."""
+    kind = next((value for value in closure(endpoint) if isinstance(value, MasterKind)), None)
+    if kind is None:
+        return set()
+    occurs = {
+        "MASTER_CODE_OF_THE_PRODUCT": bool(kind.written),
+        "PRINTED_CODE_CHANGES": bool(kind.printed),
+        "MASTER_PLACE_CLOSED": kind.owner is not Owner.INSTALLATION,
+    }
+    return {code for code, does_occur in occurs.items() if not does_occur}
 
 
 def _calls(dependant: Dependant) -> Iterator[Any]:
@@ -188,7 +202,7 @@ def is_ours(value: Any) -> bool:
 
 
 def closure(function: Function) -> list[Any]:
-    return [cell.cell_contents for cell in function.__closure__ or () if cell != types.CellType()]
+    return [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if cell != types.CellType()]
 
 
 def types_in(annotation: Any) -> Iterator[type]:

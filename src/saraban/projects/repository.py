@@ -33,6 +33,7 @@ from saraban.projects.models import (
 
 Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
+Active = TypeVar("Active", Project, Contract, CorrespondenceType)
 Key = int | sa.BindParameter[int]
 
 
@@ -439,3 +440,16 @@ async def has_discipline(session: AsyncSession, *, project_id: int, code: str) -
         .limit(1)
     )
     return await session.scalar(statement) is not None
+
+
+def active(model: type[Active]) -> sa.Select[Active]:
+    return sa.select(model).where(model.is_active, model.deleted_at.is_(None))
+
+
+async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
+    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team_id))
+
+
+async def type_names(session: AsyncSession) -> Rows:
+    model = CorrespondenceType
+    return (await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))).all()

@@ -68,7 +68,7 @@ class RegisterQuery(Schema):
         Field("-created", description="`-` reverses; what is equal stands by its creation.")
     )
     limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows of one page.")
-    cursor: str | None = Field(None, max_length=1_100, description="`nextCursor` of the page before.")
+    cursor: str | None = Field(None, max_length=1_200, description="`nextCursor` of the page before.")
 
     @property
     def about(self) -> UUID | None:
