@@ -38,9 +38,9 @@ from saraban.numbering.issue.schemas import (
     VoidIn,
 )
 from saraban.numbering.issue.service import allocator, lifecycle, manual_number, monitoring, number_plan
+from saraban.numbering.issue.service.issue_request import Issued
 from saraban.numbering.issue.service.lifecycle import NumberToVoid
 from saraban.numbering.issue.service.manual_number import ManualNumber
-from saraban.numbering.issue.service.number_batch import Issued
 from saraban.numbering.issue.service.number_plan import FormatChoice
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.series.models import NumberErrorRow

@@ -17,10 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
-from saraban.kit.db import Database, violates_constraint
+from saraban.kit.db import Database, database_now, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
-from saraban.kit.statements import database_now
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import (
     NumberActor,
@@ -30,7 +29,7 @@ from saraban.numbering.issue.domain import (
     checked_reason,
     required_state,
 )
-from saraban.numbering.issue.service.number_batch import Holder, Issued, PendingIssue, issued_of
+from saraban.numbering.issue.service.issue_request import Holder, Issued, IssueRequest, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, printed_codes
 from saraban.numbering.issue.service.number_request import OVERRIDE, permission_to_create
 from saraban.numbering.series.domain import tokens
@@ -291,9 +290,8 @@ def may_see(ctx: RequestContext, entry: LedgerEntry | repository.HeldNumber) -> 
     return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(VIEW_COUNTERS, Scope(project=entry.project_id))
 
 
-async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: AsyncSession) -> None:
+async def cancel_undelivered(request: IssueRequest, session: AsyncSession, plan: Plan, issued: Issued) -> None:
     """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
-    request, plan = pending.request, pending.plan
     reason = "Caller gone before the number could be handed over."
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
         return

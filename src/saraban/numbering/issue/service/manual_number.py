@@ -21,8 +21,8 @@ from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import SHORTEST_RESET_REASON, NumberInRange, checked_reason
+from saraban.numbering.issue.service.issue_request import Issued, issued_of
 from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, key_of_counter, record_operation
-from saraban.numbering.issue.service.number_batch import Issued, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, plan
 from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest, scope_of
 from saraban.numbering.series.domain.counter import (
