@@ -660,7 +660,7 @@ class TestForgery:
             purged_last=1,
         )
         header = with_digest(header, key)
-        await db.transact(lambda session: repository.add_block(session, header, last_id=newest.last_id, marks=None))
+        await db.transact(repository.add_block, header, last_id=newest.last_id, marks=None)
 
     async def kinds(self, db: Database, heads: HeadFile) -> set[FindingKind]:
         online, offline = await verified(db, heads), found_in(await exported(db))

@@ -13,9 +13,8 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
-from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection, UtcDateTime, table_of
+from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection, UtcDateTime, database_now
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import database_now
 
 PURGE_STEP = 1000
 SPARE = 4
@@ -23,13 +22,6 @@ _PARTS = (
     *(OutboxEvent.public_id, OutboxEvent.name, OutboxEvent.aggregate_type, OutboxEvent.aggregate_id),
     *(OutboxEvent.payload, OutboxEvent.created_at, OutboxEvent.attempts),
 )
-
-TABLE = table_of(OutboxEvent)
-_ADD = sa.insert(TABLE)
-
-
-async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(_ADD, rows)
 
 
 async def lock_due(session: AsyncSession, now: datetime, limit: int, *, lane: Lane | None = None) -> Sequence[AnyRow]:
@@ -170,10 +162,6 @@ async def count(session: AsyncSession, lane: Lane | None) -> tuple[int, datetime
     depth, oldest = (await session.execute(waiting.where(OutboxEvent.delivered_at.is_(None), *_of(lane)))).one()
     dead = await session.scalar(sa.select(sa.func.count()).select_from(DeadLetter))
     return depth, oldest, dead or 0
-
-
-async def newest_dead_letters(session: AsyncSession, limit: int) -> Sequence[DeadLetter]:
-    return (await session.scalars(sa.select(DeadLetter).order_by(DeadLetter.id.desc()).limit(limit))).all()
 
 
 async def lock_dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter | None:

@@ -35,7 +35,7 @@ _GUARD = (
 
 class FastStatement:
     """
-    A statement that is compiled once for each dialect; its named parameters are quoted into the text.
+    A statement that is compiled once for each dialect; its named parameters, values and lists, are quoted into the text.
 
     :param before: text in front of the statement on MariaDB
     """
@@ -45,9 +45,15 @@ class FastStatement:
         self._before = before
         self._compiled = lru_cache(maxsize=8)(self._compile)
 
-    def render(self, driver: "_Driver", values: Mapping[str, object]) -> str:
+    def render(self, driver: "_Driver", values: Mapping[str, Any]) -> str:
         text, converts, _ = self._compiled(driver.dialect)
-        return text.format(**{name: driver.quote(convert, values[name]) for name, convert in converts.items()})
+        texts = {
+            name: f"({','.join(_quoted(driver, convert, value))})"
+            if type(value := values[name]) is list
+            else driver.quote(convert, value)
+            for name, convert in converts.items()
+        }
+        return text.format(**texts)
 
     def convert_rows(self, dialect: sa.Dialect, rows: Rows) -> list[tuple[Any, ...]]:
         """Return rows of the driver in the types of the statement's columns."""
@@ -175,20 +181,22 @@ class _Insertion(NamedTuple):
         more than keeping their indexes.
         """
         head, converts = _head(self.table, self.columns, driver.dialect)
-        columns = [
-            _quoted(driver, convert, values)
-            for convert, values in zip(converts, zip(*self.rows, strict=True), strict=True)
-        ]
         if len(self.rows) == 1:
-            return f"{head} VALUES ({','.join(texts[0] for texts in columns)})"
-        names: dict[tuple[str, ...], str] = {}
-        for texts in columns:
-            if texts.count(texts[0]) < len(texts):
-                names.setdefault(tuple(texts), f"d.c{len(names)}")
-        chosen = ",".join(names.get(tuple(texts), texts[0]) for texts in columns)
-        listed = ",".join(f"({','.join(values)})" for values in zip(*names, strict=True)) if names else ""
-        heading = ",".join(name.removeprefix("d.") for name in names.values())
-        return f"{head} WITH d ({heading}) AS (VALUES {listed}) SELECT {chosen} FROM d"  # noqa: S608  quoted
+            return f"{head} VALUES ({','.join(map(driver.quote, converts, self.rows[0]))})"
+        columns: dict[tuple[Convert, tuple[int, ...]], tuple[str, list[str]]] = {}
+        chosen = []
+        for convert, values in zip(converts, zip(*self.rows, strict=True), strict=True):
+            objects = tuple(map(id, values))
+            if len(set(objects)) == 1:
+                chosen.append(driver.quote(convert, values[0]))
+                continue
+            column = columns.get((convert, objects))
+            if column is None:
+                column = columns[convert, objects] = f"c{len(columns)}", _quoted(driver, convert, values)
+            chosen.append(column[0])
+        heading = ",".join(name for name, _ in columns.values())
+        listed = ",".join([f"({','.join(row)})" for row in zip(*(texts for _, texts in columns.values()), strict=True)])
+        return f"{head} WITH d ({heading}) AS (VALUES {listed}) SELECT {','.join(chosen)} FROM d"  # noqa: S608  quoted
 
     async def execute(self, connected: SessionOrConnection) -> None:
         mappings = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
@@ -284,7 +292,12 @@ async def _run_alone(db: Database, statement: FastStatement, values: Mapping[str
 
 
 def _quoted(driver: _Driver, convert: Convert, values: Sequence[Any]) -> list[str]:
-    """Return the texts of a column's values; most rows of a batch share their objects."""
+    """Return the texts of a column's values; many rows of a batch share their objects."""
+    types = set(map(type, values))
+    if types == {int} and convert is None:
+        return list(map(str, values))
+    if types == {UUID} and convert is not None:
+        return [f"'{value.int:032x}'" for value in values]
     known: dict[int, str] = {}
     texts = []
     for value in values:
@@ -297,8 +310,10 @@ def _quoted(driver: _Driver, convert: Convert, values: Sequence[Any]) -> list[st
 
 @lru_cache(maxsize=64)
 def _head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[str, Sequence[Convert]]:
-    """Return the beginning of an insertion, and how each column converts its values."""
+    """Return the beginning of an insertion, and how each column converts its values; columns of a type share the function."""
     quote = dialect.identifier_preparer.quote
     names = ", ".join(quote(name) for name in columns)
-    converts = [table.c[name].type.dialect_impl(dialect).bind_processor(dialect) for name in columns]
+    known: dict[str, Convert] = {}
+    types = [table.c[name].type.dialect_impl(dialect) for name in columns]
+    converts = [known.setdefault(repr(kind), kind.bind_processor(dialect)) for kind in types]
     return f"INSERT INTO {quote(table.name)} ({names})", converts

@@ -23,7 +23,6 @@ from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
 from saraban.kit.db import Database, SessionOrConnection
-from saraban.kit.db import database_now as database_now
 from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")

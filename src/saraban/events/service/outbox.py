@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
 from saraban.events.domain import FIRST_DELAY, Event, Lane, next_attempt
+from saraban.events.models import OutboxEvent
 from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
-from saraban.kit.db import database_fault, notify_after_commit
+from saraban.kit.db import database_fault, notify_after_commit, table_of
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 
 Handler = Callable[[AsyncSession, Event], Awaitable[None]]
 BatchHandler = Callable[[AsyncSession, Sequence[Event]], Awaitable[None]]
@@ -153,14 +154,11 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
     if not news:
         return []
     ids = [new_id() for _ in news]
-    await repository.add(session, rows=[_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
+    await session.execute(
+        sa.insert(table_of(OutboxEvent)), [_row(one, uuid) for one, uuid in zip(news, ids, strict=True)]
+    )
     notify_after_commit(session)
     return ids
-
-
-def queue(pipeline: Pipeline, news: Sequence[NewEvent]) -> None:
-    notify_after_commit(pipeline.session)
-    pipeline.insert(repository.TABLE, [_row(one, new_id()) for one in news])
 
 
 def _row(one: NewEvent, uuid: UUID) -> dict[str, object]:

@@ -336,6 +336,7 @@ TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.to
 
 _FORM = ("project_id", "register", "document_number", "document_number_key", "revision_label", "created_at")
 _KEYED_COLUMNS = (*LEDGER_COLUMNS, "base_number_key", "document_number_key")
+_UUID = LEDGER_COLUMNS.index("uuid")
 _BASE, _NUMBER = LEDGER_COLUMNS.index("base_number"), LEDGER_COLUMNS.index("document_number")
 Moved = Sequence[tuple[SeriesKey, CounterState, int]]
 
@@ -389,29 +390,18 @@ async def insert_numbers(
 
 def _queue_rows(packet: Packet, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]) -> None:
     packet.insert(LEDGER, _KEYED_COLUMNS, [[*entry, entry[_BASE], entry[_NUMBER]] for entry in entries])
-    packet.execute(_print_new(packet.on_sqlite))
+    packet.execute(_print_new(packet.on_sqlite), entries=[entry[_UUID] for entry in entries])
     packet.insert(AUDIT, AUDIT_COLUMNS, audits)
 
 
 @cache
 def _print_new(on_sqlite: bool) -> FastStatement:
-    """
-    Return the statement that writes the printed forms of the ledger's rows that were just inserted.
-
-    Rows that another transaction has committed meanwhile have their printed forms already.
-    """
-    if on_sqlite:  # one writer; `last_insert_rowid()` moves while the statement runs
-        first: sa.ColumnElement[int] = sa.select(
-            sa.func.coalesce(sa.func.max(RENDERINGS.c.reservation_id), 0) + 1
-        ).scalar_subquery()
-    else:
-        first = sa.func.last_insert_id()
-    printed = sa.exists().where(RENDERINGS.c.reservation_id == LEDGER.c.id)
-    rows = (
-        sa.select(*(LEDGER.c[name] for name in _FORM), LEDGER.c.id, sa.literal_column(f"'{RenderingKind.ISSUE}'"))
-        .where(LEDGER.c.id >= first, ~printed)
-        .with_hint(LEDGER, "FORCE INDEX (PRIMARY)", "mariadb")
-    )
+    """Return the statement that writes the printed forms of the ledger's rows that the statement before has inserted."""
+    rows = sa.select(
+        *(LEDGER.c[name] for name in _FORM), LEDGER.c.id, sa.literal_column(f"'{RenderingKind.ISSUE}'")
+    ).where(LEDGER.c.uuid.in_(sa.bindparam("entries", expanding=True, type_=LEDGER.c.uuid.type)))
+    if not on_sqlite:  # their keys follow each other
+        rows = rows.where(LEDGER.c.id >= sa.func.last_insert_id()).with_hint(LEDGER, "FORCE INDEX (PRIMARY)", "mariadb")
     into = sa.insert(RENDERINGS)
     return FastStatement(into.from_select([*_FORM, "reservation_id", "kind"], rows, include_defaults=False))
 

@@ -285,8 +285,7 @@ def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issue
         raise SequenceExhausted
     return Issued(
         new_id(),
-        plan.number(sequence),
-        plan.base(sequence),
+        *plan.both(sequence),
         sequence,
         plan.year,
         plan.template.text,

@@ -13,9 +13,9 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.kit.db import database_now
 from saraban.kit.errors import Invalid, NotFound, invalid
 from saraban.kit.pagination import Page, list_mark
-from saraban.kit.statements import database_now
 from saraban.kit.text import control_character, fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (
