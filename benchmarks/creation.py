@@ -3,6 +3,7 @@ What creating an RFA pays for what is done beside it: the rows of the index of r
 worker inside the server.
 """
 
+import asyncio
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
@@ -16,6 +17,7 @@ from sqlalchemy.engine import make_url
 from benchmarks import http, number_baselines, processor
 from benchmarks.bench import Bench, Suite
 from benchmarks.load import LoadResult, Round, closed_loop, interleaved
+from benchmarks.overload import Arrivals
 from benchmarks.pending_rfas import create_rfa
 from benchmarks.results import Row
 from benchmarks.workflow import until_told
@@ -141,4 +143,55 @@ async def _served(b: Bench, *, worker: bool) -> Any:
                     connection.close()
 
 
-SUITES: dict[str, Suite] = {"reach": reach, "search-queue": search_queue, "worker": worker}
+# RFAs, transmittals and letters, 4:3:3.
+MIX = (
+    *("rfas", "transmittals", "correspondences"),
+    *("rfas", "transmittals", "correspondences"),
+    *("rfas", "transmittals", "correspondences", "rfas"),
+)
+DOCUMENTS_PER_SECOND, MINUTE = 100, 60.0
+_SETTLED = 3.0  # seconds in which search catches up
+
+
+async def consequences(b: Bench) -> list[Row]:
+    """What a created document costs with its events, notifications and search; and 100 of them in a second."""
+    b.say("create RFAs, transmittals and letters, with the worker inside the server")
+    url = b.mariadb.create("consequences", statements=b.template)
+    with tempfile.TemporaryDirectory() as folder:
+        async with http.site_on(url, b.redis.url, Path(folder), settings={"run_worker": True}) as site:
+            carried = await site.issued("correspondences")
+            arrivals = Arrivals(site.port, *(site.document(register, carried) for register in MIX))
+            await arrivals.offer(per_second=20, seconds=2)  # warms the server up
+            connection = await number_baselines.connect(make_url(url))
+            pids = {"server": site.pid, "MariaDB": b.mariadb.pid}
+            await _settle(connection)
+            before = {name: processor.seconds(pid) for name, pid in pids.items()}
+            calm = await arrivals.offer(per_second=20, seconds=3 * b.seconds)
+            await _settle(connection)
+            spent = {name: processor.seconds(pid) - before[name] for name, pid in pids.items()}
+            b.say(f"{DOCUMENTS_PER_SECOND} documents/s offered for {MINUTE:.0f} s")
+            load = await arrivals.offer(per_second=DOCUMENTS_PER_SECOND, seconds=MINUTE)
+            arrivals.close()
+            await connection.ensure_closed()
+    wanted = {"server": "<= 11", "MariaDB": "<= 7"}
+    of, offered = "a created document, with its consequences", f"{DOCUMENTS_PER_SECOND} documents/s offered"
+    return [
+        *(Row(_NAME, f"{of}: {name}", spent[name] * 1000 / calm.done, "ms", wanted[name]) for name in pids),
+        Row(_NAME, f"{offered}: created", load.rate, "documents/s"),
+        Row(_NAME, f"{offered}: p50", load.percentile(0.5) * 1000, "ms"),
+        Row(_NAME, f"{offered}: p95", load.percentile(0.95) * 1000, "ms", "<= 2000"),
+        Row(_NAME, f"{offered}: errors", load.refused + sum(load.failed.values()), "answers", "<= 0"),
+    ]
+
+
+async def _settle(connection: Any) -> None:
+    await until_told(connection)
+    await asyncio.sleep(_SETTLED)
+
+
+SUITES: dict[str, Suite] = {
+    "reach": reach,
+    "search-queue": search_queue,
+    "worker": worker,
+    "consequences": consequences,
+}

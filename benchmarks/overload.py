@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 import time
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 from benchmarks import http
@@ -36,10 +37,10 @@ class OfferedLoad(LoadResult):
 
 
 class Arrivals:
-    """Sends one request at each due time, each on a connection of its own; a free connection is used again."""
+    """Sends the next request at each due time, each on a connection of its own; a free connection is used again."""
 
-    def __init__(self, port: int, request: bytes) -> None:
-        self._port, self._request = port, request
+    def __init__(self, port: int, *requests: bytes) -> None:
+        self._port, self._requests = port, cycle(requests)
         self._free: list[http.Client] = []
 
     async def offer(self, *, per_second: int, seconds: float) -> OfferedLoad:
@@ -58,7 +59,7 @@ class Arrivals:
         client = None
         try:
             client = self._free.pop() if self._free else await http.Client.to(self._port)
-            await client.send(self._request)
+            await client.send(next(self._requests))
         except http.Refused as answer:
             if _REFUSED in str(answer):
                 load.refused += 1

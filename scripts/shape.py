@@ -104,12 +104,33 @@ def untyped() -> int:
     return sum(isinstance(node, ast.Name) and node.id == "Any" for _, node in nodes())
 
 
+def nested_functions() -> list[str]:
+    """Return the functions that are defined inside other functions."""
+    functions = ast.FunctionDef | ast.AsyncFunctionDef
+    outer = [(module, node) for module, node in nodes() if isinstance(node, functions)]
+    inside = {
+        f"{module.name}.{inner.name}:{inner.lineno}"
+        for module, node in outer
+        for inner in ast.walk(node)
+        if inner is not node and isinstance(inner, functions)
+    }
+    return sorted(inside)
+
+
+def partials() -> int:
+    return sum(isinstance(node, ast.Call) and _called_name(node) == "partial" for _, node in nodes())
+
+
+def _called_name(call: ast.Call) -> str:
+    return call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+
+
 class Trace:
-    """The modules of ours that run between the first line of an endpoint and its last commit."""
+    """The modules of ours that run between the first line of an endpoint and its last commit, or its end without one."""
 
     def __init__(self) -> None:
         self._around: set[str] | None = None  # what called the endpoint, and is entered again whenever it goes on
-        self._since_commit: set[str] = set()
+        self.since_commit: set[str] = set()
         self.modules: set[str] = set()
 
     def __call__(self, frame: FrameType, event: str, _: object) -> None:
@@ -121,9 +142,9 @@ class Trace:
                 return
             self._around = {caller.f_globals.get("__name__", "") for caller in _callers(frame)}
         if name.startswith("saraban.") and name not in self._around:
-            self._since_commit.add(name)
+            self.since_commit.add(name)
         elif frame.f_code is AsyncSession.commit.__code__:
-            self.modules |= self._since_commit
+            self.modules |= self.since_commit
 
 
 def _callers(frame: FrameType) -> Iterator[FrameType]:
@@ -137,6 +158,7 @@ def _callers(frame: FrameType) -> Iterator[FrameType]:
 class Paths:
     create: frozenset[str]
     transition: frozenset[str]
+    register: frozenset[str]
 
 
 def paths(folder: Path) -> Paths:
@@ -168,7 +190,8 @@ async def _paths(settings: Settings) -> Paths:
             instance = rfa["workflow"]["instancePublicId"]
             address = f"/workflow/instances/{instance}/transitions"
             transition, _answer = await _traced(client, address, {"action": "submit"})
-    return Paths(create, transition)
+            register, _answer = await _traced(client, "/rfas", None)
+    return Paths(create, transition, register)
 
 
 async def _rfa(client: httpx.AsyncClient) -> dict[str, Any]:
@@ -185,15 +208,16 @@ async def _rfa(client: httpx.AsyncClient) -> dict[str, Any]:
 
 
 async def _traced(
-    client: httpx.AsyncClient, address: str, body: dict[str, Any]
+    client: httpx.AsyncClient, address: str, body: dict[str, Any] | None
 ) -> tuple[frozenset[str], dict[str, Any]]:
     trace = Trace()
     sys.setprofile(trace)
     try:
-        answer = (await client.post(address, json=body)).raise_for_status()
+        answer = await (client.get(address) if body is None else client.post(address, json=body))
+        answer.raise_for_status()
     finally:
         sys.setprofile(None)
-    return frozenset(trace.modules), answer.json()
+    return frozenset(trace.modules or trace.since_commit), answer.json()
 
 
 def figures(traced: Paths) -> dict[str, int]:
@@ -210,6 +234,9 @@ def figures(traced: Paths) -> dict[str, int]:
         "`Any` in src": untyped(),
         "modules on the path of POST /rfas": len(traced.create),
         "modules on the path of a transition": len(traced.transition),
+        "modules on the path of a register": len(traced.register),
+        "functions inside functions": len(nested_functions()),
+        "`partial(` in src": partials(),
     }
 
 
@@ -219,6 +246,8 @@ DETAILS: Final[dict[str, Callable[[Paths], list[str]]]] = {
     "parameters": lambda _: [f"{count} {name}" for count, name in parameters()[:40]],
     "create": lambda traced: sorted(traced.create),
     "transition": lambda traced: sorted(traced.transition),
+    "register": lambda traced: sorted(traced.register),
+    "nested": lambda _: nested_functions(),
 }
 
 

@@ -1,9 +1,15 @@
-"""Writes what in docs/ is made from the code: `errors` from the error classes, `settings`, the `schema` of project files."""
+"""
+Writes what is made from the code: in docs/ `errors` from the error classes, `settings` and the `schema` of project files; beside
+the description of the API the `operations` with their errors.
+"""
 
 import json
 import sys
 from pathlib import Path
 
+from operation_errors import operation_errors
+
+from saraban.app import create_app
 from saraban.config import Settings
 from saraban.ops import error_catalogue
 from saraban.setup.domain.project_file import json_schema
@@ -45,8 +51,18 @@ def schema() -> str:
     return json.dumps(json_schema(), ensure_ascii=False, indent=2) + "\n"
 
 
-PAGES = {"errors": errors, "settings": settings, "schema": schema}
-FILES = {name: DOCS / f"{name}.md" for name in PAGES} | {"schema": DOCS / "project.schema.json"}
+def operations() -> str:
+    """Return one operation in a line."""
+    app = create_app(Settings(_env_file=None))
+    lines = [f"{json.dumps(name)}: {json.dumps(codes)}" for name, codes in operation_errors(app).items()]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+PAGES = {"errors": errors, "settings": settings, "schema": schema, "operations": operations}
+FILES = {name: DOCS / f"{name}.md" for name in PAGES} | {
+    "schema": DOCS / "project.schema.json",
+    "operations": DOCS.parent / "src/saraban/ops/operation_errors.json",
+}
 
 
 def main() -> None:

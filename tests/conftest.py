@@ -166,10 +166,10 @@ async def seeded(settings: Settings) -> None:
 
 async def documented(settings: Settings) -> None:
     """Write the demo documents into the demo project."""
-    from saraban.bootstrap import closing, load_documents, wire
+    from saraban.bootstrap import closing, wire
 
     async with closing(wire(settings)) as system:
-        await load_documents(system)
+        await system.demo.load_documents()
 
 
 @pytest.fixture(autouse=True, scope="session")

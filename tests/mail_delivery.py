@@ -60,7 +60,7 @@ def later(system: System, **time: float) -> None:
 async def deliver(system: System) -> int:
     """Send what is due, and return the number of letters that were tried."""
     assert system.mail_settings is not None
-    limiter = system.rates.limiter
+    limiter = system.limiter
     work, tried = (
         MailJob(system.db, system.mail_settings, limiter=limiter, clock=system.clock, subjects=system.subjects),
         0,

@@ -182,7 +182,9 @@ DOCUMENTS = sa.Table(
 WRITTEN = numbering.NumberedDocuments(
     SimpleNamespace(
         id=DOCUMENTS.c.id,
-        project_id=sa.select(Project.id).where(Project.project_code == "LCBP3-C2").scalar_subquery(),
+        project_id=sa.case(
+            (DOCUMENTS.c.id > 0, sa.select(Project.id).where(Project.project_code == "LCBP3-C2").scalar_subquery())
+        ),
         public_id=DOCUMENTS.c.public_id,
         number_uuid=DOCUMENTS.c.number,
         cancelled_at=sa.case((DOCUMENTS.c.cancelled, 1)),

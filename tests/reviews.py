@@ -69,7 +69,7 @@ async def inbox(office: Office, *, by: str, now: datetime | None = None) -> list
 async def spread(office: Office) -> None:
     """Deliver what was told of accounts, twice: an event may come again."""
     handlers = Handlers()
-    assignment.subscribe(handlers, subjects=office.subjects)
+    assignment.AssignmentRenewal(office.subjects).subscribe(handlers)
     (react,) = handlers.of("account.changed")
     told = [
         Event(row.public_id, row.name, row.aggregate_type, row.aggregate_id, row.payload, NOW)

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import fields
 from datetime import timedelta
 from functools import partial
 from types import ModuleType
@@ -16,7 +15,6 @@ from typing import Any, Final
 
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
-from starlette.types import Lifespan
 
 import saraban
 from saraban import bootstrap, config
@@ -31,22 +29,23 @@ from saraban.identity import endpoints as identity
 from saraban.imports.service.worker import ImportWorker
 from saraban.kit.admission import Admission
 from saraban.notifications import endpoints as notifications
-from saraban.notifications.service import MailJob, send_reminders
+from saraban.notifications.service import MailJob
 from saraban.numbering import endpoints as numbering
 from saraban.numbering.service import NUMBER_IMPORTER
-from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, problems, route_index, system_report
+from saraban.ops import audit_trail, event_endpoints, health, logs, openapi, route_index, system_report
 from saraban.ops.metrics import Sampler
 from saraban.ops.middleware import HostCookies, RequestMiddleware, warn_of_untrusted_proxy
 from saraban.ops.operator_messages import operator_message, printed
-from saraban.ops.problems import check_request
+from saraban.ops.problems import ProblemAnswers, check_request
 from saraban.projects import endpoints as projects
 from saraban.search import endpoints as search
 from saraban.search.service.indexing import WAITS, index_next, queue_files
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
-from saraban.worker.loop import Pace, Worker
-from saraban.worker.timers import Job, Timer, heartbeat_timer, seal_timers, standard_timers
+from saraban.worker.loop import Job, Pace, Worker
+from saraban.worker.schedule import Schedule
+from saraban.worker.timers import TIMERS, Heartbeat
 from saraban.workflow import endpoints as workflow
 
 API = "/api/v1"
@@ -73,9 +72,14 @@ DESCRIPTION = (
 )
 
 
-def create_app(settings: Settings | None = None) -> FastAPI:
-    """Return the application; nothing is opened before its lifespan begins."""
+def create_app(settings: Settings | None = None, *, is_server: bool = False) -> FastAPI:
+    """
+    Return the application; nothing is opened before its lifespan begins.
+
+    :param is_server: a failure to start ends the process, with one line instead of the tracebacks of Starlette and the server
+    """
     chosen = settings or config.load()
+    admission = Admission(chosen.max_requests_in_progress)
     logs.configure(level=chosen.log_level, form=chosen.log_format)
     app = FastAPI(
         title="Saraban",
@@ -88,7 +92,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/openapi.json",
         docs_url=None,  # its page loads scripts from elsewhere, which the content policy refuses
         redoc_url=None,
-        lifespan=lambda application: _lifespan(application, chosen),
+        lifespan=Lifespan(chosen, admission, is_server=is_server),
         separate_input_output_schemas=True,
         generate_unique_id_function=_operation_id,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # it looks for a provider at every request
@@ -96,13 +100,14 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(health.router)
     for feature in FEATURES:
         app.include_router(feature.router, prefix=API, dependencies=[Depends(check_request)])
-    problems.install(app, pages.install(app))
+    answers = ProblemAnswers(pages.install(app))
+    answers.install(app)
     openapi.complete(app)
-    app.state.admission = Admission(chosen.max_requests_in_progress)
     app.add_middleware(
         RequestMiddleware,
         upload_limit=chosen.upload_max_bytes,
-        admission=app.state.admission,
+        problems=answers,
+        admission=admission,
         body_timeout=chosen.body_timeout,
     )
     if chosen.is_over_tls:
@@ -122,8 +127,7 @@ def served() -> Any:
     from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
     trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
-    app = create_app()
-    app.router.lifespan_context = _failing_in_one_line(app.router.lifespan_context)
+    app = create_app(is_server=True)
     tune_garbage_collector()
     return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else warn_of_untrusted_proxy(app)
 
@@ -135,52 +139,16 @@ def tune_garbage_collector() -> None:
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
 
 
-def _failing_in_one_line(lifespan: Lifespan[Any]) -> Lifespan[Any]:
-    """Report in one line why a process cannot start; Starlette and the server would print a traceback each."""
-
-    @asynccontextmanager
-    async def whole(app: FastAPI) -> AsyncIterator[Any]:
-        async with AsyncExitStack() as stack:
-            try:
-                state = await stack.enter_async_context(lifespan(app))
-            except Exception as error:
-                message = operator_message(error)
-                if message is None:
-                    raise
-                sys.stderr.write(printed(message, config.language()))
-                sys.stderr.flush()
-                os._exit(1)
-            yield state
-
-    return whole
-
-
-def new_worker(system: System, *, admission: Admission | None = None) -> Worker:
-    """
-    Return a worker on the system's events and timers.
-
-    :param admission: the requests that it gives way to
-    """
-    settings = system.settings
-    timers = standard_timers(
-        db=system.db,
-        storage=system.storage,
-        ops_webhook_url=settings.ops_webhook_url,
-        keep_errors=timedelta(days=settings.number_error_days),
-        handlers=system.handlers,
-    )
-    timers += seal_timers(db=system.db, sealer=system.sealer)
-    reminders = partial(send_reminders, system.db, system.subjects, system.clock.zone)
-    timers.append(Timer("reminders", timedelta(minutes=10), reminders))
+def new_worker(system: System) -> Worker:
     return Worker(
         db=system.db,
         clock=system.clock,
         handlers=system.handlers,
-        timers=timers,
+        schedule=Schedule(system, TIMERS),
         jobs=_jobs(system),
-        heartbeat=heartbeat_timer(system.db),
+        heartbeat=Heartbeat(system.db),
         notifier=system.worker_notifier,
-        pace=Pace(lease=timedelta(seconds=settings.event_lease), busy=(admission or Admission(1)).is_busy),
+        pace=Pace(lease=timedelta(seconds=system.settings.event_lease), busy=system.admission.is_busy),
     )
 
 
@@ -208,32 +176,45 @@ def _jobs(system: System) -> list[Job]:
         jobs.append(Job("file_texts", texts.round, texts.due))
     if system.mail_settings is not None:
         mails = MailJob(
-            system.db, system.mail_settings, limiter=system.rates.limiter, clock=system.clock, subjects=system.subjects
+            system.db, system.mail_settings, limiter=system.limiter, clock=system.clock, subjects=system.subjects
         )
         jobs.append(Job("mail", mails.round, mails.due))
     return jobs
 
 
-@asynccontextmanager
-async def _lifespan(app: FastAPI, settings: Settings) -> AsyncIterator[None]:
-    async with bootstrap.closing(bootstrap.wire(settings)) as system:
-        await bootstrap.refuse_demo_in_production(system)
-        worker = new_worker(system, admission=app.state.admission) if settings.run_worker else None
-        system.dependencies.append(health.worker_dependency(system.db, (lambda: worker.is_running) if worker else None))
-        for field in fields(system):
-            setattr(app.state, field.name, getattr(system, field.name))
-        app.state.load_demo = bootstrap.demo_loader(system)
-        async with _sampled(system):
-            if worker is None:
-                yield
-                return
-            await worker.beat()  # or the first probes would miss it
-            worker.start()
-            system.worker_notifier.on_notify(worker.wake)
+class Lifespan:
+    """Opens the system before the first request, and closes it after the last one."""
+
+    def __init__(self, settings: Settings, admission: Admission, *, is_server: bool) -> None:
+        self.settings, self.admission, self.is_server = settings, admission, is_server
+
+    @asynccontextmanager
+    async def __call__(self, app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
             try:
-                yield
-            finally:
-                await worker.stop()
+                await self._start(app, stack)
+            except Exception as error:
+                if self.is_server and (message := operator_message(error)):
+                    sys.stderr.write(printed(message, config.language()))
+                    sys.stderr.flush()
+                    os._exit(1)
+                raise
+            yield
+
+    async def _start(self, app: FastAPI, stack: AsyncExitStack) -> None:
+        wired = bootstrap.wire(self.settings, admission=self.admission)
+        system = await stack.enter_async_context(bootstrap.closing(wired))
+        await bootstrap.refuse_demo_in_production(system)
+        worker = new_worker(system) if self.settings.run_worker else None
+        system.dependencies.append(health.worker_dependency(system.db, worker))
+        app.state = system  # type: ignore[assignment]  # `kit.http.wiring` reads it
+        await stack.enter_async_context(_sampled(system))
+        if worker is None:
+            return
+        await worker.beat()  # or the first probes would miss it
+        worker.start()
+        stack.push_async_callback(worker.stop)
+        system.worker_notifier.on_notify(worker.wake)
 
 
 @asynccontextmanager

@@ -5,13 +5,12 @@ Only the doors call it. Everything it makes is in `System`; the doors hand its f
 """
 
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import structlog
@@ -19,7 +18,6 @@ from redis.asyncio import Redis
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.adapters import FolderStorage
-from saraban.attachments.domain import Storage
 from saraban.attachments.service import AccessRules, UploadRules
 from saraban.audit.adapters import send_to_syslog
 from saraban.audit.service import HeadFile, Sealer
@@ -28,7 +26,6 @@ from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
-from saraban.documents.demo import service as demo_documents
 from saraban.documents.demo.service import generate as demo_generation
 from saraban.documents.demo.service import generate_drawings as demo_drawings
 from saraban.documents.drawing import service as drawings
@@ -37,9 +34,11 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.events.service import Handlers
 from saraban.identity import service as identity
+from saraban.identity.dependencies import LinkRules, UserLimits
 from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, ThrottleRules, TokenIssuer
 from saraban.identity.service import first_run as identity_seed
 from saraban.kit import encryption
+from saraban.kit.admission import Admission
 from saraban.kit.clock import Clock, SystemClock
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
@@ -53,19 +52,21 @@ from saraban.kit.redis import WorkerNotifier, redis_pool
 from saraban.kit.signatures import Signer
 from saraban.notifications import service as notifications
 from saraban.notifications.adapters import ConsoleMailer, SmtpMailer
+from saraban.notifications.dependencies import MailWiring
 from saraban.notifications.service import MailSettings
-from saraban.numbering.issue.dependencies import NumberRateLimits
+from saraban.numbering.issue.dependencies import NumberRateLimits, NumberWiring
 from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
-from saraban.ops.health import Dependency, dependencies
+from saraban.ops.health import Dependency, OpsWiring, dependencies
 from saraban.projects.service import seed as projects_seed
-from saraban.setup import service as setup
+from saraban.web.projects.first_run import FirstRunWiring
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.webhooks import service as webhooks
 from saraban.webhooks.adapters import GuardedTransport
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.dependencies import DefinitionWiring
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
-from saraban.workflow.runtime.service import assignment
+from saraban.workflow.runtime.service.assignment import AssignmentRenewal, refill
 from saraban.workflow.service import Subjects, Transitions
 
 log = structlog.get_logger(__name__)
@@ -100,76 +101,96 @@ class SecretKeyTooShort(DomainError):
     recovery = (Text("ตั้งค่า SARABAN_SECRET_KEY ใหม่แล้วเริ่มระบบอีกครั้ง", "Set SARABAN_SECRET_KEY anew and start again."),)
 
 
-@dataclass
-class System:
-    """What a process holds while it runs; the application shows each field to the endpoints as `app.state.<name>`."""
+@dataclass(frozen=True, kw_only=True)
+class System(FirstRunWiring, NumberWiring, DefinitionWiring, MailWiring, OpsWiring):
+    """What a process holds while it runs: what each feature's endpoints declare that they need, and what only doors need."""
 
     settings: Settings
-    db: Database
-    clock: Clock
-    idempotency: Idempotency
-    tokens: TokenIssuer
-    callers: CallerLoader
-    throttle: LogInThrottle
-    storage: Storage
-    uploads: UploadRules
-    readers: AccessRules
-    allocator: Allocator
-    rates: NumberRateLimits
+    admission: Admission
     sealer: Sealer
-    subjects: Subjects
-    transitions: Transitions
-    definition_cache: DefinitionCache
-    documents: DocumentServices
-    handlers: Handlers
     worker_notifier: WorkerNotifier
-    mail_settings: MailSettings | None
     redis: Redis | None
     lock_masters: list[Redis]
-    dependencies: list[Dependency]
-    first_run: FirstRun
 
 
-def wire(settings: Settings, *, clock: Clock | None = None) -> System:
-    """Make every part and connect them; connections open when they are first needed."""
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Connections open when they are first needed."""
+
+    db: Database
+    redis: Redis | None
+    lock_masters: list[Redis]
+    notifier: WorkerNotifier
+    limiter: RateLimiter
+
+
+def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission | None = None) -> System:
+    """Make every part and connect them."""
     protect_folder(settings.data_dir)
     encryption.use_key(signing_key(settings))
     clock = clock or SystemClock(settings.zone)
-    db = _database(settings)
-    redis = _redis(settings, settings.redis_url) if settings.redis_url else None
-    lock_masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
-    worker_notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
-    db.commit_listener = worker_notifier.notify
-    rates = _rates(settings)
-    allocator = _allocator(settings, db, lock_masters or ([redis] if redis else []))
-    subjects = _subjects(settings.zone)
-    idempotency = Idempotency(db)
-    mail_settings = _mail_settings(settings)
+    connections = _connect(settings)
+    db, idempotency, allocator = connections.db, Idempotency(connections.db), _allocator(settings, connections)
+    subjects, mail_settings = _subjects(settings.zone), _mail_settings(settings)
     return System(
         settings=settings,
         db=db,
+        redis=connections.redis,
+        lock_masters=connections.lock_masters,
+        worker_notifier=connections.notifier,
+        limiter=connections.limiter,
         clock=clock,
         idempotency=idempotency,
+        admission=admission or Admission(1),
         tokens=_tokens(settings, clock),
         callers=CallerLoader(db),
-        throttle=_throttle(settings, rates.limiter),
+        throttle=_throttle(settings, connections.limiter),
+        user_limits=_user_limits(settings),
+        links=LinkRules(settings.public_url, settings.mails_invitations),
+        first_run=FirstRun(db),
+        allows_demo=settings.env != "production",
         storage=FolderStorage(settings.data_dir / "files"),
         uploads=UploadRules(settings.upload_max_bytes, settings.upload_keep_hours, settings.file_kinds),
         readers=_readers(subjects),
         allocator=allocator,
-        rates=rates,
+        rates=_rates(settings, connections.limiter),
+        reservation_life=timedelta(minutes=settings.reservation_minutes),
         sealer=_sealer(settings, db, clock),
         subjects=subjects,
         transitions=Transitions(db, subjects, idempotency),
-        definition_cache=DefinitionCache(db, redis, rest=settings.redis_breaker),
+        definition_cache=DefinitionCache(db, connections.redis, rest=settings.redis_breaker),
         documents=DocumentServices(db, idempotency, allocator, followers=[circulations.OpenCirculations()]),
-        handlers=_handlers(settings, db, clock, rates.limiter, mail_settings, subjects),
-        worker_notifier=worker_notifier,
+        handlers=_handlers(settings, connections, clock, mail_settings, subjects),
         mail_settings=mail_settings,
-        redis=redis,
-        lock_masters=lock_masters,
-        first_run=FirstRun(db),
-        dependencies=dependencies(db=db, redis=redis, lock_masters=lock_masters, files=settings.data_dir / "files"),
+        metrics_token=settings.metrics_token.get_secret_value(),
+        storage_folder=settings.data_dir,
+        dependencies=_dependencies(settings, connections),
+    )
+
+
+def _connect(settings: Settings) -> Connections:
+    redis = _redis(settings, settings.redis_url) if settings.redis_url else None
+    masters = [_redis(settings, url.strip()) for url in settings.lock_redis_urls.split(",") if url.strip()]
+    notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
+    db = _database(settings)
+    db.commit_listener = notifier.notify
+    limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
+    return Connections(db, redis, masters, notifier, limiter)
+
+
+def _dependencies(settings: Settings, connections: Connections) -> list[Dependency]:
+    redis, masters, files = connections.redis, connections.lock_masters, settings.data_dir / "files"
+    return dependencies(db=connections.db, redis=redis, lock_masters=masters, files=files)
+
+
+def _user_limits(settings: Settings) -> UserLimits:
+    return UserLimits(
+        searches=settings.search_limit_user,
+        previews=settings.preview_limit_user,
+        refreshes=settings.refresh_limit_user,
+        exports_per_hour=settings.export_limit_user,
+        upload_bytes_per_day=settings.upload_limit_user,
+        largest_upload=settings.upload_max_bytes,
     )
 
 
@@ -201,9 +222,8 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.worker_notifier.close()
-        await system.transitions.close()
         await system.allocator.close()
-        await system.rates.limiter.close()
+        await system.limiter.close()
         for redis in (system.redis, *system.lock_masters):
             if redis is not None:
                 await redis.aclose()
@@ -267,7 +287,8 @@ def _redis(settings: Settings, url: str) -> Redis:
     return Redis.from_pool(pool)  # so that closing the client closes the pool
 
 
-def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Allocator:
+def _allocator(settings: Settings, connections: Connections) -> Allocator:
+    masters = connections.lock_masters or ([connections.redis] if connections.redis else [])
     budget = RetryBudget(
         lock=settings.lock_retries,
         conflict=settings.conflict_retries,
@@ -277,11 +298,10 @@ def _allocator(settings: Settings, db: Database, masters: list[Redis]) -> Alloca
         deadline=settings.lock_deadline,
     )
     locks = RedisLocks(*masters, ttl=settings.lock_ttl, rest=settings.redis_breaker) if masters else DatabaseLocks()
-    return Allocator(db, locks, budget=budget, lock_timeout=settings.lock_timeout)
+    return Allocator(connections.db, locks, budget=budget, lock_timeout=settings.lock_timeout)
 
 
-def _rates(settings: Settings) -> NumberRateLimits:
-    limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
+def _rates(settings: Settings, limiter: RateLimiter) -> NumberRateLimits:
     return NumberRateLimits(
         limiter,
         user=settings.draw_limit_user,
@@ -324,24 +344,23 @@ def _readers(subjects: Subjects) -> AccessRules:
 
 def _handlers(
     settings: Settings,
-    db: Database,
+    connections: Connections,
     clock: Clock,
-    limiter: RateLimiter,
     mail_settings: MailSettings | None,
     subjects: Subjects,
 ) -> Handlers:
     handlers = Handlers(first_delay=timedelta(seconds=settings.event_retry_pause))
     notifications.subscribe(handlers, subjects=subjects, mail_settings=mail_settings)
     sender = webhooks.WebhookSender(
-        db,
+        connections.db,
         clock=clock,
         transport=GuardedTransport(),
-        limiter=limiter,
+        limiter=connections.limiter,
         per_minute=_outbound_limit(settings),
         each_per_minute=settings.webhook_limit_each,
     )
     webhooks.subscribe(handlers, sender, first_delay=timedelta(seconds=settings.webhook_retry_pause))
-    assignment.subscribe(handlers, subjects=subjects)
+    AssignmentRenewal(subjects).subscribe(handlers)
     return handlers
 
 
@@ -396,9 +415,9 @@ async def seed(system: System, *, demo: bool) -> None:
     await system.db.transact(webhooks.encrypt_secrets)
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=str(raw["workflow"]))
-    await assignment.refill(system.db, subjects=system.subjects)
+    await refill(system.db, subjects=system.subjects)
     if demo and not await has_demo(system):
-        await system.db.transact(lambda session: _load_demo(session, system))
+        await system.db.transact(system.demo.load_project)
 
 
 async def _ship(session: AsyncSession, system: System) -> None:
@@ -407,60 +426,18 @@ async def _ship(session: AsyncSession, system: System) -> None:
     await workflow.seed_definitions(session, now=system.clock.now())
 
 
-async def _load_demo(session: AsyncSession, system: System, *, update_shared: bool = False) -> None:
-    ctx = await identity.system_context(session, system.clock)
-    await setup.apply(ctx, session, content=setup.demo(), update_shared=update_shared)
-    await identity_seed.seed_demo_accounts(session)
-
-
-class DemoLoader(NamedTuple):
-    """
-    What loads the demo on behalf of the set-up page, beside the first administrator.
-
-    :param project: with its accounts, in the transaction that makes the administrator: both are there, or neither
-    :param documents: afterwards, those that are missing
-    """
-
-    project: Callable[[AsyncSession], Awaitable[None]]
-    documents: Callable[[], Awaitable[int]]
-
-
-def demo_loader(system: System) -> DemoLoader | None:
-    """Return nothing in production."""
-    if system.settings.env == "production":
-        return None
-    # The administrator's organization may be one of the demo under another name.
-    return DemoLoader(partial(_load_demo, system=system, update_shared=True), partial(load_documents, system))
-
-
-def stage(system: System) -> demo_documents.DemoServices:
-    return demo_documents.DemoServices(
-        documents=system.documents,
-        storage=system.storage,
-        uploads=system.uploads,
-        subjects=system.subjects,
-        steps=system.transitions,
-        zone=system.clock.zone,
-    )
-
-
-async def load_documents(system: System) -> int:
-    """Write the demo documents that are missing, and say how many those were."""
-    return await demo_documents.load(stage(system), now=system.clock.now())
-
-
 def generate(
     system: System, *, code: str, documents: int, revisions: float
 ) -> AsyncIterator[demo_generation.GenerationProgress]:
     """Write documents into a project until it has so many."""
     return demo_generation.generate(
-        stage(system), code=code, documents=documents, revisions=revisions, now=system.clock.now()
+        system.demo.services, code=code, documents=documents, revisions=revisions, now=system.clock.now()
     )
 
 
 def generate_drawings(system: System, *, code: str, many: int) -> AsyncIterator[demo_drawings.DrawingProgress]:
     """Register drawings in a project until it has so many."""
-    return demo_drawings.generate_drawings(stage(system), code=code, many=many, now=system.clock.now())
+    return demo_drawings.generate_drawings(system.demo.services, code=code, many=many, now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:

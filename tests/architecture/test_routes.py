@@ -40,7 +40,7 @@ def test_no_route_holds_a_connection_to_read_while_it_writes(application: FastAP
     both = set()
     for context in iter_route_contexts(application.routes):
         dependant = getattr(context, "dependant", None)
-        needs = {one.call.__name__ for one in dependant.dependencies if one.call} if dependant else set()
+        needs = {getattr(one.call, "__name__", "") for one in dependant.dependencies} if dependant else set()
         if "read_session" in needs and needs & writes:
             both.add(str(context.path))
 

@@ -16,7 +16,7 @@ ENVIRONMENT = environment("en")
 FILES = sorted(TEMPLATES.rglob("*.html"))
 LONGEST_LINE = 140
 # What `render` and the shell add to every page; `super` and `loop` are Jinja's own.
-SHARED = frozenset({"request", "path", "zone", "trace", "self", "super", "loop", *ENVIRONMENT.globals})
+SHARED = frozenset({"request", "path", "zone", "trace", "uploads", "self", "super", "loop", *ENVIRONMENT.globals})
 SHELL = frozenset(
     {"caller", "unread", "may_create", "may_see_numbers", "may_see_formats", "administration", "sees_people"}
     | {"projects", "project"}

@@ -26,10 +26,10 @@ async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "
 
 class TestDemo:
     async def test_is_loaded_once_and_told(self, on_servers: "System") -> None:
-        assert await bootstrap.load_documents(on_servers) == len(SCRIPTS)
-        assert await bootstrap.load_documents(on_servers) == 0
+        assert await on_servers.demo.load_documents() == len(SCRIPTS)
+        assert await on_servers.demo.load_documents() == 0
 
-        scenes = walk_through(bootstrap.stage(on_servers), clock=on_servers.clock)
+        scenes = walk_through(on_servers.demo.services, clock=on_servers.clock)
         chapters = [scene.chapter async for scene in scenes if scene.chapter]
         assert len(chapters) == 4
         assert all("-0001" in chapter.document["data"]["documentNumber"] for chapter in chapters)

@@ -86,14 +86,11 @@ class Office:
         ctx = await self.context("dc.consultant", key)
         return await self.shown(ctx, LETTERS, core.create(ctx, self.system.documents, LETTERS, new))
 
-    async def act(self, username: str, letter: WorkflowEnvelope[Any], action: str, *, attempts: int = 3) -> None:
-        caller = await self.caller(username)
-        await self.system.db.transact(
-            lambda session: self._step(session, caller, letter, action),
-            attempts=attempts,
-        )
+    async def act(self, username: str, letter: WorkflowEnvelope[Any], action: str, *, repeated: bool = True) -> None:
+        caller, db = await self.caller(username), self.system.db
+        await (db.transact if repeated else db.transact_once)(self._step, caller, letter, action)
 
-    async def _step(self, session: AsyncSession, caller: Caller, letter: WorkflowEnvelope[Any], action: str) -> None:
+    async def _step(self, caller: Caller, session: AsyncSession, letter: WorkflowEnvelope[Any], action: str) -> None:
         await step_in(
             context(caller=caller, now=self.system.clock.now(), address="127.0.0.1"),
             session,
@@ -108,7 +105,7 @@ class Office:
         """Begin a deed while a step is taken that is not committed yet, and return what it comes to."""
         caller = await self.caller(username)
         async with self.system.db.writing() as session:
-            await self._step(session, caller, letter, action)
+            await self._step(caller, session, letter, action)
             begun = asyncio.create_task(deed)
             await asyncio.sleep(0.3)
         return await begun
@@ -399,7 +396,7 @@ class TestStepsMeanwhile:
             row, _ = await core.hold_current(
                 context(caller=caller, zone=clock.zone), session, circulations.CIRCULATION, public_id=public_id
             )
-            answered = asyncio.create_task(office.act("dc.consultant", sheet, "respond", attempts=1))
+            answered = asyncio.create_task(office.act("dc.consultant", sheet, "respond", repeated=False))
             await asyncio.sleep(0.3)
             await assignees.take_answer(
                 session, row.assignees[0], status="REJECTED", comment="ไม่ใช่งานของผม", now=clock.now()

@@ -90,7 +90,7 @@ class TestSessions:
         opened = await log_in(people_db, issuer)
         renewed = await identity.refresh(people_db, issuer=issuer, refresh_token=opened.refresh_token, device=Device())
         async with people_db.writing() as session:
-            await identity.log_out(session, refresh_token=renewed.refresh_token, address="", now=START)
+            await identity.log_out(renewed.refresh_token, session, address="", now=START)
 
         for token in (opened.refresh_token, renewed.refresh_token):
             with pytest.raises(SessionEnded):

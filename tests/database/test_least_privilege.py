@@ -13,7 +13,7 @@ from saraban.bootstrap import closing, seed, wire
 from saraban.kit import migrations, revisions
 from saraban.kit.db import Database
 from saraban.worker.loop import Worker
-from saraban.worker.timers import ensure_partitions
+from saraban.worker.partitions import ensure_partitions
 from tests.conftest import settings_in
 from tests.numbering_world import world_of
 from tests.servers import MariaDb, database_name
@@ -44,7 +44,7 @@ async def test_servers_draw_numbers_and_add_partitions(urls: tuple[str, str], tm
         number = await world.take(world.allocator(), world.letter())
         await Worker(db=system.db, clock=system.clock, handlers=system.handlers).drain()
         later = datetime(2031, 1, 1, tzinfo=UTC)
-        added = await system.db.transact(lambda session: ensure_partitions(session, now=later))
+        added = await system.db.transact(ensure_partitions, later)
 
     assert number.sequence == 1
     assert added == [f"{table} {year}" for table in ("notifications", "audit_logs") for year in (2031, 2032)]

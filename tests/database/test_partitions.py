@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import sqlalchemy as sa
 
 from saraban.kit.db import Database
-from saraban.worker.timers import ensure_partitions
+from saraban.worker.partitions import ensure_partitions
 
 NOW = datetime(2032, 6, 1, tzinfo=UTC)
 
@@ -24,8 +24,8 @@ async def names(db: Database, table: str) -> list[str]:
 
 class TestEnsurePartitions:
     async def test_adds_this_year_and_the_next_once(self, mariadb: Database) -> None:
-        first = await mariadb.transact(lambda session: ensure_partitions(session, now=NOW))
-        again = await mariadb.transact(lambda session: ensure_partitions(session, now=NOW))
+        first = await mariadb.transact(ensure_partitions, NOW)
+        again = await mariadb.transact(ensure_partitions, NOW)
 
         assert first == ["notifications 2032", "notifications 2033", "audit_logs 2032", "audit_logs 2033"]
         assert again == []

@@ -4,7 +4,7 @@ A subject that is nothing but its workflow: letters in a dictionary, on the demo
 It implements `SubjectPort` as documents do, so that the workflow is tested without them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,15 +20,16 @@ from saraban.identity.domain.account import NO_PASSWORD
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.models import Organization
 from saraban.identity.service import first_run as identity_seed
-from saraban.kit.db import Database
+from saraban.kit.db import Database, database_of
 from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
 from saraban.projects.models import Contract, Project
 from saraban.projects.service import seed as projects_seed
 from saraban.workflow import service as workflow
+from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.schemas import instance_answer
-from saraban.workflow.runtime.service.transition_request import InstanceSnapshot, TransitionRequest
-from saraban.workflow.runtime.service.transitions import BY_RIGHT, transition_batch
+from saraban.workflow.runtime.service.transition_request import TransitionRequest
+from saraban.workflow.runtime.service.transitions import BY_RIGHT
 from saraban.workflow.service import (
     Command,
     Envelope,
@@ -64,13 +65,9 @@ class Letterbox:
     def may_see(self, caller: Caller, key: str) -> bool:
         return key in self.letters and caller.username in self.hidden.get(key, {caller.username})
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
-        self.queries += 1
-        return {key: self.letters[key] for key, caller in callers.items() if self.may_see(caller, key)}
-
-    async def apply(self, _session: AsyncSession, steps: Sequence[SubjectStep]) -> Collection[str]:
-        self.steps += [(one.entity_id, one.step) for one in steps]
-        return [one.entity_id for one in steps]
+    async def apply(self, _session: AsyncSession, step: SubjectStep) -> bool:
+        self.steps.append((step.entity_id, step.step))
+        return True
 
 
 @dataclass
@@ -175,11 +172,7 @@ async def envelopes_of(
     ctx: RequestContext, session: AsyncSession, entity_type: str, facts: Mapping[str, workflow.SubjectFacts]
 ) -> dict[str, Envelope]:
     """Return the envelopes of subjects whose facts are known."""
-
-    async def known() -> Mapping[str, workflow.SubjectFacts]:
-        return facts
-
-    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=known())
+    states = await workflow.states_of(ctx, session, entity_type=entity_type, entity_ids=list(facts), facts=facts)
     return await workflow.envelopes(ctx, session, states)
 
 
@@ -190,11 +183,16 @@ async def step_in(
     subjects: Subjects,
     public_id: UUID,
     command: Command,
-    seen: InstanceSnapshot | None = None,
+    seen_version: int | None = None,
 ) -> None:
-    """Take one step alone, in a transaction of the test's own."""
-    request = TransitionRequest(ctx, public_id, command, BY_RIGHT, seen=seen)
-    await transition_batch(session, subjects=subjects, requests=[request], alone=True)
+    """Take one step in a transaction of the test's own."""
+    if seen_version is None:
+        row = await repository.instance(session, public_id)
+        assert row is not None
+        seen_version = row.version_no
+    request = TransitionRequest(ctx, public_id, command, BY_RIGHT, "", False, "", seen_version)
+    db = database_of(session)
+    await Transitions(db, subjects, Idempotency(db)).step(request, session)
 
 
 async def _no_password(_password: str) -> str:

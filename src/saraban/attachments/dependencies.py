@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -12,9 +13,9 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 
 from saraban.attachments.domain import Storage
-from saraban.attachments.service import AccessRules, FileStore
+from saraban.attachments.service import AccessRules, FileStore, UploadRules
 from saraban.kit.errors import Invalid, invalid, required
-from saraban.kit.http import async_dependency
+from saraban.kit.http import Wiring, async_dependency, wiring
 
 MAX_PART_HEADERS = 8 * 1024
 # What the API's description says of an operation that takes `OneFile`.
@@ -35,17 +36,24 @@ MULTIPART: dict[str, Any] = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileWiring(Wiring):
+    storage: Storage
+    uploads: UploadRules
+    readers: AccessRules
+
+
 def storage(request: Request) -> Storage:
-    return request.app.state.storage  # type: ignore[no-any-return]
+    return wiring(request, FileWiring).storage
 
 
 def readers(request: Request) -> AccessRules:
-    return request.app.state.readers  # type: ignore[no-any-return]
+    return wiring(request, FileWiring).readers
 
 
 def file_store(request: Request) -> FileStore:
-    state = request.app.state
-    return FileStore(state.db, state.storage, state.uploads, state.clock)
+    wired = wiring(request, FileWiring)
+    return FileStore(wired.db, wired.storage, wired.uploads, wired.clock)
 
 
 class SentFile:

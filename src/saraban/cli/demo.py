@@ -252,10 +252,10 @@ async def _play(system: "System", console: "Console") -> "list[WalkthroughDocume
     with Progress(*columns, console=console, transient=False) as progress:
         bar = progress.add_task(say("เตรียมโครงการสาธิต", "Preparing the demo project"), total=STEPS + 1)
         await bootstrap.seed(system, demo=True)
-        await bootstrap.load_documents(system)
+        await system.demo.load_documents()
         progress.advance(bar)
         chapters = []
-        async for scene in walk_through(bootstrap.stage(system), clock=system.clock):
+        async for scene in walk_through(system.demo.services, clock=system.clock):
             progress.console.print(f"  {scene.says.say(language())}", highlight=False, soft_wrap=True)
             progress.update(bar, advance=1, description=say("เล่าเรื่อง", "Running the demo story"))
             if scene.chapter is not None:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.identity.domain.context import RequestContext
-    from saraban.numbering.service import Plan, RangeDraft, RangeEffect, RangeRow
+    from saraban.numbering.ranges.schemas import RangeEffectOut
+    from saraban.numbering.service import Plan, RangeDraft, RangeRow
 
 
 group = typer.Typer(no_args_is_help=True, help="Ranges that a series skips: reserved, or blocked.")
@@ -111,7 +112,7 @@ def create(
         draft = numbering.RangeDraft(kind_of_range, first, end, owner, reason)
         return await numbering.plan(ctx, session, request), draft
 
-    async def look(ctx: "RequestContext", session: "AsyncSession") -> "RangeEffect":
+    async def look(ctx: "RequestContext", session: "AsyncSession") -> "RangeEffectOut":
         return await numbering.range_effect(ctx, session, *await asked(ctx, session))
 
     effect = reading(look, account)
@@ -125,11 +126,11 @@ def create(
     typer.echo(_line(row, {row.organization: keeper} if row.organization and keeper else {}))
 
 
-def _confirm(effect: "RangeEffect", *, yes: bool) -> None:
+def _confirm(effect: "RangeEffectOut", *, yes: bool) -> None:
     """Somebody looks at a large range before it is closed."""
-    if not effect.asks or yes:
+    if not effect.must_confirm or yes:
         return
-    following = effect.following or say("ไม่มีอีก", "none any more")
+    following = effect.next_number or say("ไม่มีอีก", "none any more")
     words = say(
         f"จะกัน {effect.size:,} ลำดับ เลขถัดไปของชุดคือ {following} ยืนยันหรือไม่",
         f"{effect.size:,} sequences would be closed, and the next number of the series would be {following}. Close them?",

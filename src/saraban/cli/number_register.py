@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from saraban.bootstrap import System
     from saraban.identity.domain.context import RequestContext
-    from saraban.numbering.service import Discrepancy, LedgerLine, NumberErrorRow, NumberRow, SeriesRow
+    from saraban.numbering.register.schemas import SeriesOut
+    from saraban.numbering.service import Discrepancy, LedgerLine, NumberErrorRow, NumberRow
 
 DISAGREES = 1
 ErrorType = Literal[
@@ -45,7 +46,7 @@ def series(
     """
     from saraban.numbering import service as numbering
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[SeriesRow]":
+    async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[SeriesOut]":
         place = await project_named(session, project)
         return await read_pages(
             lambda cursor: numbering.list_series(
@@ -58,9 +59,13 @@ def series(
     print_list((_series_line(row, width) for row in rows), "ไม่มีชุดเลข", "No series found.")
 
 
-def _series_line(row: "SeriesRow", width: int) -> str:
-    beyond = say(f"สูงสุด {row.highest:,}", f"highest {row.highest:,}") if row.highest > row.last_number else ""
-    return f"{row.series:<{width}}  {row.last_number:>9,}  {row.type_code or '':<11}  {beyond}".rstrip()
+def _series_line(row: "SeriesOut", width: int) -> str:
+    beyond = (
+        say(f"สูงสุด {row.highest_number:,}", f"highest {row.highest_number:,}")
+        if row.highest_number > row.last_number
+        else ""
+    )
+    return f"{row.series:<{width}}  {row.last_number:>9,}  {row.document_type or '':<11}  {beyond}".rstrip()
 
 
 @group.command()

@@ -188,7 +188,7 @@ def _prepare(settings: Settings, *, demo: bool) -> tuple[bool, str]:
             if not await bootstrap.has_demo(system):
                 _say_now("กำลังโหลดโครงการสาธิต ครั้งแรกใช้เวลาสักครู่…", "Loading the demo project; this takes a moment once…")
             await bootstrap.seed(system, demo=True)
-            await bootstrap.load_documents(system)
+            await system.demo.load_documents()
         await bootstrap.refuse_demo_in_production(system)
         token = "" if await system.first_run.is_over() else await new_set_up_token(system)
         return await bootstrap.has_demo(system), token

@@ -6,16 +6,16 @@ none (REQ-LCK-02).
 """
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.identity.service import CallerLoader, LogInThrottle, NotSignedIn, TokenIssuer, user_of_token
+from saraban.identity.service import CallerLoader, FirstRun, LogInThrottle, NotSignedIn, TokenIssuer, user_of_token
 from saraban.kit.addresses import split_url
-from saraban.kit.clock import Clock
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import async_dependency, client_address, idempotency_key, language
+from saraban.kit.http import Wiring, async_dependency, client_address, idempotency_key, language, wiring
 from saraban.kit.rate_limits import DAY, HOUR, RateLimiter, RateLimitRule
 
 ACCESS_COOKIE = "saraban_access"
@@ -64,23 +64,56 @@ class PasswordChangeRequired(DomainError):
     recovery = (Text("เปลี่ยนรหัสผ่านแล้วลองใหม่", "Change your password, then try again."),)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserLimits:
+    """Requests of one user in a minute; 0 is no limit."""
+
+    searches: int
+    previews: int
+    refreshes: int
+    exports_per_hour: int
+    upload_bytes_per_day: int
+    largest_upload: int  # bytes; counted where the request does not state its length
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRules:
+    """Links to pages, for invitations and new passwords: before which address, and whether they are mailed."""
+
+    public_url: str
+    are_mailed: bool
+
+    def base(self, request: Request) -> str:
+        return str(self.public_url or request.base_url).rstrip("/")
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentityWiring(Wiring):
+    tokens: TokenIssuer
+    callers: CallerLoader
+    throttle: LogInThrottle
+    limiter: RateLimiter
+    user_limits: UserLimits
+    links: LinkRules
+    first_run: FirstRun
+
+
 def token_issuer(request: Request) -> TokenIssuer:
-    return request.app.state.tokens  # type: ignore[no-any-return]
+    return wiring(request, IdentityWiring).tokens
 
 
 def limiter(request: Request) -> RateLimiter:
-    return request.app.state.rates.limiter  # type: ignore[no-any-return]
+    return wiring(request, IdentityWiring).limiter
 
 
 def log_in_throttle(request: Request) -> LogInThrottle:
-    return request.app.state.throttle  # type: ignore[no-any-return]
+    return wiring(request, IdentityWiring).throttle
 
 
 def invitation_base(request: Request, *, handed_over: bool = False) -> str | None:
     """Return what stands before the path of a link that is shown; None where links are mailed, not `handed_over`."""
-    settings = request.app.state.settings
-    mailed = settings.mails_invitations and not handed_over
-    return None if mailed else str(settings.public_url or request.base_url).rstrip("/")
+    links = wiring(request, IdentityWiring).links
+    return None if links.are_mailed and not handed_over else links.base(request)
 
 
 _SEARCHES = ("/search/", "/find/", "/api/v1/search/")
@@ -102,11 +135,7 @@ class UserLimitReached(DomainError):
 
 
 def policies_of(method: str, path: str, query: Collection[str], media_type: str) -> set[str]:
-    """
-    Return the names of the limits that a request is counted against.
-
-    :param query: names of the parameters that are not empty
-    """
+    """:param query: names of the parameters that are not empty"""
     found, reads = set(), method == "GET"
     if reads and ("q" in query or f"{path}/".startswith(_SEARCHES)):
         found.add("searches")
@@ -130,14 +159,14 @@ async def count_request(request: Request, caller: Caller) -> None:
     policies = policies_of(request.method, request.url.path, given, media_type)
     if not policies or caller.draws_per_minute == 0:
         return
-    settings = request.app.state.settings
+    limits = wiring(request, IdentityWiring).user_limits
     user, length = str(caller.public_id), request.headers.get("content-length", "")
-    size = int(length) if length.isdecimal() else settings.upload_max_bytes
+    size = int(length) if length.isdecimal() else limits.largest_upload
     rules = [
-        RateLimitRule("searches", user, settings.search_limit_user),
-        RateLimitRule("exports", user, settings.export_limit_user, HOUR),
-        RateLimitRule("uploads", user, settings.upload_limit_user, DAY, size),
-        RateLimitRule("looks", user, settings.preview_limit_user),
+        RateLimitRule("searches", user, limits.searches),
+        RateLimitRule("exports", user, limits.exports_per_hour, HOUR),
+        RateLimitRule("uploads", user, limits.upload_bytes_per_day, DAY, size),
+        RateLimitRule("looks", user, limits.previews),
     ]
     await _take(request, [rule for rule in rules if rule.policy in policies])
 
@@ -148,8 +177,9 @@ async def count_refresh(request: Request, refresh_token: str) -> None:
 
     :raises UserLimitReached: when the limit is used up
     """
-    if most := request.app.state.settings.refresh_limit_user:
-        async with request.app.state.db.reading() as session:
+    wired = wiring(request, IdentityWiring)
+    if most := wired.user_limits.refreshes:
+        async with wired.db.reading() as session:
             user = await user_of_token(session, refresh_token)
         await _take(request, [RateLimitRule("refreshes", str(user or client_address(request)), most)])
 
@@ -179,12 +209,11 @@ async def current_caller(request: Request) -> Caller:
     """
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None:
-        callers: CallerLoader = request.app.state.callers
-        tokens = token_issuer(request)
-        access = tokens.read(_presented(request))
+        wired = wiring(request, IdentityWiring)
+        access = wired.tokens.read(_presented(request))
         request.state.has_token = True  # known even where the database cannot say whose it is
-        caller = await callers.load(access.session)
-        tokens.require_rights(access, caller)
+        caller = await wired.callers.load(access.session)
+        wired.tokens.require_rights(access, caller)
         request.state.caller = caller  # the access log names who asked
         await count_request(request, caller)
     if caller.must_change_password and request.url.path not in _PASSWORD_PATHS:
@@ -196,9 +225,8 @@ CurrentCaller = Annotated[Caller, Depends(current_caller)]
 
 
 async def request_context(request: Request) -> RequestContext:
-    """Return the context of a request of somebody who is signed in."""
     caller = await current_caller(request)
-    clock: Clock = request.app.state.clock
+    clock = wiring(request, Wiring).clock
     return RequestContext(caller, clock.now(), clock.zone, client_address(request), language=language(request))
 
 
@@ -216,24 +244,34 @@ KeyedContext = Annotated[RequestContext, Depends(keyed_context)]
 LOADS_CALLER = frozenset({current_caller, request_context, keyed_context})
 
 
-def guarded(permission: str, *, everywhere: bool = False) -> Any:
-    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
+class _Guard:
+    """A dependency that returns the context of a caller who has the permission somewhere, or everywhere."""
 
-    async def holder(ctx: Context) -> RequestContext:
-        ctx.caller.require(permission, Scope()) if everywhere else ctx.caller.require_somewhere(permission)
+    def __init__(self, permission: str, *, everywhere: bool) -> None:
+        self.permission, self.everywhere = permission, everywhere
+
+    async def __call__(self, ctx: Context) -> RequestContext:
+        if self.everywhere:
+            ctx.caller.require(self.permission, Scope())
+        else:
+            ctx.caller.require_somewhere(self.permission)
         return ctx
 
-    return Depends(holder)
+
+class _KeyedGuard(_Guard):
+    """The same for a request that may be repeated under its `Idempotency-Key`."""
+
+    async def __call__(self, ctx: KeyedContext) -> RequestContext:
+        return await super().__call__(ctx)
+
+
+def guarded(permission: str, *, everywhere: bool = False) -> Any:
+    """Return a context whose caller has `permission` somewhere, or `everywhere`; the service decides about the thing itself."""
+    return Depends(_Guard(permission, everywhere=everywhere))
 
 
 def guarded_keyed(permission: str) -> Any:
-    """Return the same for a request that may be repeated under its `Idempotency-Key`."""
-
-    async def holder(ctx: KeyedContext) -> RequestContext:
-        ctx.caller.require_somewhere(permission)
-        return ctx
-
-    return Depends(holder)
+    return Depends(_KeyedGuard(permission, everywhere=False))
 
 
 def require_token(request: Request) -> None:
@@ -260,11 +298,7 @@ def _presented(request: Request) -> str:
 
 
 def refuse_cross_site(request: Request) -> None:
-    """
-    Stop a request that another site made a browser send with our cookie.
-
-    :raises CrossSiteRequest: when the browser says that the request did not start on our own pages
-    """
+    """:raises CrossSiteRequest: when the browser says that the request did not start on our own pages"""
     if request.method in _SAFE:
         return
     site = request.headers.get("sec-fetch-site")

@@ -81,8 +81,6 @@ class User(HasPublicId, Base):
 
 
 class UserName(NamedTuple):
-    """As much of an account as others are shown."""
-
     public_id: UUID
     first_name: str | None
     last_name: str | None
@@ -170,8 +168,6 @@ class Role(HasPublicId, Base):
 
 
 class Permission(Base):
-    """One thing that may be allowed, named `module.action`."""
-
     __tablename__ = "permissions"
 
     permission_id: Mapped[int] = mapped_column(primary_key=True)
@@ -249,6 +245,15 @@ def in_force(given: type[UserAssignment] = UserAssignment) -> sa.ColumnElement[b
     return sa.and_(
         sa.or_(given.valid_from.is_(None), given.valid_from <= now),
         sa.or_(given.valid_until.is_(None), given.valid_until > now),
+    )
+
+
+def carries(*permissions: str) -> sa.ColumnElement[bool]:
+    """Whether the role at hand has one of the permissions."""
+    return (
+        sa.exists()
+        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name.in_(permissions), Permission.is_active)
     )
 
 

@@ -311,7 +311,6 @@ class Profile(Schema):
     is_service: bool
 
 
-Level = Literal["Global", "Organization", "Project", "Contract"]
 PermissionName = Annotated[str, SingleLine(100)]
 
 
@@ -322,7 +321,7 @@ class NewRole(Schema):
 
     name: Annotated[str, SingleLine(100)] = Field(description="By which it is given; no other role has it.")
     name_en: Annotated[str, SingleLine(100)] | None = Field(None, description="What English pages call it.")
-    level: Level | None = Field(None, description="Where it is given; that of `copyOf`, or `Global`, if left out.")
+    level: RoleLevel | None = Field(None, description="Where it is given; that of `copyOf`, or `Global`, if left out.")
     copy_of: Annotated[str, SingleLine(100)] | None = Field(
         None, description="Name or `publicId` of a role: what it has and you hold, the new one has."
     )

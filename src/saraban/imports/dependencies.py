@@ -27,6 +27,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    Received,
     WorkbookFormat,
     read_after_commit,
     respond,
@@ -152,10 +153,10 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
 
 
 def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
-    async def sent_import(request: Request, query: ImportQuery) -> SentImport:
-        return SentImport(query, await sent_file(request))
+    query_type = Received[ImportQuery]("query", Annotated[routes.query, Query()])
 
-    sent_import.__annotations__["query"] = Annotated[routes.query, Query()]
+    async def sent_import(request: Request, query: Annotated[ImportQuery, Depends(query_type)]) -> SentImport:
+        return SentImport(query, await sent_file(request))
 
     @router.post(
         "",
@@ -191,7 +192,7 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
     async def commit_import(
         importer: Annotated[AnyImporter, Depends(routes.find)],
         public_id: ImportId,
-        body: Schema,
+        body: Annotated[Schema, Depends(Received[Schema]("body", routes.commit))],
         ctx: Annotated[RequestContext, routes.writer],
         db: Db,
         once: Idempotent,
@@ -201,8 +202,6 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
         work = partial(uploads.start_import, ctx, importer=importer, public_id=public_id, choice=body)
         return await answer_written(importer, ctx, db, await once.run(operation, work), language)
-
-    commit_import.__annotations__["body"] = routes.commit
 
     async def answer_written(
         importer: AnyImporter, ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""

@@ -9,12 +9,11 @@ allocator commit.
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
 from time import monotonic
-from types import TracebackType
-from typing import Any, ClassVar, Concatenate, ParamSpec, Self, TypeVar, cast, overload
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
 
 import orjson
@@ -46,7 +45,6 @@ T = TypeVar("T")
 Command = TypeVar("Command")
 P = ParamSpec("P")
 
-_SNAPSHOT = 2.0  # seconds
 _ATTEMPTS = 3
 _POOL_WAIT = 20.0  # seconds
 NAMING = {
@@ -238,7 +236,12 @@ class Database:
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
         if not self.is_sqlite:
-            options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True}
+            # The pool of writers has a short timeout, for the allocator's back-off. A burst of readers must wait, not fail.
+            options |= {
+                "isolation_level": "AUTOCOMMIT",
+                "skip_autocommit_rollback": True,
+                "pool_timeout": _POOL_WAIT,
+            }
             options["connect_args"] = mariadb_arguments(read_timeout, sync_wait, self.reconnection)
         self.reading_engine = self.engine if self.is_sqlite else create_async_engine(self.url, **options)
         options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
@@ -259,10 +262,11 @@ class Database:
 
         On MariaDB there is no transaction: each statement sees what is committed when it begins, as at READ COMMITTED, nothing
         is rolled back at the end, no table's definition is held, and a write fails. On SQLite all of it sees one moment, and what
-        is written is rolled back. What compares several statements on both takes a `snapshot`.
+        is written is rolled back. The connection is taken with the first statement: a request that holds a session and has
+        yet to find out who sends it holds no connection, so a burst cannot use up the pool and wait for itself. What compares several statements on both takes a `snapshot`.
         """
+        refuse_departed()
         async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
-            await _acquire_connection(session)
             yield session
 
     async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
@@ -351,7 +355,7 @@ class Database:
             return await work(*command[:1], session, *command[1:], **kwargs)
 
     async def repeat(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call an attempt at a transaction, for `kit` alone; again after a collision and after a lost connection."""
+        """Call an attempt at a transaction or snapshot, again after a collision and after a lost connection."""
         return await self.reconnection.run(_try_again, attempt, *args, **kwargs)
 
     async def ping(self) -> None:
@@ -368,52 +372,6 @@ class Database:
         pool = max(pools, key=lambda one: one.checkedout())
         overflow = max(pool.overflow(), 0)
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
-
-
-class Snapshots:
-    """
-    Reads that take minutes: one snapshot after the other, each for about two seconds.
-
-    A snapshot that stays open holds the locks of every table it has read, so that an online `ALTER TABLE` waits for its
-    end, and keeps the database from removing old versions of rows. What is compared in one step is of one moment.
-    """
-
-    def __init__(self, db: Database, *, seconds: float = _SNAPSHOT, clock: Callable[[], float] = monotonic) -> None:
-        self._db, self._seconds, self._clock = db, seconds, clock
-        self._open = AsyncExitStack()
-        self._session: AsyncSession | None = None
-        self._until = 0.0
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        await self.end()
-
-    async def end(self) -> None:
-        """End the present snapshot; the next step begins another."""
-        self._session = None
-        await self._open.aclose()
-
-    async def step(self, read: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        """Run one short read, in the present snapshot or a new one; in a new one again where a table was changed meanwhile."""
-        return await self._db.repeat(self._read, read)
-
-    async def _read(self, read: Callable[[AsyncSession], Awaitable[T]]) -> T:
-        try:
-            return await read(await self._present())
-        except Exception:
-            await self.end()
-            raise
-
-    async def _present(self) -> AsyncSession:
-        if self._session is None or self._clock() >= self._until:
-            await self.end()
-            self._session = await self._open.enter_async_context(self._db.snapshot())
-            self._until = self._clock() + self._seconds
-        return self._session
 
 
 async def _try_again(attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:

@@ -4,14 +4,16 @@ What every HTTP door shares: the reading session, the problem answer, the langua
 Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
 
+import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from http import HTTPStatus
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any, BinaryIO, Final, Literal, ParamSpec, TypeVar
+from typing import Annotated, Any, BinaryIO, Final, Generic, Literal, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
@@ -59,16 +61,56 @@ class OrjsonResponse(JSONResponse):
         return orjson.dumps(content)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Wiring:
+    """
+    What `bootstrap` makes for the endpoints. The dependencies of each feature extend it by what they need, and
+    `bootstrap.System` is all of them.
+    """
+
+    db: Database
+    clock: Clock
+    idempotency: Idempotency
+
+
+W = TypeVar("W", bound=Wiring)
+
+
+def wiring(request: Request, part: type[W]) -> W:
+    """Return what the process has wired, as the part that a feature declares. Only this function reads `app.state`."""
+    system = request.app.state
+    if not isinstance(system, part):
+        raise TypeError(f"{part.__name__} is not wired before the lifespan of the application begins")
+    return system
+
+
+class Received(Generic[T]):
+    """
+    A dependency that returns what the request contains for a type that is known only at run time.
+
+    :param name: of the parameter, as the description of the API has it
+    :param annotation: as FastAPI reads it, such as a model, or a model annotated with `Query()`
+    """
+
+    def __init__(self, name: str, annotation: object) -> None:
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.name = name
+        self.__signature__ = inspect.Signature([inspect.Parameter(name, kind, annotation=annotation)])
+
+    async def __call__(self, **values: T) -> T:
+        return values[self.name]
+
+
 def database(request: Request) -> Database:
-    return request.app.state.db  # type: ignore[no-any-return]
+    return wiring(request, Wiring).db
 
 
 def clock(request: Request) -> Clock:
-    return request.app.state.clock  # type: ignore[no-any-return]
+    return wiring(request, Wiring).clock
 
 
 def idempotency(request: Request) -> Idempotency:
-    return request.app.state.idempotency  # type: ignore[no-any-return]
+    return wiring(request, Wiring).idempotency
 
 
 async def read_session(request: Request) -> AsyncIterator[AsyncSession]:

@@ -2,22 +2,23 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query
 
 from saraban.identity.dependencies import Context
-from saraban.kit.http import Db, Language, PageCursor, PageLimit, PathId, ReadSession, async_dependency
+from saraban.kit.http import (
+    Db,
+    Language,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+)
 from saraban.notifications import service as notifications
+from saraban.notifications.dependencies import MailIsOn
 from saraban.notifications.schemas import NotificationPage, PreferencesAnswer, PreferencesOrder, ReminderSettings
 
 own = APIRouter(prefix="/notifications", tags=["Notifications"])
 of_project = APIRouter(prefix="/projects", tags=["Projects"])
-
-
-def _mail_is_on(request: Request) -> bool:
-    return request.app.state.mail_settings is not None
-
-
-MailIsOn = Annotated[bool, Depends(async_dependency(_mail_is_on))]
 
 
 @own.get("", summary="What the caller was told, newest first")

@@ -54,19 +54,17 @@ from saraban.numbering.issue.service.number_plan import (
 )
 from saraban.numbering.issue.service.number_request import NumberRequest, may_create
 from saraban.numbering.ranges.service import (
-    RangeEffect,
     create_range,
     create_range_in_series,
     list_ranges,
     range_effect,
     release_range,
 )
-from saraban.numbering.register.domain import Discrepancy, LedgerLine, NumberRow, SeriesRow
+from saraban.numbering.register.domain import Discrepancy, LedgerLine, NumberRow
 from saraban.numbering.register.repository.consistency import NumberedDocuments
 from saraban.numbering.register.service.consistency_check import check_consistency
 from saraban.numbering.register.service.ledger import (
     NumberHistory,
-    NumberHit,
     SeriesLedger,
     audit_trail,
     holders_of_number,

@@ -1,20 +1,22 @@
 """
 Every error code that this product can answer with, collected from the classes themselves, and which operation gives which.
 
-What every operation shares is told by its form (`openapi` asks it); what is its own stands in `BY_OPERATION`, by operation id.
+What operations share follows from their form; what is an operation's own is derived from its functions.
 """
 
 import importlib
+import json
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 from html import escape
+from importlib import resources
 from typing import Any, Final
 
 import saraban
 from saraban.identity.dependencies import policies_of
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem
 from saraban.kit.problem import STATUS
-from saraban.setup.domain.master_kinds import CONTRACT, KINDS, ORGANIZATION, PROJECT, MasterKind, Owner
 
 # A part of the API description; FastAPI makes it, and gives it no other type.
 OpenApi = dict[str, Any]
@@ -144,188 +146,27 @@ ONCE: Final = ("IDEMPOTENCY_KEY_REUSED", "IDEMPOTENCY_KEY_IN_USE")
 NUMBERING: Final = ("NUMBERING_DATABASE_ERROR",)
 NUMBERS_READ: Final = ("RATE_LIMITED",)
 
-_PRINT = ("NUMBER_UNPRINTABLE", "SEQUENCE_EXHAUSTED")
-_DRAW = (*_PRINT, "RATE_LIMITED", "NUMBERING_BUSY", "NUMBERING_CONFLICT", "NUMBERING_DATABASE_ERROR")
-_RENUMBER = ("DOCUMENT_CANCELLED", "NOT_YOUR_ORGANIZATION", "NUMBER_STATE_CONFLICT")
-_RESERVATION = ("RESERVATION_EXPIRED", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
-_VOID = ("NUMBER_HELD", "NUMBER_STATE_CONFLICT", "NOT_FOUND")
-_WRITE = (
-    *_DRAW,
-    *_RESERVATION,
-    "NOT_YOUR_ORGANIZATION",
-    "CORRESPONDENCE_TO_SELF",
-    "WORKFLOW_NOT_DEFINED",
-)
-_EDIT = (
-    "DOCUMENT_NOT_DRAFT",
-    "DOCUMENT_CANCELLED",
-    "NUMBER_ALREADY_DRAWN",
-    "DOCUMENT_ALREADY_ISSUED",
-    "CORRESPONDENCE_TO_SELF",
-    "DOCUMENT_CHANGED",
-)
-_REVISE = (
-    *("REVISION_PENDING", "DOCUMENT_CANCELLED", "WORKFLOW_NOT_DEFINED"),
-    *("NUMBER_NOT_HELD", "NUMBER_TAKEN", "NUMBER_UNPRINTABLE"),
-)
-_CANCEL = ("CANCEL_ONLY_DRAFT", "WITHDRAW_REVISION_FIRST", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
-_WITHDRAW = ("NO_DRAFT_REVISION", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD")
-_OF_DOCUMENTS = {
-    "create": _WRITE,
-    "edit": _EDIT,
-    "revise": _REVISE,
-    "cancel": _CANCEL,
-    "withdraw_revision": _WITHDRAW,
-    "renumber": (*_DRAW, *_RENUMBER),
-}
-
-_STEER = (
-    *("WORKFLOW_STEERING_FORBIDDEN", "WF_INVALID_TRANSITION"),
-    *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
+FILES_READ: Final = ("FILE_READERS_BUSY",)
+COUNTED: Final = ("USER_LIMIT_REACHED",)
+WEAK_TAG: Final = ("ETAG_WEAK",)
+# What `codes_of` derives from the form of an operation.
+OF_FORM: Final = frozenset(
+    code
+    for group in (
+        *(ALWAYS, WRITES, INPUT, SIGNED_IN, WITH_COOKIE, OF_JSON, ONE_THING, ONCE, NUMBERING, FILES_READ, COUNTED),
+        *(WEAK_TAG, tuple(NOT_FROM_THE_API)),
+    )
+    for code in group
 )
 
-BY_OPERATION: Final[dict[str, tuple[str, ...]]] = {
-    "auth_log_in": ("INVALID_CREDENTIALS", "LOGIN_THROTTLED", "PASSWORDS_BUSY"),
-    "auth_refresh": ("SESSION_ENDED", "USER_LIMIT_REACHED"),
-    "auth_change_password": ("TOO_MANY_PASSWORDS", "PASSWORDS_BUSY"),
-    "users_create_user": ("USERNAME_TAKEN", "PASSWORDS_BUSY"),
-    "users_change_user": ("USERNAME_TAKEN", "ACCOUNT_CHANGED"),
-    "users_close_user": ("LAST_SUPER_ADMIN",),
-    "users_set_password": ("PASSWORDS_BUSY",),
-    "users_give_role": ("ROLE_SCOPE_MISMATCH", "ROLE_ALREADY_GIVEN"),
-    "users_take_role": ("LAST_SUPER_ADMIN",),
-    "projects_apply": (
-        *("PROJECT_FILE_NOT_YAML", "PROJECT_FILE_TOO_LARGE", "PROJECT_FILE_CONFLICT"),
-        *("NUMBER_TEMPLATE_INVALID", "FORMAT_IN_USE"),
-    ),
-    "operations_measurements": ("METRICS_NOT_ALLOWED",),
-    "document_numbering_generate": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_preview": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_reserve": (*_DRAW, "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_confirm": _RESERVATION,
-    "document_numbering_cancel": _RESERVATION,
-    "document_numbering_void": _VOID,
-    "document_numbering_void_and_replace": (*_DRAW, *_VOID, "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_preview_override": (*_PRINT, "RATE_LIMITED", "NOT_YOUR_ORGANIZATION"),
-    "document_numbering_override": (
-        *_PRINT,
-        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_TAKEN", "NUMBER_IN_RANGE"),
-    ),
-    "document_numbering_resolve": ONE_THING,
-    "document_numbering_list_operations": ONE_THING,
-    "document_numbering_upload_import": ("FILE_TOO_LARGE",),
-    "document_numbering_commit_import": ("IMPORT_NOT_CHECKED",),
-    "document_numbering_import_result": ("IMPORT_UNDER_WAY",),
-    "document_numbering_account": ONE_THING,
-    "document_numbering_create_range": (
-        *_PRINT,
-        *("NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
-    ),
-    "document_numbering_preview_range": (
-        *_PRINT,
-        *("RATE_LIMITED", "NOT_YOUR_ORGANIZATION", "NUMBER_RANGE_OVERLAPS", "NUMBER_RANGE_PASSED"),
-    ),
-    "document_numbering_release_range": ("NUMBER_RANGE_RELEASED",),
-    "document_numbering_save_format": ("NUMBER_TEMPLATE_INVALID",),
-    "document_numbering_parse_format": ("RATE_LIMITED",),
-    "document_numbering_preview_format": ("NUMBER_TEMPLATE_INVALID", "RATE_LIMITED"),
-    "document_numbering_delete_format": ("FORMAT_IN_USE",),
-    "document_numbering_change_format": ("NUMBER_TEMPLATE_INVALID", "NUMBER_FORMAT_STALE"),
-    **{
-        f"{kind}_{verb}": codes
-        for kind in ("correspondences", "rfas", "transmittals")
-        for verb, codes in _OF_DOCUMENTS.items()
-    },
-    "transmittals_create": (*_WRITE, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
-    "transmittals_edit": (*_EDIT, "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
-    "circulations_create": (
-        *_DRAW,
-        *_RESERVATION,
-        *("NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED", "CIRCULATION_EXISTS"),
-    ),
-    "circulations_edit": ("DOCUMENT_NOT_DRAFT", "DOCUMENT_CANCELLED", "DOCUMENT_CHANGED"),
-    "circulations_respond": (
-        *("CIRCULATION_NOT_ASSIGNED", "CIRCULATION_NOT_ROUTING", "CIRCULATION_ANSWERED", "DOCUMENT_CANCELLED"),
-    ),
-    "circulations_renumber": (*_DRAW, *_RENUMBER),
-    "circulations_cancel": ("CIRCULATION_CLOSED", "DOCUMENT_CANCELLED", "NUMBER_NOT_HELD"),
-    "workflow_publish_definition": ("INVALID_WORKFLOW_DSL", "WORKFLOW_DEFINITION_CONFLICT"),
-    "workflow_activate_definition": ("INVALID_WORKFLOW_DSL",),
-    "workflow_take_step": (
-        *("WF_INVALID_TRANSITION", "WORKFLOW_ACTION_FORBIDDEN", "WORKFLOW_CONDITION_NOT_MET"),
-        *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED", "INVALID_ATTACHMENTS"),
-        *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
-    ),
-    "workflow_answer_branch": (
-        *("WORKFLOW_BRANCH_CLOSED", "WORKFLOW_ACTION_FORBIDDEN", "INVALID_ATTACHMENTS"),
-        *("WORKFLOW_VERSION_CONFLICT", "WORKFLOW_PRECONDITION_FAILED"),
-        *("CIRCULATION_NOT_ASSIGNED", "TRANSMITTAL_ITEM_DRAFT", "TRANSMITTAL_ITEM_CANCELLED"),
-    ),
-    "workflow_force_step": _STEER,
-    "workflow_terminate_instance": _STEER,
-    "workflow_reassign_instance": (*_STEER, "WORKFLOW_BRANCH_CLOSED"),
-    "workflow_take_back_choice": ONE_THING,
-    "workflow_list_delegations": ONE_THING,
-    "workflow_delegate": ("DELEGATE_AWAY", "DELEGATION_CHAINED", "DELEGATION_OVERLAPS"),
-    "workflow_revoke_delegation": ("DELEGATION_CHANGED",),
-    "attachments_upload": ("FILE_TOO_LARGE", "FILE_TYPE_MISMATCH"),
-    "rfas_create": (*_WRITE, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
-    "rfas_edit": (*_EDIT, "DRAWING_REVISION_IN_RFA", "DRAWING_REVISION_SUPERSEDED"),
-    "drawings_create": (*_DRAW, *_RESERVATION, "DRAWING_NUMBER_TAKEN", "NOT_YOUR_ORGANIZATION", "WORKFLOW_NOT_DEFINED"),
-    "drawings_change": ("DRAWING_CHANGED",),
-    "drawings_correct": ("DRAWING_CHANGED", "DRAWING_REVISION_SUBMITTED"),
-    "drawings_export": ("DRAWING_EXPORT_TOO_LARGE",),
-    "drawings_commit_import": ("IMPORT_NOT_CHECKED",),
-    "drawings_import_result": ("IMPORT_UNDER_WAY",),
-    "drawings_revise": ("DRAWING_REVISION_NOT_FORWARD", "DRAWING_TAKES_NO_ADDENDA", "WORKFLOW_NOT_DEFINED"),
-    "drawings_start_approval": (
-        *("DRAWING_APPROVAL_STARTED", "DRAWING_APPROVED_BY_RFA", "DRAWING_APPROVAL_IN_RFA", "WORKFLOW_NOT_DEFINED"),
-    ),
-    "users_import_users": ("NOT_A_WORKBOOK",),
-    "roles_access": ONE_THING,
-    "roles_create": ("ROLE_NAME_TAKEN",),
-    "roles_change": ("ROLE_NAME_TAKEN", "ROLE_NAMED_BY_WORKFLOW", "ROLE_SHIPPED", "ROLE_CHANGED"),
-    "roles_close": ("ROLE_SHIPPED", "ROLE_CHANGED"),
-    "roles_reopen": ("ROLE_SHIPPED", "ROLE_CHANGED"),
-    "webhooks_create": ("WEBHOOKS_TOO_MANY",),
-    "webhooks_create_own": ("WEBHOOKS_TOO_MANY_OWN",),
-    "webhooks_change": ("WEBHOOK_CHANGED",),
-    "webhooks_rotate": ("WEBHOOK_CHANGED", "WEBHOOK_SECRETS_TOO_MANY"),
-    "events_requeue": ("EVENT_NOT_DEAD",),
-    "events_drop": ("EVENT_NOT_DEAD",),
-    "attachments_content": ("FILE_UNAVAILABLE", "RANGE_NOT_SATISFIABLE"),
-}
 
-_ROOMS = {ORGANIZATION.name: "organizations", PROJECT.name: "projects", CONTRACT.name: "contracts"}
+@cache
+def by_operation() -> dict[str, list[str]]:
+    """Return the codes of each operation, as `scripts/operation_errors.py` derives them from what its functions raise."""
+    text = resources.files("saraban.ops").joinpath("operation_errors.json").read_text(encoding="utf-8")
+    codes: dict[str, list[str]] = json.loads(text)
+    return codes
 
-
-def _of_master_data(kind: MasterKind) -> dict[str, tuple[str, ...]]:
-    """What the operations of one kind refuse."""
-    room = _ROOMS.get(kind.name, "master_data")
-    fixed = ("MASTER_CODE_OF_THE_PRODUCT",) if kind.written else ()
-    series = ("PRINTED_CODE_CHANGES",) if kind.printed else ()
-    closed = () if kind.owner is Owner.INSTALLATION else ("MASTER_PLACE_CLOSED",)
-    made = {
-        f"{room}_create_{kind.name}": ("MASTER_CODE_TAKEN", *closed),
-        f"{room}_import_{kind.name}": ("NOT_A_WORKBOOK", "MASTER_CODE_TAKEN", *closed, *series),
-    }
-    return ({} if kind is PROJECT else made) | {
-        f"{room}_change_{kind.name}": ("MASTER_ROW_CHANGED", "MASTER_CODE_TAKEN", *closed, *fixed, *series),
-        f"{room}_close_{kind.name}": ("MASTER_ROW_CHANGED", *closed, *fixed),
-        f"{room}_reopen_{kind.name}": ("MASTER_ROW_CHANGED", *closed),
-    }
-
-
-for _kind in KINDS:
-    BY_OPERATION.update(_of_master_data(_kind))
-BY_OPERATION.update(
-    {
-        "projects_save_member": ("MASTER_PLACE_CLOSED",),
-        "projects_remove_member": ("MEMBER_IN_USE", "MASTER_PLACE_CLOSED"),
-        "contracts_save_party": ("PARTY_NOT_IN_PROJECT", "MASTER_PLACE_CLOSED"),
-        "contracts_remove_party": ("MEMBER_IN_USE", "MASTER_PLACE_CLOSED"),
-    }
-)
 
 # What fills the sentences of the examples: as a caller of the demo project would read them.
 _VALUES: Final[dict[str, object]] = {
@@ -394,7 +235,7 @@ def sample_error(error: type[DomainError]) -> DomainError:
 def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) -> Iterator[str]:
     """Return every code that an operation can answer with, each once."""
     takes = {parameter["name"] for parameter in operation.get("parameters", [])}
-    own = BY_OPERATION.get(operation["operationId"], ())
+    own = tuple(by_operation().get(operation["operationId"], ()))
     groups: list[tuple[str, ...]] = [own, ALWAYS, WRITES if method != "get" else ()]
     if path.startswith("/api/"):
         groups.append(INPUT)
@@ -403,8 +244,8 @@ def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) 
     if needs_caller:
         groups += [SIGNED_IN, WITH_COOKIE if method != "get" else ()]
     forms = operation.get("requestBody", {}).get("content", {})
-    groups.append(("USER_LIMIT_REACHED",) if policies_of(method.upper(), path, takes, next(iter(forms), "")) else ())
-    groups.append(("FILE_READERS_BUSY",) if path.endswith("/import") else ())
+    groups.append(COUNTED if policies_of(method.upper(), path, takes, next(iter(forms), "")) else ())
+    groups.append(FILES_READ if path.endswith("/import") else ())
     if "{" in path:
         groups.append(ONE_THING)
     if "application/json" in forms:
@@ -412,5 +253,5 @@ def codes_of(operation: OpenApi, path: str, method: str, *, needs_caller: bool) 
     if "Idempotency-Key" in takes:
         groups.append(ONCE)
     if "If-Match" in takes:
-        groups.append(("ETAG_WEAK",))
+        groups.append(WEAK_TAG)
     yield from dict.fromkeys(code for group in groups for code in group)

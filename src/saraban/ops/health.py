@@ -12,13 +12,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Literal, Protocol, cast
 
 import sqlalchemy as sa
 import structlog
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse
-from pydantic import Field
+from pydantic import BaseModel, Field
 from redis.asyncio import Redis
 from starlette.responses import Response
 
@@ -26,7 +26,7 @@ from saraban.events import service as events
 from saraban.kit import revisions
 from saraban.kit.db import Database, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Db, OrjsonResponse, async_dependency, client_address
+from saraban.kit.http import Db, OrjsonResponse, Wiring, client_address, wiring
 from saraban.kit.private_files import probe_folder
 from saraban.kit.redis import REDIS_ERRORS, probe_write
 from saraban.kit.schema import Schema
@@ -94,17 +94,22 @@ def dependencies(*, db: Database, redis: Redis | None, lock_masters: Sequence[Re
     ]
 
 
-def worker_dependency(db: Database, is_running: Callable[[], bool] | None) -> Dependency:
-    """:param is_running: asks the worker inside this server; None when it runs apart"""
+class RunningWorker(Protocol):
+    @property
+    def is_running(self) -> bool: ...
+
+
+def worker_dependency(db: Database, worker: RunningWorker | None) -> Dependency:
+    """:param worker: the worker inside this server; None when it runs apart"""
 
     async def check() -> str:
-        if is_running is not None and not is_running():
+        if worker is not None and not worker.is_running:
             raise DependencyDown("it has stopped; restart the server")
         age = await events.heartbeat_age(db)
         if age > HEARTBEAT_LATE:
             silence = "yet" if math.isinf(age) else f"for {age:.0f} s"
             raise DependencyDown(f"no heartbeat of any worker {silence}; start `saraban worker`")
-        return f"{'runs inside this server; ' if is_running else ''}last heartbeat {age:.0f} s ago"
+        return f"{'runs inside this server; ' if worker else ''}last heartbeat {age:.0f} s ago"
 
     return Dependency("worker", check, essential=False)
 
@@ -172,8 +177,13 @@ class Alive(Schema):
     status: Literal["alive"] = "alive"
 
 
-def dependencies_of(request: Request) -> list[Dependency]:
-    return request.app.state.dependencies  # type: ignore[no-any-return]
+@dataclass(frozen=True, kw_only=True)
+class OpsWiring(Wiring):
+    settings: BaseModel
+    metrics_token: str
+    storage_folder: Path
+    handlers: events.Handlers
+    dependencies: list[Dependency]
 
 
 @router.get("/health/live", summary="Is the process alive")
@@ -183,8 +193,9 @@ async def live() -> Alive:
 
 
 @router.get("/health/ready", summary="Can it serve, and which dependency is down", response_model=Readiness)
-async def ready(dependencies: Annotated[list[Dependency], Depends(async_dependency(dependencies_of))]) -> Response:
+async def ready(request: Request) -> Response:
     """503 while the database, its migrations or the file storage is down; without Redis or a worker it is degraded and still serves."""
+    dependencies = wiring(request, OpsWiring).dependencies
     named = await ask_all(dependencies)
     down = [dependency.essential for dependency in dependencies if named[dependency.name].status == "down"]
     status: Literal["ready", "degraded", "down"] = "down" if any(down) else "degraded" if down else "ready"
@@ -222,7 +233,7 @@ class MetricsNotAllowed(DomainError):
 
 
 def _require_scraper(request: Request) -> None:
-    if token := request.app.state.settings.metrics_token.get_secret_value():
+    if token := wiring(request, OpsWiring).metrics_token:
         is_allowed = hmac.compare_digest(request.headers.get("authorization", "").encode(), f"Bearer {token}".encode())
     else:
         is_direct = not any(name in request.headers for name in ("forwarded", "via", "x-forwarded-for", "x-real-ip"))

@@ -20,16 +20,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from saraban.identity.dependencies import PUBLIC_PATHS, require_token
+from saraban.identity.dependencies import PUBLIC_PATHS, IdentityWiring, require_token
 from saraban.kit.admission import Admission, Slot, slot_released
 from saraban.kit.clock import stopwatch
 from saraban.kit.departure import ClientGone, ClientPresence, begin_presence
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import accepts_gzip, language, problem_response
+from saraban.kit.http import accepts_gzip, language, problem_response, wiring
 from saraban.kit.ids import begin_trace
 from saraban.ops import metrics
 from saraban.ops.body_limits import WITHOUT_TOKEN, body_limit
-from saraban.ops.problems import RequestTooLarge
+from saraban.ops.problems import ProblemAnswers, RequestTooLarge
 from saraban.ops.security_log import record_access
 
 log = structlog.get_logger("saraban.access")
@@ -84,11 +84,17 @@ class RequestMiddleware:
     """
 
     def __init__(
-        self, app: ASGIApp, *, upload_limit: int, admission: Admission | None = None, body_timeout: float = 20.0
+        self,
+        app: ASGIApp,
+        *,
+        upload_limit: int,
+        problems: ProblemAnswers,
+        admission: Admission,
+        body_timeout: float = 20.0,
     ) -> None:
         self.app = app
         self.upload_limit, self.body_timeout = upload_limit, body_timeout
-        self.admission = admission or Admission(128)
+        self.problems, self.admission = problems, admission
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -131,7 +137,7 @@ class RequestMiddleware:
                 await client.await_body()
                 exchange.slot = await self.admission.enter()
             if not scope["path"].startswith(BEFORE_SETUP):
-                await scope["app"].state.first_run.require_over()
+                await wiring(request, IdentityWiring).first_run.require_over()
             await self.app(scope, client.receive, exchange.send)
         except ClientGone:
             if exchange.status:  # it left in the middle of its answer, or what follows the answer came to look
@@ -140,7 +146,7 @@ class RequestMiddleware:
         except Exception as error:
             if exchange.status:  # too late for an answer; the server closes the connection
                 raise
-            response = await scope["app"].state.answer_fault(request, error)
+            response = await self.problems.answer_fault(request, error)
             await response(scope, client.receive, exchange.send)
 
 

@@ -113,39 +113,47 @@ class Unexpected(DomainError):
     recovery = (RETRY, ASK_ADMIN)
 
 
-def install(app: FastAPI, page_answer: PageAnswer | None = None) -> None:
-    """Make `app` answer every exception; `page_answer` renders those that a browser page met."""
+class ProblemAnswers:
+    """
+    Turn exceptions into responses.
+
+    :param page_answer: renders those that a browser page met
+    """
+
+    def __init__(self, page_answer: PageAnswer | None = None) -> None:
+        self._page_answer = page_answer
 
     async def answer(
-        request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
+        self, request: Request, error: DomainError, *, status: int | None = None, headers: dict[str, str] | None = None
     ) -> Response:
         code = status or status_of(error)
         if isinstance(error, CommitUnknown | http.DoneButNotShown) and _KEY in request.headers:
             error.retry_after = _AWAY_SECONDS  # without a key a repetition might do it twice
         # For the security log. The error itself would keep its traceback, and so the connection, until the next collection.
         request.state.refusal = {"problem": error.code, "permission": error.values.get("permission")}
-        if page_answer is not None and wants_page(request):
-            response = await page_answer(request, error, code)
+        if self._page_answer is not None and wants_page(request):
+            response = await self._page_answer(request, error, code)
         else:
             response = http.problem_response(request, error, status)
         response.headers.update(headers or {})
         return response
 
-    async def on_error(request: Request, error: Exception) -> Response:
+    async def answer_fault(self, request: Request, fault: Exception) -> Response:
+        return await self.answer(request, fault if isinstance(fault, DomainError) else from_fault(fault))
+
+    async def answer_error(self, request: Request, error: Exception) -> Response:
         if isinstance(error, DomainError):
-            return await answer(request, error)
+            return await self.answer(request, error)
         if isinstance(error, RequestValidationError):
-            return await answer(request, refused_input(error))
+            return await self.answer(request, refused_input(error))
         assert isinstance(error, HTTPException)
         named = await _unreadable(request, error) or from_http(error)
         status = error.status_code if status_of(named) != error.status_code and error.status_code >= 405 else None
-        return await answer(request, named, status=status, headers=dict(error.headers or {}))
+        return await self.answer(request, named, status=status, headers=dict(error.headers or {}))
 
-    for kind in (DomainError, RequestValidationError, HTTPException):
-        app.add_exception_handler(kind, on_error)
-    app.state.answer_fault = lambda request, fault: answer(
-        request, fault if isinstance(fault, DomainError) else from_fault(fault)
-    )
+    def install(self, app: FastAPI) -> None:
+        for kind in (DomainError, RequestValidationError, HTTPException):
+            app.add_exception_handler(kind, self.answer_error)
 
 
 async def _unreadable(request: Request, error: HTTPException) -> Invalid | None:

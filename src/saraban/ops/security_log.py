@@ -9,14 +9,15 @@ from urllib.parse import unquote
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.datastructures import Headers, State
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.types import Message, Scope
 
 from saraban.audit import service as audit
 from saraban.audit.service import AuditEntry, AuditOrigin, Severity
+from saraban.identity.dependencies import IdentityWiring
 from saraban.identity.domain.context import Caller
-from saraban.kit.http import client_address
+from saraban.kit.http import client_address, wiring
 from saraban.kit.rate_limits import RateLimitRule
 
 log = structlog.get_logger(__name__)
@@ -47,7 +48,7 @@ async def record_access(scope: Scope, message: Message) -> None:
 
 async def _record_refusal(scope: Scope, caller: Caller, status: int) -> None:
     rule = RateLimitRule("refusals", str(caller.public_id), REFUSALS_PER_MINUTE)
-    if (await _state(scope).rates.limiter.take([rule])).refused:
+    if (await _wired(scope).limiter.take([rule])).refused:
         return
     details = {**_request_facts(scope), "status": status, **scope["state"].get("refusal", {})}
     try:
@@ -60,7 +61,7 @@ async def _record_file(scope: Scope, caller: Caller, disposition: str) -> None:
     """Record one row for each view: a reader of PDF asks for further ranges of a file that is recorded already."""
     wanted = Headers(scope=scope).get("range", "bytes=0-")
     rule = RateLimitRule("file_views", f"{caller.public_id}:{scope['path']}", 1, VIEW_MINUTES)
-    limiter = _state(scope).rates.limiter
+    limiter = _wired(scope).limiter
     if not wanted.startswith("bytes=0-") and (await limiter.usage([rule]))[0].used:
         return
     _, encoded, name = disposition.rpartition("''")
@@ -88,11 +89,10 @@ def _reference(scope: Scope) -> str:
 
 
 async def _write(scope: Scope, caller: Caller, entry: AuditEntry) -> None:
-    state = _state(scope)
-    origin = AuditOrigin(caller, state.clock.now(), client_address(Request(scope)))
-    await state.db.transact(lambda session: audit.record(origin, session, entry))
+    wired = _wired(scope)
+    origin = AuditOrigin(caller, wired.clock.now(), client_address(Request(scope)))
+    await wired.db.transact(audit.record, origin, entry)
 
 
-def _state(scope: Scope) -> State:
-    state: State = scope["app"].state
-    return state
+def _wired(scope: Scope) -> IdentityWiring:
+    return wiring(Request(scope), IdentityWiring)

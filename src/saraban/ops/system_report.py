@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field, SecretStr
@@ -22,10 +22,11 @@ from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.addresses import split_url
 from saraban.kit.db import Database
 from saraban.kit.errors import Text
+from saraban.kit.http import wiring
 from saraban.kit.redis import sentinel_address
 from saraban.kit.schema import Schema
 from saraban.ops import metrics
-from saraban.ops.health import DependencyReport, ask_all, database_version
+from saraban.ops.health import DependencyReport, OpsWiring, ask_all, database_version
 
 router = APIRouter(tags=["Operations"])
 SEES: Final = "system.view_logs"
@@ -150,24 +151,22 @@ class SystemOut(Schema):
 @router.get("/system", summary="Read the state of the installation")
 async def system(request: Request, ctx: Context) -> SystemOut:
     """Database, Redis, worker, queues, storage, the audit seal, what is off and what that means. For operators."""
-    return await read_system(ctx, request.app.state)
+    return await read_system(ctx, wiring(request, OpsWiring))
 
 
-async def read_system(ctx: RequestContext, state: Any) -> SystemOut:
+async def read_system(ctx: RequestContext, wired: OpsWiring) -> SystemOut:
     """
     Ask everything at once.
 
-    :param state: what the process holds while it runs
     :raises Forbidden: for who may not see the logs of the system
     """
     ctx.caller.require(SEES, Scope())
-    settings: BaseModel = state.settings
     reports, database, (queues, dead), seals, storage = await asyncio.gather(
-        ask_all(state.dependencies),
-        _database(state.db),
-        _queues(state.db, state.handlers, ctx.now),
-        _seals(state.db),
-        asyncio.to_thread(_storage, Path(getattr(settings, "data_dir", "."))),
+        ask_all(wired.dependencies),
+        _database(wired.db),
+        _queues(wired.db, wired.handlers, ctx.now),
+        _seals(wired.db),
+        asyncio.to_thread(_storage, wired.storage_folder),
     )
     return SystemOut(
         version=saraban.__version__,
@@ -178,8 +177,11 @@ async def read_system(ctx: RequestContext, state: Any) -> SystemOut:
         dead_letters=dead,
         storage=storage,
         audit=seals,
-        off=[OffOut(name=name, title=_OFF[name][0], means=_OFF[name][1]) for name in _what_is_off(settings, reports)],
-        settings=list(changed_settings(settings)),
+        off=[
+            OffOut(name=name, title=_OFF[name][0], means=_OFF[name][1])
+            for name in _what_is_off(wired.settings, reports)
+        ],
+        settings=list(changed_settings(wired.settings)),
     )
 
 

@@ -121,17 +121,13 @@ async def calendar(
 @router.put("/projects/{publicId}/calendar/weekend", status_code=204, tags=["Projects"], summary="Set the weekend")
 async def set_weekend(body: WeekendIn, ctx: Context, db: Db, public_id: PathId) -> None:
     """Due dates and reminders that are counted from now on follow it."""
-    await db.transact(
-        lambda session: service.set_weekend(ctx, session, project_public_id=public_id, weekend=body.weekend)
-    )
+    await db.transact(service.set_weekend, ctx, project_public_id=public_id, weekend=body.weekend)
 
 
 @router.put("/projects/{publicId}/calendar/days/{day}", tags=["Projects"], summary="Make a day off, or one to work on")
 async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId, day: DayOf) -> CalendarDay:
     """What the project said of that day before is replaced, so that sending it again changes nothing."""
-    return await db.transact(
-        lambda session: service.add_day(ctx, session, project_public_id=public_id, day=day, order=body)
-    )
+    return await db.transact(service.add_day, ctx, project_public_id=public_id, day=day, order=body)
 
 
 @router.delete(
@@ -139,7 +135,7 @@ async def add_day(body: NewCalendarDay, ctx: Context, db: Db, public_id: PathId,
 )
 async def remove_day(ctx: Context, db: Db, public_id: PathId, day: DayOf) -> None:
     """Weekend and public holidays decide about it again."""
-    await db.transact(lambda session: service.remove_day(ctx, session, project_public_id=public_id, day=day))
+    await db.transact(service.remove_day, ctx, project_public_id=public_id, day=day)
 
 
 @router.get("/projects/{publicId}/review-teams", tags=["Projects"], summary="List a project's review teams")
@@ -153,9 +149,7 @@ async def save_review_team(
     body: ReviewTeamIn, ctx: Context, db: Db, public_id: PathId, code: TeamCode
 ) -> ReviewTeamOut:
     """Sending it again changes nothing. Open reviews then wait for the people whom the team has now."""
-    return await db.transact(
-        lambda session: service.save_team(ctx, session, project_public_id=public_id, code=code, order=body)
-    )
+    return await db.transact(service.save_team, ctx, project_public_id=public_id, code=code, order=body)
 
 
 @router.delete(
@@ -163,7 +157,7 @@ async def save_review_team(
 )
 async def remove_review_team(ctx: Context, db: Db, public_id: PathId, code: TeamCode) -> None:
     """What its members have answered stays; a review that still asks for the team waits until there is one again."""
-    await db.transact(lambda session: service.remove_team(ctx, session, project_public_id=public_id, code=code))
+    await db.transact(service.remove_team, ctx, project_public_id=public_id, code=code)
 
 
 @router.put(
@@ -176,9 +170,7 @@ async def save_team_member(
 ) -> ReviewTeamOut:
     """Somebody who takes part in the project; a discipline is one of the project's."""
     return await db.transact(
-        lambda session: service.save_member(
-            ctx, session, project_public_id=public_id, code=code, user_public_id=user_public_id, order=body
-        )
+        service.save_member, ctx, project_public_id=public_id, code=code, user_public_id=user_public_id, order=body
     )
 
 
@@ -190,8 +182,4 @@ async def save_team_member(
 )
 async def remove_team_member(ctx: Context, db: Db, public_id: PathId, code: TeamCode, user_public_id: MemberId) -> None:
     """Open reviews ask that person no more, unless another team does."""
-    await db.transact(
-        lambda session: service.remove_member(
-            ctx, session, project_public_id=public_id, code=code, user_public_id=user_public_id
-        )
-    )
+    await db.transact(service.remove_member, ctx, project_public_id=public_id, code=code, user_public_id=user_public_id)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from typing import Any, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
+from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.models import Organization, User
@@ -33,10 +33,12 @@ from saraban.projects.models import (
 
 Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
-Keys = frozenset[int] | sa.BindParameter[int]
+Key = int | sa.BindParameter[int]
 
 
-def visible(*, everything: bool, projects: Keys, contracts: Keys, organizations: Keys) -> sa.ColumnElement[bool]:
+def visible(
+    *, everything: bool, projects: frozenset[int], contracts: frozenset[int], organizations: frozenset[int]
+) -> sa.ColumnElement[bool]:
     """Given directly, through a contract, or because an organization of the caller takes part."""
     if everything:
         return sa.true()
@@ -79,21 +81,14 @@ async def project_page(
     return list(await session.scalars(statement))
 
 
-async def projects(session: AsyncSession, *, everything: bool, sandbox: bool, **keys: Collection[int]) -> Rows:
-    """What a reference to a project says, of each that can be seen; `keys` as `visible` takes them."""
-    return await _each_visible(everything, sandbox, closed=False).rows(session, **({} if everything else keys))
-
-
-@cache
-def _each_visible(everything: bool, sandbox: bool, *, closed: bool) -> PreparedStatement:
-    """Made once: every page asks for them."""
-    keys: dict[str, Keys] = {
-        name: sa.bindparam(name, expanding=True) for name in ("projects", "contracts", "organizations")
-    }
-    statement = _projects(visible(everything=everything, **keys), sandbox=sandbox, closed=closed).with_only_columns(
+async def projects(
+    session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool, closed: bool = False
+) -> Rows:
+    """Rows of (key, public id, code, name, English name), by code."""
+    statement = _projects(may_see, sandbox=sandbox, closed=closed).with_only_columns(
         Project.id, Project.public_id, Project.project_code, Project.project_name, Project.project_name_en
     )
-    return PreparedStatement(statement.order_by(Project.project_code))
+    return (await session.execute(statement.order_by(Project.project_code))).all()
 
 
 async def visible_project(
@@ -101,14 +96,6 @@ async def visible_project(
 ) -> Project | None:
     statement = _projects(may_see, sandbox=sandbox, closed=closed)
     return await session.scalar(statement.where(Project.public_id == public_id))
-
-
-async def visible_keys(
-    session: AsyncSession, *, everything: bool, sandbox: bool, **keys: Collection[int]
-) -> frozenset[int]:
-    """Of every project that can be seen, closed ones too; `keys` as `visible` takes them."""
-    rows = await _each_visible(everything, sandbox, closed=True).rows(session, **({} if everything else keys))
-    return frozenset(row[0] for row in rows)
 
 
 async def members(session: AsyncSession, *, project_id: int) -> Rows:
@@ -227,23 +214,6 @@ async def _of_contracts(session: AsyncSession, statement: AnySelect, code: Any, 
     return (await session.execute(statement)).all()
 
 
-async def correspondence_types(session: AsyncSession) -> Sequence[CorrespondenceType]:
-    statement = sa.select(CorrespondenceType).where(
-        CorrespondenceType.is_active, CorrespondenceType.deleted_at.is_(None)
-    )
-    return list(await session.scalars(statement.order_by(CorrespondenceType.sort_order, CorrespondenceType.type_code)))
-
-
-async def type_names(session: AsyncSession) -> Rows:
-    """Rows of (code, Thai name, English name)."""
-    return await _TYPE_NAMES.rows(session)
-
-
-_TYPE_NAMES = PreparedStatement(
-    sa.select(CorrespondenceType.type_code, CorrespondenceType.type_name, CorrespondenceType.type_name_en)
-)
-
-
 async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
     return await session.get(ProjectCalendar, project_id)
 
@@ -254,22 +224,6 @@ async def calendar_days(session: AsyncSession, project_id: int) -> Sequence[Proj
 
 async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> ProjectDay | None:
     return await session.get(ProjectDay, (project_id, on))
-
-
-async def active_project(session: AsyncSession, public_id: UUID) -> Project | None:
-    return await session.scalar(
-        sa.select(Project).where(Project.public_id == public_id, Project.is_active, Project.deleted_at.is_(None))
-    )
-
-
-async def project_coded(session: AsyncSession, *, code: str) -> Project | None:
-    statement = sa.select(Project).where(Project.is_active, Project.deleted_at.is_(None))
-    return await session.scalar(spelled(statement, Project.project_code, code))
-
-
-async def lock_project(session: AsyncSession, project_id: int) -> None:
-    """Hold the project's row: two who change its settings at once take turns."""
-    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
 
 async def participant(
@@ -299,117 +253,120 @@ async def participant(
     return (await session.execute(statement)).one_or_none()
 
 
-async def contract(session: AsyncSession, *, project_id: int, public_id: UUID) -> Contract | None:
-    return await session.scalar(_active_contracts(project_id).where(Contract.public_id == public_id))
+async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
+    """
+    Rows of (key, public id, code, role) of the organizations that take part.
+
+    :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
+    """
+    statement = _project_parties(project_id) if contract_id is None else _contract_parties(contract_id)
+    return (await session.execute(statement)).all()
 
 
-async def type_coded(session: AsyncSession, *, code: str) -> CorrespondenceType | None:
-    model = CorrespondenceType
-    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
-    return await session.scalar(spelled(statement, model.type_code, code))
+def _project_parties(project: Key) -> AnySelect:
+    return (
+        sa.select(
+            ProjectOrganization.organization_id,
+            Organization.public_id,
+            Organization.organization_code,
+            ProjectOrganization.role_in_project,
+        )
+        .join(Organization, Organization.id == ProjectOrganization.organization_id)
+        .where(ProjectOrganization.project_id == project, Organization.is_active, Organization.deleted_at.is_(None))
+    )
 
 
-def parties(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
-    """For each organization that takes part: its key, its public id, its code, and its role there."""
+def _contract_parties(contract: Key) -> AnySelect:
+    return (
+        sa.select(
+            ContractOrganization.organization_id,
+            Organization.public_id,
+            Organization.organization_code,
+            sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project),
+        )
+        .join(Organization, Organization.id == ContractOrganization.organization_id)
+        .join(Contract, Contract.id == ContractOrganization.contract_id)
+        .outerjoin(
+            ProjectOrganization,
+            sa.and_(
+                ProjectOrganization.project_id == Contract.project_id,
+                ProjectOrganization.organization_id == ContractOrganization.organization_id,
+            ),
+        )
+        .where(ContractOrganization.contract_id == contract, Organization.is_active, Organization.deleted_at.is_(None))
+    )
+
+
+_PROJECT_PARTIES = PreparedStatement(_project_parties(sa.bindparam("key")))
+_CONTRACT_PARTIES = PreparedStatement(_contract_parties(sa.bindparam("key")))
+
+
+def parties_query(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
     if contract_id is None:
         return Query(_PROJECT_PARTIES, {"key": project_id}, read)
     return Query(_CONTRACT_PARTIES, {"key": contract_id}, read)
 
 
-def _parties(statement: AnySelect) -> PreparedStatement:
-    """Made once: every step of a workflow asks for them."""
-    return PreparedStatement(statement.where(Organization.is_active, Organization.deleted_at.is_(None)))
-
-
-_PROJECT_PARTIES = _parties(
-    sa.select(
-        ProjectOrganization.organization_id,
-        Organization.public_id,
-        Organization.organization_code,
-        ProjectOrganization.role_in_project,
-    )
-    .join(Organization, Organization.id == ProjectOrganization.organization_id)
-    .where(ProjectOrganization.project_id == sa.bindparam("key"))
-)
-_CONTRACT_PARTIES = _parties(
-    sa.select(
-        ContractOrganization.organization_id,
-        Organization.public_id,
-        Organization.organization_code,
-        sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project),
-    )
-    .join(Organization, Organization.id == ContractOrganization.organization_id)
-    .join(Contract, Contract.id == ContractOrganization.contract_id)
-    .outerjoin(
-        ProjectOrganization,
-        sa.and_(
-            ProjectOrganization.project_id == Contract.project_id,
-            ProjectOrganization.organization_id == ContractOrganization.organization_id,
-        ),
-    )
-    .where(ContractOrganization.contract_id == sa.bindparam("key"))
-)
-
-
 async def printable(session: AsyncSession, project_id: int) -> Rows:
     """Rows of (kind, code) for everything a number of the project may print."""
-
-    def kind(name: str) -> sa.Label[str]:
-        return sa.literal(name).label("kind")
-
     of_project = Contract.project_id == project_id
     statement: sa.CompoundSelect[*tuple[Any, ...]] = sa.union_all(
-        sa.select(kind("organization"), Organization.organization_code.label("code"))
+        sa.select(sa.literal("organization").label("kind"), Organization.organization_code.label("code"))
         .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
         .where(ProjectOrganization.project_id == project_id),
-        sa.select(kind("discipline"), Discipline.discipline_code)
+        sa.select(sa.literal("discipline").label("kind"), Discipline.discipline_code)
         .join(Contract, Contract.id == Discipline.contract_id)
         .where(of_project),
-        sa.select(kind("rfa_type"), RfaType.type_code)
+        sa.select(sa.literal("rfa_type").label("kind"), RfaType.type_code)
         .join(Contract, Contract.id == RfaType.contract_id)
         .where(of_project),
-        sa.select(kind("sub_type"), CorrespondenceSubType.sub_type_number)
+        sa.select(sa.literal("sub_type").label("kind"), CorrespondenceSubType.sub_type_number)
         .join(Contract, Contract.id == CorrespondenceSubType.contract_id)
         .where(of_project),
-        sa.select(kind("type"), CorrespondenceType.type_code),
+        sa.select(sa.literal("type").label("kind"), CorrespondenceType.type_code),
     )
     return list((await session.execute(statement)).all())
 
 
-def filter_choices(project_ids: Collection[int]) -> list[Query[Rows]]:
-    """For the parties, the disciplines and the RFA types of projects: what names each, its code, and its two names."""
-    return [Query(one, {"projects": sorted(project_ids)}, list) for one in (_PARTY_CHOICES, *_CODE_CHOICES)]
-
-
-_OF_PROJECTS = sa.bindparam("projects", expanding=True, type_=sa.Integer())
-_PARTY_CHOICES = PreparedStatement(
-    sa.select(
+async def party_choices(session: AsyncSession, project_ids: Collection[int]) -> Rows:
+    """Rows of (public id, code, Thai name, English name) of the organizations that take part in the projects."""
+    is_party = sa.exists().where(
+        ProjectOrganization.organization_id == Organization.id, ProjectOrganization.project_id.in_(project_ids)
+    )
+    statement = sa.select(
         Organization.public_id,
         Organization.organization_code,
         Organization.organization_name,
         Organization.organization_name_en,
     )
-    .where(
-        sa.exists().where(
-            ProjectOrganization.organization_id == Organization.id, ProjectOrganization.project_id.in_(_OF_PROJECTS)
-        )
-    )
-    .order_by(Organization.organization_code)
-)
-# A code that several contracts have is one choice. What is no longer offered to new documents still finds old ones.
-_CODE_CHOICES = [
-    PreparedStatement(
-        sa.select(code, code, sa.func.min(name_th), sa.func.min(name_en))
-        .join(Contract, Contract.id == code.class_.contract_id)
-        .where(Contract.project_id.in_(_OF_PROJECTS))
-        .group_by(code)
-        .order_by(code)
-    )
-    for code, name_th, name_en in (
-        (Discipline.discipline_code, Discipline.code_name_th, Discipline.code_name_en),
-        (RfaType.type_code, RfaType.type_name_th, RfaType.type_name_en),
-    )
-]
+    return (await session.execute(statement.where(is_party).order_by(Organization.organization_code))).all()
+
+
+async def discipline_choices(session: AsyncSession, project_ids: Collection[int]) -> Rows:
+    """Rows of (code, code, Thai name, English name)."""
+    statement = sa.select(
+        Discipline.discipline_code,
+        Discipline.discipline_code,
+        sa.func.min(Discipline.code_name_th),
+        sa.func.min(Discipline.code_name_en),
+    ).join(Contract, Contract.id == Discipline.contract_id)
+    return await _code_choices(session, statement, Discipline.discipline_code, project_ids)
+
+
+async def rfa_type_choices(session: AsyncSession, project_ids: Collection[int]) -> Rows:
+    """Rows of (code, code, Thai name, English name)."""
+    statement = sa.select(
+        RfaType.type_code, RfaType.type_code, sa.func.min(RfaType.type_name_th), sa.func.min(RfaType.type_name_en)
+    ).join(Contract, Contract.id == RfaType.contract_id)
+    return await _code_choices(session, statement, RfaType.type_code, project_ids)
+
+
+async def _code_choices(
+    session: AsyncSession, statement: AnySelect, code: InstrumentedAttribute[str], project_ids: Collection[int]
+) -> Rows:
+    # A code that several contracts have is one choice. What is no longer offered to new documents still finds old ones.
+    statement = statement.where(Contract.project_id.in_(project_ids)).group_by(code).order_by(code)
+    return (await session.execute(statement)).all()
 
 
 async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
@@ -452,14 +409,6 @@ async def team_members(session: AsyncSession, *, team_ids: Collection[int]) -> R
         .order_by(User.username)
     )
     return (await session.execute(statement)).all() if team_ids else []
-
-
-async def team_member(session: AsyncSession, *, team_id: int, user_id: int) -> ReviewTeamMember | None:
-    return await session.get(ReviewTeamMember, (team_id, user_id))
-
-
-async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
-    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team_id))
 
 
 async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: Collection[int] | None) -> Rows:

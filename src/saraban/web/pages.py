@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.dependencies import PASSWORD_PAGE, PasswordChangeRequired, request_context
 from saraban.identity.service import NotSetUp
 from saraban.kit.errors import DomainError, ErrorKind
-from saraban.kit.http import check_texts
+from saraban.kit.http import check_texts, database
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import to_problem
 from saraban.web.documents import (
@@ -165,7 +165,7 @@ async def _page_of_caller(request: Request, error: DomainError) -> PageRequest |
     if error.kind is ErrorKind.BUSY:
         return None
     try:
-        return await page_request(request, await request_context(request), request.app.state.db)
+        return await page_request(request, await request_context(request), database(request))
     except Exception:  # whatever has failed may fail again, and the answer_failure must not
         log.info("failure_without_navigation", exc_info=True)
         return None

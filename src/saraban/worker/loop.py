@@ -1,11 +1,12 @@
 """The worker: deliveries and timers side by side, until it is asked to stop."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 import structlog
@@ -19,18 +20,36 @@ from saraban.kit.ids import begin_trace
 from saraban.kit.redis import WorkerNotifier
 from saraban.worker.dispatch import Dispatcher, OutboundDispatcher
 from saraban.worker.processor_share import ProcessorShare
-from saraban.worker.timers import Job, Timer
+from saraban.worker.schedule import Schedule
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
 _GATHER = 1.0  # seconds that events wait at most for those who are being answered
 _AGAIN = 0.05  # seconds
+_HEARTBEAT_SECONDS = 10.0
 _HANGS_AFTER = 300.0  # seconds of one timer, which keeps the others waiting
 TIMER_RUNS = Counter("saraban_timer_runs_total", "Runs of the worker's timers.", ["timer", "outcome"])
 
 
 def _never() -> bool:
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """
+    Long work beside the timers: `run` does one piece and says whether there was one. It is cancelled when the worker stops.
+
+    :param due: whether a piece waits, as a condition with `events.NOW` in it; without one it is run at every look
+    """
+
+    name: str
+    run: Callable[[], Awaitable[bool]]
+    due: sa.ColumnElement[bool] = field(default_factory=sa.true)
+
+
+class Beats(Protocol):
+    async def beat(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +84,9 @@ class Worker:
         db: Database,
         clock: Clock,
         handlers: events.Handlers,
-        timers: Sequence[Timer] = (),
+        schedule: Schedule | None = None,
         jobs: Sequence[Job] = (),
-        heartbeat: Timer | None = None,
+        heartbeat: Beats | None = None,
         notifier: WorkerNotifier | None = None,
         pace: Pace = Pace(),
     ) -> None:
@@ -75,7 +94,7 @@ class Worker:
         self._dispatcher = Dispatcher(db, clock, handlers, pace.lease)
         self._sending = OutboundDispatcher(db, clock, handlers, pace.lease, on_free=self._outward.set)
         self._share = self._dispatcher.share = self._sending.share = ProcessorShare(pace.busy)
-        self._db, self._clock, self._timers, self._pace, self._notifier = db, clock, tuple(timers), pace, notifier
+        self._db, self._clock, self._schedule, self._pace, self._notifier = db, clock, schedule, pace, notifier
         self._jobs = [(job, asyncio.Event()) for job in jobs]
         self._heartbeat, self._last_tick = heartbeat, stopwatch()
         self._task: asyncio.Task[None] | None = None
@@ -125,7 +144,7 @@ class Worker:
 
     async def run(self) -> None:
         """Work until `ask_to_stop`."""
-        log.info("worker_started", timers=[timer.name for timer in self._timers])
+        log.info("worker_started", timers=[timer.name for timer in self._schedule.timers] if self._schedule else [])
         listening = asyncio.create_task(self._notifier.listen(self.wake)) if self._notifier else None
         try:
             jobs = (self._keep_at(job, waits) for job, waits in self._jobs)
@@ -190,24 +209,24 @@ class Worker:
             return 0
 
     async def _tick(self) -> None:
-        due = {timer.name: 0.0 for timer in self._timers}
-        while not self._stopping.is_set():
-            for timer in self._timers:
+        schedule, due = self._schedule, defaultdict[str, float](float)
+        while schedule is not None and not self._stopping.is_set():
+            for timer in schedule.timers:
                 self._last_tick = stopwatch()
                 if stopwatch() >= due[timer.name] and not self._stopping.is_set():
-                    await self._run_timer(timer)
+                    await self._attempt(timer.name, schedule.run(timer, self._clock.now()))
                     due[timer.name] = stopwatch() + timer.every.total_seconds()
             await _pause(self._stopping, self._pace.poll)
 
     async def beat(self) -> None:
         if self._heartbeat is not None:
-            await self._run_timer(self._heartbeat)
+            await self._attempt("heartbeat", self._heartbeat.beat())
 
     async def _keep_beating(self) -> None:
         while self._heartbeat is not None and not self._stopping.is_set():
             if stopwatch() - self._last_tick < _HANGS_AFTER:
                 await self.beat()
-            await _pause(self._stopping, self._heartbeat.every.total_seconds())
+            await _pause(self._stopping, _HEARTBEAT_SECONDS)
 
     async def _keep_at(self, job: Job, waits: asyncio.Event) -> None:
         while not self._stopping.is_set():
@@ -240,15 +259,16 @@ class Worker:
             log.warning("job_failed", job=job.name, reason=error_text(error))
             return False
 
-    async def _run_timer(self, timer: Timer) -> None:
+    async def _attempt(self, name: str, run: Awaitable[object]) -> None:
         begin_trace()
         try:
-            await self._run_unit(timer.run(self._clock.now()))
+            has_run = await self._run_unit(run)
         except Exception as error:  # noqa: BLE001  the door: one timer must not stop the others
-            log.warning("timer_failed", timer=timer.name, reason=error_text(error))
-            TIMER_RUNS.labels(timer.name, "failed").inc()
+            log.warning("timer_failed", timer=name, reason=error_text(error))
+            TIMER_RUNS.labels(name, "failed").inc()
         else:
-            TIMER_RUNS.labels(timer.name, "done").inc()
+            if has_run is not False:  # a time of day that has not come, or that another process takes
+                TIMER_RUNS.labels(name, "done").inc()
 
 
 async def _pause(stopping: asyncio.Event, seconds: float) -> None:

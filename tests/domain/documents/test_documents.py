@@ -23,8 +23,9 @@ from saraban.kit.ids import new_id
 from saraban.numbering.service import NumberRequest
 from saraban.projects.domain.revision_scheme import revision_label
 from saraban.workflow.administration.service.versions import shipped
-from saraban.workflow.language.outcome import OUTCOMES, Meaning, Outcome
+from saraban.workflow.language.outcome import OUTCOMES, Outcome
 from saraban.workflow.language.registers import REGISTERS
+from saraban.workflow.language.subject import Meaning
 from saraban.workflow.verification import definition_checks
 
 TODAY = date(2026, 3, 10)

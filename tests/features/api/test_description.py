@@ -77,7 +77,7 @@ class TestRefusals:
     def test_of_its_own_belong_to_an_operation_that_exists(self, document: dict[str, Any]) -> None:
         names = {operation["operationId"] for *_, operation in openapi.operations(document)}
 
-        assert set(error_catalogue.BY_OPERATION) - names == set()
+        assert set(error_catalogue.by_operation()) - names == set()
 
     def test_stand_under_their_status_in_both_languages(self, document: dict[str, Any]) -> None:
         known = error_catalogue.error_classes()

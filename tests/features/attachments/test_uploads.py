@@ -3,6 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -134,7 +135,7 @@ class TestUpload:
     async def test_names_the_kinds_that_the_installation_takes(
         self, uploader: httpx.AsyncClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch, name: str, code: str
     ) -> None:
-        monkeypatch.setattr(app.state, "uploads", service.UploadRules(extensions="pdf, txt"))
+        monkeypatch.setattr(app, "state", replace(app.state, uploads=service.UploadRules(extensions="pdf, txt")))
         answer = await send(uploader, name, b"AC1032\x00\x00\x00\x00\x00")
 
         said = answer.json()

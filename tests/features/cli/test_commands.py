@@ -487,8 +487,8 @@ class TestFirstStart:
     def test_says_what_takes_so_long_before_it_does_it(
         self, migrated_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        from saraban import bootstrap
         from saraban.cli import serve
+        from saraban.documents.demo.service.loader import DemoLoader
 
         heard: list[str] = []
 
@@ -499,7 +499,7 @@ class TestFirstStart:
         folder = tmp_path / "new"
         folder.mkdir()
         shutil.copy(migrated_file, folder / "saraban.db")
-        monkeypatch.setattr(bootstrap, "load_documents", no_documents)
+        monkeypatch.setattr(DemoLoader, "load_documents", no_documents)
         monkeypatch.setenv("SARABAN_DATA_DIR", str(folder))
         monkeypatch.setenv("SARABAN_LANG", "en")
         config.load.cache_clear()

@@ -43,7 +43,7 @@ async def loaded(settings_with_documents: Settings) -> "AsyncIterator[System]":
 
 
 async def told_once(system: "System") -> tuple[int, list[WalkthroughDocument]]:
-    scenes = [scene async for scene in walk_through(bootstrap.stage(system), clock=system.clock)]
+    scenes = [scene async for scene in walk_through(system.demo.services, clock=system.clock)]
     return len(scenes), [scene.chapter for scene in scenes if scene.chapter is not None]
 
 
@@ -118,12 +118,12 @@ class TestDocuments:
         assert not [row.original_filename for row in rows if row.is_temporary]
 
     async def test_loaded_again_add_nothing(self, loaded: "System") -> None:
-        assert await bootstrap.load_documents(loaded) == 0
+        assert await loaded.demo.load_documents() == 0
 
     @pytest.mark.parametrize("acts", [0, 2])
     @pytest.mark.sampled("[2]")
     async def test_go_on_where_they_were_broken_off(self, system: "System", acts: int) -> None:
-        stage, first, now = bootstrap.stage(system), SCRIPTS[0], system.clock.now()
+        stage, first, now = system.demo.services, SCRIPTS[0], system.clock.now()
         async with system.db.reading() as session:
             found = await find_demo_project(session, now, stage.zone)
         document = await demo.write(stage, found, first, now=now - timedelta(days=first.age), known={})
@@ -139,7 +139,7 @@ class TestDocuments:
     async def test_are_left_out_where_a_demo_account_is_closed(self, system: "System") -> None:
         await close_account(system, "dc.contractor")
 
-        assert await bootstrap.load_documents(system) == 0
+        assert await system.demo.load_documents() == 0
 
 
 async def close_account(system: "System", username: str) -> None:

@@ -33,7 +33,7 @@ _TOLD = {"outbox_events", "idempotency_keys", "document_number_counters", "searc
 
 
 async def run_on(system: "System") -> generation.GenerationRun:
-    stage, now = bootstrap.stage(system), system.clock.now()
+    stage, now = system.demo.services, system.clock.now()
     async with system.db.reading() as session:
         place = await generation.survey(session, stage, PROJECT, 1.4, now)
     return generation.GenerationRun(stage, place, now, 0, Choices(0))

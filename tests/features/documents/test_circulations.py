@@ -1,5 +1,6 @@
 """Circulation sheets: inside one organization, everybody's part once, closed with the document they are about."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -58,7 +59,9 @@ class TestSheet:
         client = await desk.as_("dc.consultant")
         await client.post(f"/api/v1/circulations/{closed['publicId']}/cancel", json={"reason": "ไม่ต้องเวียนแล้ว"})
         assert await desk.listed("dc.consultant", "circulations", overdue="true") == []
-        app.state.clock = FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
+        app.state = replace(
+            app.state, clock=FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
+        )
 
         overdue = await desk.listed("dc.consultant", "circulations", overdue="true")
         due = await desk.listed("dc.consultant", "circulations", dueUntil="2100-01-01")

@@ -1,5 +1,6 @@
 """Lending one's own steps while away, over HTTP: who may, what is refused, and what both names look like afterwards."""
 
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -253,9 +254,9 @@ class TestActing:
 
         clock = app.state.clock
         days = [clock.now() + timedelta(days=later) for later in (1, 2)]
-        app.state.clock = FixedClock(days[1], clock.zone)
+        app.state = replace(app.state, clock=FixedClock(days[1], clock.zone))
         assert await self._tries(desk, rfa) == 403
-        app.state.clock = FixedClock(days[0], clock.zone)
+        app.state = replace(app.state, clock=FixedClock(days[0], clock.zone))
         assert await self._offered(desk, rfa) == ["approve", "reject", "request-revision"]
         await (await desk.as_("approver.owner")).delete(made.headers["location"])
         assert await self._offered(desk, rfa) == []

@@ -1,5 +1,6 @@
 """Who sees what: drafts stay at home, what is issued reaches its recipients and the contract's parties."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -244,7 +245,9 @@ class TestRegister:
         client = await desk.as_("dc.consultant")
         await client.post(f"/api/v1/correspondences/{dropped['publicId']}/cancel", json={"reason": "ส่งผิดเรื่อง"})
         limit = day_in(app, 5)
-        app.state.clock = FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
+        app.state = replace(
+            app.state, clock=FixedClock(app.state.clock.now() + timedelta(days=30), app.state.clock.zone)
+        )
 
         overdue = await desk.listed("dc.consultant", "correspondences", overdue="true")
         due = await desk.listed("dc.consultant", "correspondences", dueUntil=limit)

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from saraban.kit.db import Database
-from saraban.worker.timers import Partition, ensure_partitions, missing_years, reorganize_statement
+from saraban.worker.partitions import Partition, ensure_partitions, missing_years, reorganize_statement
 
 BY_DATE = [
     Partition("p2026", "RANGE COLUMNS", "`created_at`", "'2027-01-01'"),
@@ -53,4 +53,4 @@ class TestEnsurePartitions:
     async def test_has_nothing_to_do_on_sqlite(self, db: Database) -> None:
         now = datetime(2031, 1, 1, tzinfo=UTC)
 
-        assert await db.transact(lambda session: ensure_partitions(session, now=now)) == []
+        assert await db.transact(ensure_partitions, now) == []

@@ -5,6 +5,8 @@ import json
 import os
 import socket
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -14,18 +16,19 @@ import sqlalchemy as sa
 from prometheus_client import REGISTRY
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.adapters import MemoryStorage
+from saraban.bootstrap import System
 from saraban.events import service as events
 from saraban.events.models import WorkerHeartbeat
 from saraban.events.service import Event, Handlers
 from saraban.kit.clock import FixedClock
 from saraban.kit.db import Database
 from saraban.kit.errors import NotFound
-from saraban.kit.idempotency import IdempotencyKey
+from saraban.kit.idempotency import IdempotencyKey, delete_expired_keys
 from saraban.kit.ids import new_id
 from saraban.worker import loop, timers
-from saraban.worker.loop import Pace, Worker
-from saraban.worker.timers import Job, Timer, standard_timers
+from saraban.worker.loop import Job, Pace, Worker
+from saraban.worker.schedule import Schedule, Timer
+from saraban.worker.timers import TIMERS, Heartbeat, Purge, measure_outbox
 from tests.log_capture import lines_of
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -63,6 +66,10 @@ def clock() -> FixedClock:
     return FixedClock(NOW, ZoneInfo("Asia/Bangkok"))
 
 
+def system_of(db: Database, handlers: Handlers | None = None) -> Any:
+    return SimpleNamespace(db=db, handlers=handlers or Handlers(), settings=SimpleNamespace(ops_webhook_url=""))
+
+
 class TestJobs:
     async def test_run_beside_the_timers_and_again_while_there_is_work(self, db: Database, clock: FixedClock) -> None:
         pieces, ticked, busy = iter([True, True, False]), asyncio.Event(), asyncio.Event()
@@ -78,14 +85,14 @@ class TestJobs:
             await ticked.wait()
             return False
 
-        async def tick(_now: datetime) -> None:
+        async def tick(_system: None, _now: datetime) -> None:
             ticked.set()
 
         worker = Worker(
             db=db,
             clock=clock,
             handlers=Handlers(),
-            timers=[Timer("tick", timedelta(seconds=1), tick)],
+            schedule=Schedule(None, [Timer("tick", tick)]),
             jobs=[Job("long", long), Job("pieces", piece)],
             pace=Pace(poll=60),
         )
@@ -197,14 +204,14 @@ class TestRun:
     async def test_outlives_a_timer_that_fails(self, db: Database, clock: FixedClock) -> None:
         ran = asyncio.Event()
 
-        async def fail(_now: datetime) -> None:
+        async def fail(_system: None, _now: datetime) -> None:
             raise RuntimeError("no partitions today")
 
-        async def note(_now: datetime) -> None:
+        async def note(_system: None, _now: datetime) -> None:
             ran.set()
 
-        timers = [Timer("fails", timedelta(0), fail), Timer("runs", timedelta(0), note)]
-        worker = Worker(db=db, clock=clock, handlers=Handlers(), timers=timers, pace=Pace(poll=0.02))
+        schedule = Schedule(None, [Timer("fails", fail), Timer("runs", note)])
+        worker = Worker(db=db, clock=clock, handlers=Handlers(), schedule=schedule, pace=Pace(poll=0.02))
         with lines_of(loop) as logs:
             worker.start()
             await asyncio.wait_for(ran.wait(), 5)
@@ -215,13 +222,13 @@ class TestRun:
 
 class TestHeartbeat:
     async def test_has_one_row_for_each_worker_and_forgets_the_old_ones(self, db: Database) -> None:
-        ended, living = (timers.heartbeat_timer(db) for _ in range(2))
+        ended, living = (Heartbeat(db) for _ in range(2))
         long_ago = sa.update(WorkerHeartbeat).values(beat_at=NOW)
-        await ended.run(NOW)
+        await ended.beat()
         await db.transact(lambda session: session.execute(long_ago))
-        await living.run(NOW)
+        await living.beat()
         await db.transact(lambda session: session.execute(long_ago))
-        await living.run(NOW)
+        await living.beat()
 
         async with db.reading() as session:
             (row,) = await session.scalars(sa.select(WorkerHeartbeat))
@@ -233,36 +240,40 @@ class TestHeartbeat:
     async def test_stops_while_a_timer_hangs(
         self, db: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        beats, begun, hangs, moment = 0, asyncio.Event(), asyncio.Event(), 0.0
+        begun, hangs, moment = asyncio.Event(), asyncio.Event(), 0.0
 
-        async def hang(_now: datetime) -> None:
+        async def hang(_system: None, _now: datetime) -> None:
             hangs.set()
             await asyncio.Event().wait()
 
-        async def beat(_now: datetime) -> None:
-            nonlocal beats
-            beats += 1
-            begun.set()
+        class Counted:
+            beats = 0
+
+            async def beat(self) -> None:
+                self.beats += 1
+                begun.set()
+
+        heartbeat = Counted()
 
         monkeypatch.setattr(loop, "stopwatch", lambda: moment)
         worker = Worker(
             db=db,
             clock=clock,
             handlers=Handlers(),
-            timers=[Timer("hang", timedelta(seconds=1), hang)],
-            heartbeat=Timer("heartbeat", timedelta(), beat),
+            schedule=Schedule(None, [Timer("hang", hang)]),
+            heartbeat=heartbeat,
         )
         worker.start()
         await asyncio.wait_for(hangs.wait(), 5)
         await asyncio.wait_for(begun.wait(), 5)
 
         moment = 301.0
-        before = beats
+        before = heartbeat.beats
         for _ in range(100):
             await asyncio.sleep(0)
         await worker.stop(patience=0.01)
 
-        assert beats <= before + 1
+        assert heartbeat.beats <= before + 1
 
 
 class TestGathering:
@@ -339,9 +350,9 @@ class TestIdleness:
         began: list[bool] = []
         sa.event.listen(db._writing_engine.sync_engine, "begin", lambda _connection: began.append(True))
         wanted = {"dead_letter_announce", "reservation_expiry"}
-        for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url=""):
+        for timer in TIMERS:
             if timer.name in wanted:
-                await timer.run(NOW)
+                await timer.run(system_of(db), NOW)
                 wanted.discard(timer.name)
 
         assert began == []
@@ -382,9 +393,9 @@ class TestWake:
 
 
 class TestTimers:
-    async def test_all_run_on_an_empty_database(self, db: Database) -> None:
-        for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url=""):
-            await timer.run(NOW)
+    async def test_all_run_on_the_demo_project(self, system: System) -> None:
+        for timer in TIMERS:
+            assert await Schedule(system, TIMERS).run(timer, NOW)
 
     async def test_forget_what_has_run_out(self, db: Database) -> None:
         for key, expires in (("old", NOW - timedelta(seconds=1)), ("new", NOW + timedelta(hours=1))):
@@ -399,12 +410,10 @@ class TestTimers:
             }
             await db.transact(lambda session, row=values: session.execute(sa.insert(IdempotencyKey).values(row)))
 
-        timers = {timer.name: timer for timer in standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url="")}
-        await timers["idempotency_purge"].run(NOW)
+        await Purge(delete_expired_keys)(system_of(db), NOW)
 
         async with db.reading() as session:
             assert list(await session.scalars(sa.select(IdempotencyKey.idempotency_key))) == ["new"]
-        assert "session_purge" in timers
 
     async def test_measure_what_waits_in_each_lane(self, db: Database) -> None:
         async def send(_event: Event) -> None: ...
@@ -412,10 +421,8 @@ class TestTimers:
         await record(db)
         wired = Handlers()
         wired.send("mail.due", send)
-        timers = standard_timers(db=db, storage=MemoryStorage(), ops_webhook_url="", handlers=wired)
-        measure = next(timer for timer in timers if timer.name == "outbox_measure")
 
-        await measure.run(NOW + timedelta(minutes=3))
+        await measure_outbox(system_of(db, wired), NOW + timedelta(minutes=3))
 
         assert REGISTRY.get_sample_value("saraban_outbox_depth", {"lane": "inside"}) == 1
         assert REGISTRY.get_sample_value("saraban_outbox_oldest_age_seconds", {"lane": "inside"}) == 180

@@ -470,7 +470,7 @@ class TestLogOut:
         here, there = await log_in(people_db, issuer), await log_in(people_db, issuer)
         for _ in range(2):
             async with people_db.writing() as session:
-                await identity.log_out(session, refresh_token=here.refresh_token, address="", now=clock.now())
+                await identity.log_out(here.refresh_token, session, address="", now=clock.now())
 
         with pytest.raises(SessionEnded):
             await refresh(people_db, issuer, here.refresh_token)

@@ -353,7 +353,7 @@ class TestLimit:
             for _ in range(3):
                 await happens(system)
             assert await deliver(system) == 2
-            await system.rates.limiter.clear([outbound_rule(2)])  # a minute later
+            await system.limiter.clear([outbound_rule(2)])  # a minute later
             assert await deliver(system) == 1
 
         assert len(server.messages) == 3

@@ -2,6 +2,7 @@
 
 import sqlite3
 from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -10,10 +11,9 @@ import sqlalchemy as sa
 from fastapi import FastAPI
 from prometheus_client import REGISTRY
 
-from saraban.attachments.adapters import MemoryStorage
 from saraban.kit.db import Database
 from saraban.numbering.series.models import NumberError
-from saraban.worker.timers import standard_timers
+from saraban.worker.timers import purge_number_errors
 from tests.conftest import SignIn, client_of
 from tests.number_commands import command, rows
 from tests.numbering_requests import BASE, GENERATE, count, db, present, read_project
@@ -128,11 +128,8 @@ class TestPurge:
 
         left = []
         for days in (32, 30):
-            timers = standard_timers(
-                db=db, storage=MemoryStorage(), ops_webhook_url="", keep_errors=timedelta(days=days)
-            )
-            (purge,) = [timer for timer in timers if timer.name == "number_error_purge"]
-            await purge.run(now)
+            system = SimpleNamespace(db=db, settings=SimpleNamespace(number_error_days=days))
+            await purge_number_errors(system, now)
             left.append(await count(db, NumberError))
 
         assert left == [2, 1]

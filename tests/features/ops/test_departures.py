@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response, StreamingResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from saraban.kit.admission import Admission
 from saraban.kit.batching import BatchQueue
 from saraban.kit.db import Database
 from saraban.kit.departure import ClientGone, refuse_departed
@@ -19,6 +20,7 @@ from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation
 from saraban.ops import middleware
 from saraban.ops.middleware import CLIENT_GONE, RequestMiddleware
+from saraban.ops.problems import ProblemAnswers
 
 LONG_AGO = sa.text("DELETE FROM outbox_events WHERE id = -1")
 
@@ -59,7 +61,7 @@ def scope_of(connection: Connection) -> Scope:
 
 
 async def serve(application: ASGIApp, connection: Connection) -> None:
-    wrapped = RequestMiddleware(application, upload_limit=1000)
+    wrapped = RequestMiddleware(application, upload_limit=1000, problems=ProblemAnswers(), admission=Admission(128))
     await wrapped(scope_of(connection), connection.receive, connection.send)
 
 

@@ -14,7 +14,7 @@ from fastapi import FastAPI
 from saraban.events.models import WorkerHeartbeat
 from saraban.kit.ids import trace_id
 from saraban.ops.health import Dependency
-from saraban.worker.timers import heartbeat_timer
+from saraban.worker.timers import Heartbeat
 from tests.conftest import SignIn
 
 LOGIN = "/api/v1/auth/login"
@@ -213,7 +213,7 @@ class TestHealth:
 
         assert await worker() == ("degraded", "no heartbeat of any worker yet; start `saraban worker`")
 
-        await heartbeat_timer(app.state.db).run(app.state.clock.now())
+        await Heartbeat(app.state.db).beat()
         status, reason = await worker()
         assert status == "ready"
         assert re.fullmatch(r"last heartbeat \d+ s ago", reason)

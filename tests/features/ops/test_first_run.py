@@ -14,8 +14,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.app import create_app
 from saraban.bootstrap import System, closing, seed, wire
+from saraban.documents.demo.service.loader import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.service import FirstAdministrator
+from saraban.web.projects import first_run
 from tests.conftest import client_of, settings_in
 
 ROOT = FirstAdministrator("root", "root@example.org", "Harbour-Wall-61", "กทท.", "การท่าเรือ")
@@ -122,7 +124,9 @@ class TestSetUpPage:
         assert [one["contractCode"] for one in read["contracts"]] == ["PIER-MC"]
         assert [one["role"] for one in read["organizations"]] == ["OWNER"]
 
-    async def test_loads_the_demo_where_it_may(self, tmp_path: Path, migrated_file: Path) -> None:
+    async def test_loads_the_demo_where_it_may(
+        self, tmp_path: Path, migrated_file: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         shutil.copy(migrated_file, tmp_path / "saraban.db")
         settings = settings_in(tmp_path)
         async with closing(wire(settings)) as system:
@@ -131,15 +135,16 @@ class TestSetUpPage:
         app = create_app(settings)
         async with app.router.lifespan_context(app), client_of(app, Accept="text/html") as browser:
             form = FORM | {"token": token, "start": "demo"}
-            demo = app.state.load_demo
 
-            async def break_off(session: AsyncSession) -> None:
-                await demo.project(session)
-                raise ConnectionAbortedError
+            class Broken(DemoLoader):
+                async def load_project(self, session: AsyncSession, *, update_shared: bool = False) -> None:
+                    await super().load_project(session, update_shared=update_shared)
+                    raise ConnectionAbortedError
 
-            app.state.load_demo = demo._replace(project=break_off)
-            assert (await browser.post("/setup", data=form)).status_code == 503
-            app.state.load_demo = demo  # nobody is there yet: the form is sent again
+            with monkeypatch.context() as broken:
+                broken.setattr(first_run, "DemoLoader", Broken)
+                assert (await browser.post("/setup", data=form)).status_code == 503
+            # Nobody is there yet: the form is sent again.
             answer = await browser.post("/setup", data=form)
             assert answer.status_code == 303
             found = (await browser.get("/api/v1/projects")).json()["items"]

@@ -22,7 +22,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.issue.domain import Failure
 from saraban.numbering.issue.service.monitoring import ERROR, RETRY
 from saraban.ops.metrics import Sampler
-from saraban.worker.timers import heartbeat_timer
+from saraban.worker.timers import Heartbeat
 from tests.conftest import settings_in
 from tests.factories.contexts import context
 from tests.numbering_world import world_of
@@ -69,7 +69,7 @@ class TestSampler:
         await sampler_of(system).ask_database()
         assert value("saraban_worker_heartbeat_age_seconds") == math.inf
 
-        await heartbeat_timer(system.db).run(system.clock.now())
+        await Heartbeat(system.db).beat()
         await sampler_of(system).ask_database()
         assert value("saraban_worker_heartbeat_age_seconds") < 60
 

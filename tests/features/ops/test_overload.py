@@ -16,6 +16,7 @@ from saraban.kit.admission import Admission, ServerOverloaded, Slot, slot_releas
 from saraban.kit.batching import BatchQueue, Waiter
 from saraban.kit.db import Database
 from saraban.ops.middleware import RequestMiddleware
+from saraban.ops.problems import ProblemAnswers
 from tests.conftest import SignIn
 
 LETTERS = "/api/v1/correspondences"
@@ -277,20 +278,14 @@ async def serve(
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
 
-    class First:
-        async def require_over(self) -> None:
-            pass
-
     headers = [(b"content-length", b"2")] if receive else []
-    app: ASGIApp = RequestMiddleware(application, upload_limit=1000, admission=admission)
-    state = type("State", (), {"first_run": First()})
+    app: ASGIApp = RequestMiddleware(application, upload_limit=1000, problems=ProblemAnswers(), admission=admission)
     scope = {
         "type": "http",
         "method": "POST",
-        "path": "/made-up",
+        "path": "/language/made-up",  # counted, and open before the set-up
         "query_string": b"",
         "headers": headers,
-        "app": type("App", (), {"state": state}),
     }
     await app(scope, receive or silence, send)
     return statuses[0]

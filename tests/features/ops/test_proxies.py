@@ -47,7 +47,7 @@ async def test_is_not_seen_where_there_is_none() -> None:
 async def test_is_believed_where_it_is_trusted(
     app: FastAPI, settings: Settings, monkeypatch: pytest.MonkeyPatch, trusted: str, address: str
 ) -> None:
-    monkeypatch.setattr(door, "create_app", lambda: app)
+    monkeypatch.setattr(door, "create_app", lambda **_: app)
     monkeypatch.setattr(door, "tune_garbage_collector", lambda: None)
     monkeypatch.setattr(door.config, "load", lambda: settings.model_copy(update={"trusted_proxies": trusted}))
     wrong = {"username": "viewer", "password": "wrong"}

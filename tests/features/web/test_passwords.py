@@ -1,5 +1,6 @@
 """The pages on which people choose a password: by an invitation, or in place of the present one."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -9,6 +10,7 @@ from fastapi import FastAPI
 
 from saraban.audit.models import AuditLog
 from saraban.identity import service as identity
+from saraban.identity.dependencies import LinkRules
 from saraban.identity.service import Invitation
 from tests.conftest import PASSWORD
 from tests.factories.contexts import context
@@ -150,8 +152,9 @@ class TestOwnPassword:
 class TestForgottenPassword:
     @pytest.fixture
     def mailing(self, app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-        changes = {"mail": "console", "public_url": "https://dms.example.org"}
-        monkeypatch.setattr(app.state, "settings", app.state.settings.model_copy(update=changes))
+        monkeypatch.setattr(
+            app, "state", replace(app.state, links=LinkRules("https://dms.example.org", are_mailed=True))
+        )
 
     @pytest.mark.usefixtures("mailing")
     @pytest.mark.parametrize(("language", "words"), [("th", "หากมีบัญชีนี้"), ("en", "If there is such an account")])

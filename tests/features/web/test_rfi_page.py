@@ -1,5 +1,6 @@
 """A request for information on its page: asked, answered, asked again and closed, and what of it is read there."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -77,7 +78,7 @@ class TestRfi:
         due = (clock.now() + timedelta(days=1)).date().isoformat()
         late, answered = await asked(desk, dueDate=due), await asked(desk, dueDate=due)
         await act(await sit("dc.consultant"), answered, "respond", "ใช้แบบแผ่นที่ 214")
-        app.state.clock = FixedClock(clock.now() + timedelta(days=9), clock.zone)
+        app.state = replace(app.state, clock=FixedClock(clock.now() + timedelta(days=9), clock.zone))
 
         listed = await desk.listed("dc.contractor", "correspondences", overdue="true")
         every = await desk.listed("dc.contractor", "correspondences")

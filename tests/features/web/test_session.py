@@ -1,5 +1,7 @@
 """Signing in and out by the pages, staying signed in, and who may send a form."""
 
+from dataclasses import replace
+
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -82,7 +84,7 @@ class TestLogIn:
         self, app: FastAPI, visitor: httpx.AsyncClient
     ) -> None:
         assert PASSWORD in html_of(await visitor.get("/login"))
-        app.state.settings = app.state.settings.model_copy(update={"env": "production"})
+        app.state = replace(app.state, allows_demo=False)
 
         assert PASSWORD not in html_of(await visitor.get("/login"))
 

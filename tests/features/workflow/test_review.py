@@ -390,7 +390,7 @@ class TestTeams:
         async with asked.db.reading() as session:
             project = await session.scalar(sa.text("SELECT uuid FROM projects WHERE project_code = 'LCBP3-C2'"))
         handlers = Handlers()
-        assignment.subscribe(handlers, subjects=asked.subjects)
+        assignment.AssignmentRenewal(asked.subjects).subscribe(handlers)
         (told,) = handlers.of("review_team.changed")
         news = {"projectPublicId": str(UUID(str(project))), "team": "DESIGN"}
         event = Event(new_id(), "review_team.changed", "project", str(project), news, NOW)

@@ -16,11 +16,13 @@ from saraban.kit.idempotency import KeyReused
 from saraban.kit.ids import new_id
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
+from saraban.workflow.engine import decisions
+from saraban.workflow.engine.decisions import Facts
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
-from saraban.workflow.runtime.service.persist_transition import persist_transitions
+from saraban.workflow.runtime.service.persist_transition import persist_transition
 from saraban.workflow.runtime.service.transition_metrics import TRANSITIONS
-from saraban.workflow.runtime.service.transition_request import InstanceSnapshot, TransitionRequest
-from saraban.workflow.runtime.service.transitions import BY_RIGHT, decide_by_right, hold
+from saraban.workflow.runtime.service.transition_request import Decision
+from saraban.workflow.runtime.service.transitions import hold
 from saraban.workflow.service import (
     ActionForbidden,
     Command,
@@ -234,13 +236,14 @@ class TestVersion:
 
     async def test_that_is_lost_to_another_step_has_words_of_its_own(self, office: Office) -> None:
         instance = await office.pending()
-        caller, command = await office.person("reviewer.consultant"), Command("approve")
+        caller = await office.person("reviewer.consultant")
 
         async def overtaken(session: AsyncSession) -> None:
-            request = TransitionRequest(context(caller, now=NOW), instance, command, BY_RIGHT)
-            ((_, held),) = await hold(session, subjects=office.subjects, requests=[request], alone=True)
+            ctx = context(caller, now=NOW)
+            held = await hold(ctx, session, subjects=office.subjects, public_id=instance)
             await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
-            await persist_transitions(session, [await decide_by_right(session, held, request, alone=True)])
+            step = decisions.advance(held.definition, held.row.current_state, "approve", Facts(caller, held.facts))
+            await persist_transition(session, Decision(held, step, Command("approve")))
 
         with pytest.raises(VersionConflict) as lost:
             await office.db.transact(overtaken)
@@ -263,7 +266,6 @@ class TestVersion:
         # The admin may act in both steps: without the second look the stale click would approve the next one.
         instance = await office.pending()
         admin = await office.person("admin")
-        seen = InstanceSnapshot(instance, "RFA_APPROVAL", "pending_review", 2, frozenset())
         await office.act(instance, "approve", by="reviewer.consultant")
 
         def late(command: Command) -> Any:
@@ -274,7 +276,7 @@ class TestVersion:
                     subjects=office.subjects,
                     public_id=instance,
                     command=command,
-                    seen=seen,
+                    seen_version=2,
                 )
             )
 

@@ -1,6 +1,6 @@
 """Each attempt is counted once and told in one line with eight fields, whatever becomes of it (REQ-WFL-15)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -106,7 +106,7 @@ class TestAttempt:
     ) -> None:
         instance = await office.pending()
 
-        async def broken(session: AsyncSession, _steps: Sequence[SubjectStep]) -> None:
+        async def broken(session: AsyncSession, _step: SubjectStep) -> None:
             await session.execute(sa.text("SELECT * FROM nowhere"))
 
         monkeypatch.setattr(
@@ -124,11 +124,11 @@ class TestAttempt:
         instance = await office.pending()
         taken: list[Step] = []
 
-        async def collides(_session: AsyncSession, steps: Sequence[SubjectStep]) -> Sequence[str]:
-            taken.extend(one.step for one in steps)
+        async def collides(_session: AsyncSession, step: SubjectStep) -> bool:
+            taken.append(step.step)
             if len(taken) == 1:
                 raise OperationalError("UPDATE", {}, Exception("database is locked"))
-            return ()
+            return False
 
         monkeypatch.setattr(office.box, "apply", collides)  # a collision at the moment that it is wanted
         with attempt() as line:

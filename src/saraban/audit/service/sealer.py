@@ -160,6 +160,9 @@ class Sealer:
         self._block_rows = block_rows
         self._waiting: deque[tuple[float, Mapping[str, int]]] = deque()
         self._ripe: Mapping[str, int] = {}
+        self.verified: dict[
+            str, int
+        ] = {}  # by journal, the number of the block after which the worker goes on to verify
 
     def trust(self) -> Trust:
         """Return what this server believes of the blocks in the database."""

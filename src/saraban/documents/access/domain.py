@@ -32,7 +32,6 @@ _DECIDES: Final = ("workflow.action_review", "workflow.force_proceed")
 
 
 def counts_for_a_member(permission: str) -> bool:
-    """Return whether a role at an organization lets its people do this in the projects that it takes part in."""
     return permission.partition(".")[0] in _OF_DOCUMENTS or permission in {*_OF_NUMBERS, *_DECIDES}
 
 

@@ -4,7 +4,6 @@ Why somebody may, or may not, do something with a document: what the real guards
 Sight, edits, permissions and the actions of the workflow are each asked where they are decided; nothing is decided here.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -42,6 +41,7 @@ from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Obstacle
+from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.review import ANSWER
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime.domain import delegation, interventions
@@ -110,6 +110,23 @@ class _Standing:
     def runs(self) -> bool:
         return self.one is not None and self.one.row.status == InstanceStatus.ACTIVE and not self.one.state.terminal
 
+    def is_seen_by(self, person: Caller) -> bool:
+        return self.facts.seen_by(person, self.state)
+
+    def may_withdraw(self, person: Caller) -> bool:
+        try:
+            require_withdraw(replace(self.ctx, caller=person), self.row.document)
+        except Forbidden:
+            return False
+        return True
+
+    def may_edit(self, person: Caller) -> bool:
+        try:
+            self.kind.require_edit(replace(self.ctx, caller=person), self.row)
+        except Forbidden:
+            return False
+        return self.one is not None and decisions.can_edit(self.one.state, person, self.facts)
+
 
 async def explain(ctx: RequestContext, session: AsyncSession, asked: AccessQuestion) -> Answer:
     """
@@ -144,7 +161,6 @@ async def explain_in_place(session: AsyncSession, subject: Subject, *, permissio
 
 
 async def _project_guard(session: AsyncSession, permission: str, scope: Scope) -> tuple[Guard, frozenset[int]]:
-    """What the guard of a permission says for one member of the project or other, in one contract or other; and the members."""
     assert scope.project is not None
     parties = await projects.parties(session, project_id=scope.project, contract_id=None)
     members = frozenset[int]().union(*parties.values())
@@ -152,16 +168,24 @@ async def _project_guard(session: AsyncSession, permission: str, scope: Scope) -
     if scope.contract is None and counts_in_a_contract(permission):
         contracts |= await projects.contract_keys(session, project_id=scope.project)
 
-    def guard(person: Caller) -> bool:
-        own = person.organization_ids & members
+    return _MemberGuard(permission, scope.project, members, contracts), members
+
+
+@dataclass(frozen=True, slots=True)
+class _MemberGuard:
+    permission: str
+    project: int
+    members: frozenset[int]
+    contracts: frozenset[int | None]
+
+    def __call__(self, person: Caller) -> bool:
+        permission, own = self.permission, person.organization_ids & self.members
         if permission not in WRITES:
-            return any(person.may(permission, Scope(own, scope.project, one)) for one in contracts)
-        each = [Scope(frozenset({one}), scope.project, contract) for one in own for contract in contracts]
-        return person.may(permission, Scope(project=scope.project)) or any(
+            return any(person.may(permission, Scope(own, self.project, one)) for one in self.contracts)
+        each = [Scope(frozenset({one}), self.project, contract) for one in own for contract in self.contracts]
+        return person.may(permission, Scope(project=self.project)) or any(
             numbering.may_create(person, permission, one) for one in each
         )
-
-    return guard, members
 
 
 async def find_document(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> tuple[AnyKind, Any]:
@@ -255,10 +279,8 @@ async def _explain(session: AsyncSession, subject: Subject, there: _Standing, as
 
 
 async def _explain_sight(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
-    def guard(person: Caller) -> bool:
-        return there.facts.seen_by(person, there.state)
-
-    found = await explain_guard(session, subject, guard, permissions=(there.view,), scope=there.facts.scope)
+    scope = there.facts.scope
+    found = await explain_guard(session, subject, there.is_seen_by, permissions=(there.view,), scope=scope)
     if found.allowed or found.reason in _ROLES_DECIDE or subject.caller is None:
         return found
     if there.facts.seen_by(subject.caller, _ISSUED):
@@ -287,9 +309,8 @@ async def _explain_permission(
             return Explanation(allowed=False, reason=Reason.SEAT, asked=await _asked(session, there))
         return await explain_permission(session, subject, permission=permission, scope=scope)
     if permission == ADMIN_EDIT:
-        guard = _passes(there, lambda own: require_withdraw(own, row.document))
         return await explain_guard(
-            session, subject, guard, permissions=(permission,), scope=home_scope(ctx, row.document)
+            session, subject, there.may_withdraw, permissions=(permission,), scope=home_scope(ctx, row.document)
         )
     if permission in {kind.rules.edit, kind.rules.create}:
         return await explain_guard(
@@ -302,31 +323,13 @@ async def _explain_permission(
     return await explain_permission(session, subject, permission=permission, scope=scope)
 
 
-def _passes(there: _Standing, require: Callable[[RequestContext], None]) -> Callable[[Caller], bool]:
-    """Return a guard that raises as one that answers."""
-
-    def guard(person: Caller) -> bool:
-        try:
-            require(replace(there.ctx, caller=person))
-        except Forbidden:
-            return False
-        return True
-
-    return guard
-
-
 async def _explain_edit(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
     if there.one is None or not there.runs():
         return Explanation(allowed=False, reason=Reason.FINISHED)
-    state, row = there.one.state, there.row
-    may = _passes(there, lambda own: there.kind.require_edit(own, row))
-
-    def guard(person: Caller) -> bool:
-        return may(person) and decisions.can_edit(state, person, there.facts)
-
-    scope = decisions.originators_scope(there.facts)
-    found = await explain_guard(session, subject, guard, permissions=(there.facts.edit_permission,), scope=scope)
-    return await _with_obstacle(session, there, found, decisions.obstacle_to_edit(state, there.ctx.caller, there.facts))
+    facts, scope = there.facts, decisions.originators_scope(there.facts)
+    found = await explain_guard(session, subject, there.may_edit, permissions=(facts.edit_permission,), scope=scope)
+    obstacle = decisions.obstacle_to_edit(there.one.state, there.ctx.caller, facts)
+    return await _with_obstacle(session, there, found, obstacle)
 
 
 async def _explain_action(
@@ -336,10 +339,7 @@ async def _explain_action(
         return Explanation(allowed=False, reason=Reason.FINISHED)
     state, person = one.row.current_state, there.ctx.caller
     own = decisions.Facts(person, one.facts, context=one.row.context or {}, assigned_user_id=one.row.assigned_user_id)
-
-    def guard(other: Caller) -> bool:
-        return decisions.obstacle_to(one.definition, state, action, replace(own, caller=other)) is None
-
+    guard = _ActionGuard(one.definition, state, action, own)
     step = one.state.on.get(action)
     scope = (decisions.seat_scope(step.require, own) if step else None) or one.facts.scope
     asked = step.require.permissions if step else frozenset[str]()
@@ -355,6 +355,18 @@ async def _explain_action(
     found = await _with_obstacle(session, there, found, obstacle)
     wanted = step.require.roles if step is not None and found.reason is Reason.ROLE else ()
     return replace(found, role_names=tuple(sorted(wanted)))
+
+
+@dataclass(frozen=True, slots=True)
+class _ActionGuard:
+    definition: Definition
+    state: str
+    action: str
+    facts: decisions.Facts
+
+    def __call__(self, person: Caller) -> bool:
+        facts = replace(self.facts, caller=person)
+        return decisions.obstacle_to(self.definition, self.state, self.action, facts) is None
 
 
 async def _with_obstacle(

@@ -1,5 +1,6 @@
 """What the endpoints of every kind share: query parameters, headers, and the answers with their ETag."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request
@@ -8,7 +9,7 @@ from starlette.responses import Response
 from saraban.documents.core.service import AnyKind, CountedPage, DocumentServices, etag, show
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.http import OrjsonResponse, async_dependency, read_after_commit, respond
+from saraban.kit.http import OrjsonResponse, Wiring, async_dependency, read_after_commit, respond, wiring
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import Schema, WarningOut
 from saraban.workflow.runtime.schemas import WorkflowEnvelope
@@ -23,8 +24,13 @@ IfMatch = Annotated[
 ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class DocumentWiring(Wiring):
+    documents: DocumentServices
+
+
 def document_services(request: Request) -> DocumentServices:
-    return request.app.state.documents  # type: ignore[no-any-return]
+    return wiring(request, DocumentWiring).documents
 
 
 Documents = Annotated[DocumentServices, Depends(async_dependency(document_services))]

@@ -6,7 +6,7 @@ its kind.
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from saraban.documents.core import service as core
@@ -15,7 +15,7 @@ from saraban.documents.core.schemas import Cancellation, HistoryEntry, NewRevisi
 from saraban.documents.core.service import AnyKind, RevisionedKind
 from saraban.identity.dependencies import guarded, guarded_keyed
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.http import PathId, ReadSession
+from saraban.kit.http import PathId, ReadSession, Received
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import ShortList
 from saraban.numbering.issue.dependencies import ISSUE_LIMIT
@@ -58,12 +58,11 @@ def document_routes(kind: AnyKind, *, texts: RouteTexts, read: str = READ) -> AP
 def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission: str) -> None:
     async def listing(
         session: ReadSession,
-        search: Any,
+        search: Annotated[Any, Depends(Received("search", Annotated[kind.search, Query()]))],
         ctx: RequestContext = guarded(permission),
     ) -> Response:
         return page_of(await core.listing(ctx, session, kind, search=search, counted=True))
 
-    listing.__annotations__["search"] = Annotated[kind.search, Query()]
     router.get(
         "", response_model=kind.register_page, summary=f"The register of {texts.many}", description=texts.readers
     )(listing)
@@ -83,14 +82,16 @@ def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
     async def create(
-        body: Any, services: Documents, ctx: RequestContext = guarded_keyed(kind.rules.create)
+        body: Annotated[Any, Depends(Received("body", kind.new))],
+        services: Documents,
+        ctx: RequestContext = guarded_keyed(kind.rules.create),
     ) -> Response:
         receipt = await core.create(ctx, services, kind, body)
         return await present(ctx, services.db, kind, receipt, status=201, located=True, created=True, stated=body)
 
     async def edit(
         public_id: PathId,
-        body: Any,
+        body: Annotated[Any, Depends(Received("body", kind.changes))],
         services: Documents,
         if_match: IfMatch = None,
         ctx: RequestContext = guarded(kind.rules.edit),
@@ -100,8 +101,6 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         receipt = Receipt(kind.rules.name, public_id)
         return await present(ctx, services.db, kind, receipt, stated=body)
 
-    create.__annotations__["body"] = kind.new
-    edit.__annotations__["body"] = kind.changes
     router.post(
         "",
         dependencies=ISSUE_LIMIT,

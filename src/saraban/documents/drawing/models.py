@@ -271,7 +271,6 @@ class CarriedDrawing(Base):
 
 
 def carried_once(table: str, carrier: str) -> TableArguments:
-    """Return the constraints and indexes of a table of `CarriedDrawing`."""
     columns = {kind: f"{kind}_drawing_revision_id" for kind in ("contract", "shop", "asbuilt")}
     return (
         *(sa.UniqueConstraint(carrier, column, name=f"uq_{table}_{kind}") for kind, column in columns.items()),

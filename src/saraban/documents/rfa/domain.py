@@ -7,7 +7,8 @@ from saraban.documents.core import domain as core
 from saraban.documents.core.domain import KindRules, RegisterCode
 from saraban.kit.errors import invalid
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
-from saraban.workflow.language.outcome import BY_NAME, NOTHING, Meaning, Outcome
+from saraban.workflow.language.outcome import BY_NAME, Outcome
+from saraban.workflow.language.subject import NOTHING, Meaning
 
 AUTHOR_ROLE = "CONTRACTOR"
 APPROVE_CODES = frozenset(offer.code for offer in RFA_APPROVE_CODES)

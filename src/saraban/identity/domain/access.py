@@ -21,8 +21,6 @@ MANAGES = "user.manage_assignments"
 
 
 class Standing(StrEnum):
-    """Whether a role that was given counts."""
-
     IN_FORCE = "in_force"
     UPCOMING = "upcoming"
     ENDED = "ended"
@@ -37,8 +35,6 @@ OF_PERIOD = {
 
 
 class Reason(StrEnum):
-    """What decides."""
-
     GRANTED = "granted"
     GRANTED_WITHIN = "granted_within"
     NO_ROLE_NEEDED = "no_role_needed"
@@ -100,7 +96,6 @@ class CarryingRole:
     places: tuple[str, ...] = ()
 
     def scopes_in(self, scope: Scope) -> tuple[Scope, ...]:
-        """Return the places in which it could be given so that it counts for a scope."""
         return (Scope(),) if self.level == GLOBAL else places_in(scope).get(self.level, ())
 
 
@@ -140,7 +135,6 @@ def decide(
 
 
 def enough(person: Caller, held: Collection[GivenRole], guard: Guard) -> tuple[GivenRole, ...]:
-    """Return each role that counts now and is enough by itself."""
     return tuple(one for one in held if one.standing is Standing.IN_FORCE and guard(_with(person, [one])))
 
 

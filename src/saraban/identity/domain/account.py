@@ -1,13 +1,17 @@
 """How user names, addresses and people's names are spelled, which are acceptable, and how somebody wants to be told."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ParamSpec, TypeVar
 
 from saraban.kit.addresses import NOT_MAILBOX, is_mailbox
-from saraban.kit.errors import invalid
+from saraban.kit.errors import FieldProblem, Invalid, invalid
 from saraban.kit.json import JsonObject
 from saraban.kit.text import control_character, fold
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 NO_PASSWORD = "!"  # noqa: S105  no hash looks like it, so the account cannot log in
 
@@ -52,17 +56,32 @@ def device_name(user_agent: str) -> str:
     return " · ".join(_NAMES.get(mark, mark) for mark in marks if mark) or user_agent.partition("/")[0][:40]
 
 
+@dataclass(slots=True)
+class FieldChecks:
+    """Collects the faults of several fields, so that a refusal names all of them."""
+
+    faults: list[FieldProblem] = field(default_factory=list)
+
+    def run(self, check: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """Return what the check returns; None for a value that it refuses."""
+        try:
+            return check(*args, **kwargs)
+        except Invalid as fault:
+            self.faults += fault.fields
+            return None
+
+    def require_none(self) -> None:
+        """:raises Invalid: with the faults, if there are any"""
+        if self.faults:
+            raise Invalid(fields=self.faults)
+
+
 def canonical_username(username: str) -> str:
-    """Return the one spelling under which a user name is kept."""
     return fold(username.strip(), "/username").casefold()
 
 
 def acceptable_username(username: str) -> str:
-    """
-    Return the spelling a new user name is kept in.
-
-    :raises Invalid: when it is not acceptable
-    """
+    """:raises Invalid: when it is not acceptable"""
     name = canonical_username(username)
     if not 2 <= len(name) <= 50 or any(map(str.isspace, name)) or control_character(name) is not None:
         raise invalid(
@@ -75,11 +94,7 @@ def acceptable_username(username: str) -> str:
 
 
 def acceptable_address(email: str) -> str:
-    """
-    Return the spelling an e-mail address is kept in.
-
-    :raises Invalid: when it is not acceptable
-    """
+    """:raises Invalid: when it is not acceptable"""
     mail = fold(email.strip(), "/email").casefold()
     if len(mail) > 100 or not is_mailbox(mail):
         raise invalid("/email", "malformed", NOT_MAILBOX.th, NOT_MAILBOX.en)
@@ -87,11 +102,7 @@ def acceptable_address(email: str) -> str:
 
 
 def acceptable_name(pointer: str, name: str) -> str:
-    """
-    Return a first or last name as it is kept.
-
-    :raises Invalid: when it is not acceptable
-    """
+    """:raises Invalid: when it is not acceptable"""
     folded = fold(name.strip(), pointer)
     if len(folded) > 50 or control_character(folded) is not None:
         raise invalid(

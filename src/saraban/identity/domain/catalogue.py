@@ -44,14 +44,11 @@ def party_role(role_name: str | None) -> PartyRole:
 
 
 def role_names_of(role: str) -> tuple[str, ...]:
-    """Return the role names that count as `role`."""
     return ("OTHER", "THIRD PARTY", "GUEST") if party_role(role) is PartyRole.OTHER else (role,)
 
 
 @dataclass(frozen=True, slots=True)
 class ShippedRole:
-    """A role that can be assigned, what it is called, and the level it is assigned at."""
-
     name: str
     called: Text
     scope: str

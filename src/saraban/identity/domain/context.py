@@ -75,7 +75,6 @@ class NotYourOrganization(Forbidden):
 
     @classmethod
     def at(cls, pointer: str) -> "NotYourOrganization":
-        """Return the error with the field that names the organization."""
         return cls(fields=[FieldProblem(pointer, "not_yours", cls.says)])
 
 
@@ -121,16 +120,12 @@ class Caller:
         return frozenset(name for grant in self.grants for name in grant.permissions)
 
     def require(self, permission: str, scope: Scope) -> None:
-        """
-        :raises Forbidden: when `permission` is not given in `scope`
-        """
+        """:raises Forbidden: when `permission` is not given in `scope`"""
         if not self.may(permission, scope):
             raise Forbidden(f"The permission {permission} is needed here.", values={"permission": permission})
 
     def require_somewhere(self, permission: str) -> None:
-        """
-        :raises Forbidden: when no role of the caller gives `permission`
-        """
+        """:raises Forbidden: when no role of the caller gives `permission`"""
         if not self.may_anywhere(permission):
             raise Forbidden(f"The permission {permission} is needed.", values={"permission": permission})
 

@@ -33,9 +33,7 @@ class RolePeriod:
 
     @classmethod
     def of_days(cls, first: date | None, last: date | None, zone: ZoneInfo) -> Self:
-        """
-        :raises Invalid: at `/until`, when it ends before it begins
-        """
+        """:raises Invalid: at `/until`, when it ends before it begins"""
         if first is not None and last is not None and last < first:
             raise invalid("/until", "before_from", BEFORE_FROM.th, BEFORE_FROM.en)
         begins = None if first is None else datetime.combine(first, time.min, zone)

@@ -24,9 +24,7 @@ def home_of(project_id: int | None) -> Scope:
 
 
 def check_names(name: str, name_en: str | None) -> None:
-    """
-    :raises Invalid: when it could be taken for a role that ships, in either language
-    """
+    """:raises Invalid: when it could be taken for a role that ships, in either language"""
     says = Text("ชื่อนี้เป็นชื่อบทบาทของระบบ", "This is the name of a shipped role.")
     faults = [
         FieldProblem(pointer, "shipped", says)
@@ -38,18 +36,14 @@ def check_names(name: str, name_en: str | None) -> None:
 
 
 def check_level(level: str, *, of_project: bool) -> None:
-    """
-    :raises Invalid: when a role of a project were given above it
-    """
+    """:raises Invalid: when a role of a project were given above it"""
     if of_project and level not in OF_A_PROJECT:
         th, en = "บทบาทของโครงการอยู่ที่ระดับโครงการหรือสัญญา", "A role of a project is given in the project or in a contract."
         raise invalid("/level", "above_the_project", th, en)
 
 
 def check_permissions(names: Collection[str], known: Collection[str]) -> None:
-    """
-    :raises Invalid: naming each that does not exist, and the one that no role of one's own has
-    """
+    """:raises Invalid: naming each that does not exist, and the one that no role of one's own has"""
     faults = [
         FieldProblem(f"/permissions/{place}", *fault) for place, name in enumerate(names) if (fault := _of(name, known))
     ]
@@ -71,9 +65,7 @@ def within(names: Iterable[str], by: Caller, scope: Scope) -> frozenset[str]:
 
 
 def require_held(names: Collection[str], by: Caller, scope: Scope) -> None:
-    """
-    :raises Forbidden: when a role would be given, or lose, what its editor may not do there
-    """
+    """:raises Forbidden: when a role would be given, or lose, what its editor may not do there"""
     beyond = sorted(frozenset(names) - within(names, by, scope))
     if beyond:
         raise Forbidden(f"The role would change in what the one who changes it may not do, for example {beyond[0]}.")

@@ -1,6 +1,5 @@
 """`/roles`: the matrix of roles and permissions, and roles of one's own."""
 
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -45,26 +44,21 @@ async def listing(
     """
     page = await roles.list_roles(ctx, session, project_public_id=project, cursor=cursor, limit=limit)
     permissions = await roles.list_permissions(session)
-    return RolePage(
-        items=[_role(one) for one in page.items],
-        next_cursor=page.next_cursor,
-        permissions=list(permissions),
-    )
+    return RolePage(items=[*page.items], next_cursor=page.next_cursor, permissions=[*permissions])
 
 
 @router.post("", status_code=201, response_model=RoleOut, summary="Make a role of your own")
 async def create(body: NewRole, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """For the installation, or for one project. Nobody makes a role that may more than they do."""
-    work = partial(roles.create_role, ctx, wanted=body)
-    receipt = await idempotency.run(Operation.of(ctx, "POST /roles", body), work)
+    receipt = await idempotency.run(Operation.of(ctx, "POST /roles", body), roles.create_role, ctx, wanted=body)
     return await _present(ctx, db, receipt, status=201)
 
 
 @router.get("/{publicId}", response_model=RoleOut, summary="Read a role")
 async def read(public_id: PathId, ctx: Context, session: ReadSession) -> Response:
     """With its `ETag`, for a change."""
-    view = await roles.read_role(ctx, session, public_id=public_id)
-    return respond(_role(view), headers={"ETag": view.etag})
+    role = await roles.read_role(ctx, session, public_id=public_id)
+    return respond(role, headers={"ETag": role.etag})
 
 
 @router.patch("/{publicId}", response_model=RoleOut, summary="Change a role of your own")
@@ -77,9 +71,11 @@ async def change(
     if_match: IfMatch = None,
 ) -> Response:
     """Counts at the next request of everybody who holds it. You must hold what it gains, and what it loses."""
-    work = partial(roles.change_role, ctx, public_id=public_id, changes=body, if_match=if_match)
-    said = {"role": str(public_id), **body.model_dump(mode="json", exclude_unset=True)}
-    receipt = await idempotency.run(Operation.of(ctx, "PATCH /roles", said), work)
+    payload = {"role": str(public_id), **body.model_dump(mode="json", exclude_unset=True)}
+    operation = Operation.of(ctx, "PATCH /roles", payload)
+    receipt = await idempotency.run(
+        operation, roles.change_role, ctx, public_id=public_id, changes=body, if_match=if_match
+    )
     return await _present(ctx, db, receipt)
 
 
@@ -102,18 +98,16 @@ async def reopen(
 async def _switch(
     ctx: RequestContext, db: Database, idempotency: Idempotency, public_id: UUID, *, is_open: bool, if_match: str | None
 ) -> Response:
-    work = partial(roles.set_role_open, ctx, public_id=public_id, is_open=is_open, if_match=if_match)
     name = "POST /roles/reopen" if is_open else "POST /roles/close"
-    receipt = await idempotency.run(Operation.of(ctx, name, {"role": str(public_id)}), work)
+    operation = Operation.of(ctx, name, {"role": str(public_id)})
+    receipt = await idempotency.run(
+        operation, roles.set_role_open, ctx, public_id=public_id, is_open=is_open, if_match=if_match
+    )
     return await _present(ctx, db, receipt)
 
 
 async def _present(ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200) -> Response:
     async with read_after_commit(db) as session:
-        view = await roles.read_role(ctx, session, public_id=receipt.resource_id)
-    located = {"Location": f"/api/v1/roles/{view.public_id}"} if status == 201 else {}
-    return respond(_role(view), status=status, receipt=receipt, headers={**located, "ETag": view.etag})
-
-
-def _role(view: roles.RoleView) -> RoleOut:
-    return RoleOut.model_validate(view)
+        role = await roles.read_role(ctx, session, public_id=receipt.resource_id)
+    located = {"Location": f"/api/v1/roles/{role.public_id}"} if status == 201 else {}
+    return respond(role, status=status, receipt=receipt, headers={**located, "ETag": role.etag})

@@ -59,9 +59,7 @@ async def refresh(body: RefreshRequest, request: Request, db: Db, tokens: Tokens
 @router.post("/auth/logout", tags=["Auth"], summary="Log out on this device", status_code=status.HTTP_204_NO_CONTENT)
 async def log_out(body: RefreshRequest, db: Db, address: Address, clock: Now) -> None:
     """Ends the session of that refresh token at once, with its access tokens; other devices stay signed in. Repeating it is no error."""
-    await db.transact(
-        lambda session: service.log_out(session, refresh_token=body.refresh_token, address=address, now=clock.now())
-    )
+    await db.transact(service.log_out, body.refresh_token, address=address, now=clock.now())
 
 
 @router.post("/auth/password", tags=["Auth"], summary="Change the own password", status_code=status.HTTP_204_NO_CONTENT)
@@ -87,7 +85,7 @@ async def list_sessions(ctx: Context, session: ReadSession) -> Items[SessionOut]
 @router.delete("/auth/sessions", tags=["Auth"], summary="End the own sessions", status_code=status.HTTP_204_NO_CONTENT)
 async def end_sessions(ctx: Context, db: Db, keep_current: KeepCurrent = False) -> None:
     """Ends every session of the caller at once, with its access tokens."""
-    await db.transact(lambda session: people.end_own_sessions(ctx, session, keep_current=keep_current))
+    await db.transact(people.end_own_sessions, ctx, keep_current=keep_current)
 
 
 @router.delete(
@@ -95,7 +93,7 @@ async def end_sessions(ctx: Context, db: Db, keep_current: KeepCurrent = False) 
 )
 async def end_session(public_id: PathId, ctx: Context, db: Db) -> None:
     """Ends a session of the caller at once, with its access tokens."""
-    await db.transact(lambda session: people.end_own_session(ctx, session, public_id))
+    await db.transact(people.end_own_session, ctx, public_id)
 
 
 @router.get("/auth/me", tags=["Auth"], summary="Who am I, and what may I do")

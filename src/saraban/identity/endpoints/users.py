@@ -1,8 +1,7 @@
 """`/users`: people and programs with an account, for those who administer their organization, and the roles they have."""
 
-from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Path, Query, Request
@@ -43,14 +42,13 @@ from saraban.kit.http import (
     respond,
     sheet_body,
 )
-from saraban.kit.idempotency import Claim, Idempotency
+from saraban.kit.ids import new_secret
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Items, PageOut, WarningOut
 
 router = APIRouter(tags=["Users"], prefix="/users")
 
 RoleId = Annotated[UUID, Path(alias="rolePublicId", description="The `publicId` of the role as it was given.")]
-Work = Callable[[RequestContext, AsyncSession], Awaitable[Any]]
 
 
 HandOver = Annotated[
@@ -80,18 +78,14 @@ async def create_user(
     mailed or, where no e-mail is set up, told in this answer. An account for a program may have neither: its password is made
     and told in this answer. What is told once is not told again to a repetition with the same `Idempotency-Key`.
     """
-    new = people.new_account(body)
-    password_hash, told = await people.first_password(db, body)
+    password_hash, password = await people.first_password(db, body)
+    token = new_secret()
     # The password is no part of what a key is remembered by: a digest of it would be there to be guessed at.
-    asked = body.model_dump(mode="json", by_alias=True, exclude={"password"}) | {"hasPassword": bool(body.password)}
-
-    async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, str | None]]:
-        if password_hash is not None:
-            return await accounts.create_account(ctx, session, new, password_hash=password_hash), {"password": told}
-        invitation = await invitations.invite_user(ctx, session, new)
-        return invitation.public_id, _link(base, invitation)
-
-    return await _done(ctx, db, idempotency, Operation.of(ctx, "POST /users", asked), work, UserSecretOut, status=201)
+    payload = body.model_dump(mode="json", by_alias=True, exclude={"password"}) | {"hasPassword": bool(body.password)}
+    operation = Operation.of(ctx, "POST /users", payload)
+    receipt = await idempotency.run(operation, people.open_account, ctx, body, password_hash=password_hash, token=token)
+    link = _link(base, token) if password_hash is None else None
+    return await _show_secret(ctx, db, receipt, password=password, invitation_url=link, status=201)
 
 
 @router.post(
@@ -113,8 +107,8 @@ async def import_users(
     """
     ctx.caller.require_somewhere(accounts.CREATE)  # who may not learns nothing of the file's faults
     rows = await read_sent_sheet(request, partial(people_import.read_people_sheet, sheet=sheet))
-    work = partial(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
-    return _imported(await db.transact(work), None if dry_run else base, dry_run=dry_run)
+    done = await db.transact(people_import.import_people, ctx, rows=rows, dry_run=dry_run)
+    return _imported(done, None if dry_run else base, dry_run=dry_run)
 
 
 @router.get("/{publicId}", summary="Read an account")
@@ -139,16 +133,17 @@ async def change_user(
     only: roles in others end, and those in projects and contracts stay, as `warnings` say. With `If-Match`, only the version
     that was read.
     """
-    asked = body.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    operation = Operation.of(ctx, f"PATCH /users/{public_id}", asked | {"if": if_match})
-
-    async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, list[WarningOut]]]:
-        roles = await people.change_person(ctx, session, person=public_id, change=body, if_match=if_match)
-        message = people.ROLES_AFTER_MOVE.say(language, roles)
-        warning = WarningOut(code="ROLES_AFTER_MOVE", field="/organizationPublicId", message=message, public_id=None)
-        return public_id, {"warnings": [warning] if roles else []}
-
-    return await _done(ctx, db, idempotency, operation, work, UserChangedOut)
+    payload = body.model_dump(mode="json", by_alias=True, exclude_unset=True) | {"if": if_match}
+    operation = Operation.of(ctx, f"PATCH /users/{public_id}", payload)
+    receipt = await idempotency.run(
+        operation, people.change_person, ctx, person=public_id, change=body, if_match=if_match
+    )
+    user = await _read(ctx, db, receipt)
+    warnings = []
+    if receipt.outcome and not receipt.repeated:
+        message = people.ROLES_AFTER_MOVE.say(language, receipt.outcome)
+        warnings = [WarningOut(code="ROLES_AFTER_MOVE", field="/organizationPublicId", message=message, public_id=None)]
+    return _respond(UserChangedOut(**user.model_dump(), warnings=warnings), receipt)
 
 
 @router.post("/{publicId}/close", response_model=UserOut, summary="Close an account")
@@ -157,21 +152,25 @@ async def close_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: 
     From the next request on nothing is let in; sessions and an open invitation end, steps and reviews ask others, and what was
     to be mailed is not. The account of the last Super Admin stays open.
     """
-    work = partial(accounts.set_active, username=public_id, active=False)
-    return await _act(public_id, "close", ctx, db, idempotency, work)
+    operation = Operation.of(ctx, f"POST /users/{public_id}/close", {})
+    receipt = await idempotency.run(operation, accounts.set_active, ctx, username=public_id, active=False)
+    return _respond(await _read(ctx, db, receipt), receipt)
 
 
 @router.post("/{publicId}/reopen", response_model=UserOut, summary="Open a closed account again")
 async def reopen_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """Password and roles are those of before."""
-    work = partial(accounts.set_active, username=public_id, active=True)
-    return await _act(public_id, "reopen", ctx, db, idempotency, work)
+    operation = Operation.of(ctx, f"POST /users/{public_id}/reopen", {})
+    receipt = await idempotency.run(operation, accounts.set_active, ctx, username=public_id, active=True)
+    return _respond(await _read(ctx, db, receipt), receipt)
 
 
 @router.post("/{publicId}/unlock", response_model=UserOut, summary="Forgive wrong passwords")
 async def unlock_user(public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """Who was delayed, or has to wait, may sign in at once."""
-    return await _act(public_id, "unlock", ctx, db, idempotency, partial(accounts.unlock, username=public_id))
+    operation = Operation.of(ctx, f"POST /users/{public_id}/unlock", {})
+    receipt = await idempotency.run(operation, accounts.unlock, ctx, username=public_id)
+    return _respond(await _read(ctx, db, receipt), receipt)
 
 
 @router.post("/{publicId}/invite", response_model=UserSecretOut, summary="Invite a person again")
@@ -179,13 +178,18 @@ async def invite_user(
     public_id: PathId, request: Request, ctx: KeyedContext, db: Db, idempotency: Idempotent, hand_over: HandOver = False
 ) -> Response:
     """A new link; the one of before ends. A password that is there stays good until the person chooses another."""
-
-    async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, str | None]]:
-        link = await invitations.invite_again(ctx, session, username=public_id, handed_over=hand_over)
-        return public_id, _link(invitation_base(request, handed_over=hand_over), link)
-
+    token = new_secret()
     operation = Operation.of(ctx, f"POST /users/{public_id}/invite", {"handOver": True} if hand_over else {})
-    return await _done(ctx, db, idempotency, operation, work, UserSecretOut)
+    receipt = await idempotency.run(operation, _invite_again, ctx, public_id, token=token, handed_over=hand_over)
+    link = _link(invitation_base(request, handed_over=hand_over), token)
+    return await _show_secret(ctx, db, receipt, invitation_url=link)
+
+
+async def _invite_again(
+    ctx: RequestContext, session: AsyncSession, person: UUID, *, token: str, handed_over: bool
+) -> Receipt:
+    await invitations.invite_again(ctx, session, username=person, handed_over=handed_over, token=token)
+    return Receipt("user", person)
 
 
 @router.post("/{publicId}/password", response_model=UserSecretOut, summary="Set a password")
@@ -194,13 +198,11 @@ async def set_password(
 ) -> Response:
     """Ends its sessions; a person has to change it at the next sign-in. For a program without one, it is made and told once."""
     password_hash, made = await accounts.reset_password(ctx, db, person=public_id, password=body.password)
-
-    async def work(ctx: RequestContext, session: AsyncSession) -> tuple[UUID, dict[str, str | None]]:
-        await accounts.keep_password(ctx, session, person=public_id, password_hash=password_hash)
-        return public_id, {"password": made}
-
     operation = Operation.of(ctx, f"POST /users/{public_id}/password", {"made": made is not None})
-    return await _done(ctx, db, idempotency, operation, work, UserSecretOut)
+    receipt = await idempotency.run(
+        operation, accounts.keep_password, ctx, person=public_id, password_hash=password_hash
+    )
+    return await _show_secret(ctx, db, receipt, password=made)
 
 
 @router.get("/{publicId}/roles", summary="List the roles of a person")
@@ -218,12 +220,7 @@ async def give_role(
     place at one time is refused: to change its period, delete it and give it anew.
     """
     operation = Operation.of(ctx, f"POST /users/{public_id}/roles", body)
-
-    async def work(session: AsyncSession) -> Receipt:
-        made = await people.give_role(ctx, session, person=public_id, wanted=body)
-        return Receipt("user_assignment", made)
-
-    receipt = await idempotency.run(operation, work)
+    receipt = await idempotency.run(operation, people.give_role, ctx, person=public_id, wanted=body)
     async with read_after_commit(db) as session:
         found = await people.read_role(ctx, session, public_id, receipt.resource_id)
     headers = {"Location": f"/api/v1/users/{public_id}/roles/{receipt.public_id}"}
@@ -233,13 +230,10 @@ async def give_role(
 @router.delete("/{publicId}/roles/{rolePublicId}", status_code=204, summary="Take a role back")
 async def take_role(public_id: PathId, role_public_id: RoleId, ctx: KeyedContext, idempotency: Idempotent) -> Response:
     """For those who could have given it. Open reviews ask the person no more; the last Super Admin keeps that role."""
-
-    async def work(session: AsyncSession) -> Receipt:
-        await assignments.revoke_assignment(ctx, session, person=public_id, assignment=role_public_id)
-        return Receipt("user_assignment", role_public_id)
-
     operation = Operation.of(ctx, f"DELETE /users/{public_id}/roles", {"role": str(role_public_id)})
-    receipt = await idempotency.run(operation, work)
+    receipt = await idempotency.run(
+        operation, assignments.revoke_assignment, ctx, person=public_id, assignment=role_public_id
+    )
     return Response(status_code=204, headers={"Idempotent-Replay": "true"} if receipt.repeated else {})
 
 
@@ -247,58 +241,36 @@ def _imported(done: people_import.PeopleImport, base: str | None, *, dry_run: bo
     return PeopleImportOut(
         applied=not dry_run,
         invited=[
-            InvitedPersonOut(username=one.username, display_name=one.display_name, **_link(base, one))
-            for one in done.invitations
+            InvitedPersonOut(
+                username=person.username, display_name=person.display_name, invitation_url=_link(base, person.token)
+            )
+            for person in done.invitations
         ],
-        known=[KnownPersonOut(row=one.line, username=one.username, differs=list(one.differs)) for one in done.known],
+        known=[
+            KnownPersonOut(row=person.line, username=person.username, differs=list(person.differs))
+            for person in done.known
+        ],
     )
 
 
-def _link(base: str | None, invitation: invitations.Invitation) -> dict[str, str | None]:
-    return {"invitation_url": None if base is None else base + invitation.path}
+def _link(base: str | None, token: str) -> str | None:
+    return None if base is None else base + invitations.link_path(token)
 
 
-async def _then(work: Work, public_id: UUID, ctx: RequestContext, session: AsyncSession) -> tuple[UUID, None]:
-    await work(ctx, session)
-    return public_id, None
-
-
-async def _act(
-    public_id: UUID, verb: str, ctx: RequestContext, db: Database, idempotency: Idempotency, work: Work
-) -> Response:
-    operation = Operation.of(ctx, f"POST /users/{public_id}/{verb}", {})
-    return await _done(ctx, db, idempotency, operation, partial(_then, work, public_id))
-
-
-async def _done(
-    ctx: RequestContext,
-    db: Database,
-    idempotency: Idempotency,
-    operation: Operation,
-    work: Work,
-    shape: type[UserOut] = UserOut,
-    *,
-    status: int = 200,
-) -> Response:
-    """
-    Do the work once for a key and show the account as it is then.
-
-    :param work: returns the account and what is told once, which a repetition is not
-    """
-    secrets: dict[str, str | None] | None = None
-
-    async def complete(claim: Claim, session: AsyncSession) -> tuple[Receipt, dict[str, str | None] | None]:
-        public_id, told = await work(ctx, session)
-        receipt = Receipt("user", public_id)
-        await claim.complete(session, receipt)
-        return receipt, told
-
-    async with idempotency.claim(operation) as claim:
-        if claim.receipt is None:
-            receipt, secrets = await db.transact(partial(complete, claim))
-        else:
-            receipt = claim.receipt
+async def _read(ctx: RequestContext, db: Database, receipt: Receipt) -> UserOut:
     async with read_after_commit(db) as session:
-        user = await people.read_person(ctx, session, receipt.resource_id)
+        return await people.read_person(ctx, session, receipt.resource_id)
+
+
+async def _show_secret(
+    ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200, **secrets: str | None
+) -> Response:
+    """Show the account, and the secrets in the first answer only."""
+    user = await _read(ctx, db, receipt)
+    shown = UserSecretOut(**user.model_dump(), **({} if receipt.repeated else secrets))
+    return _respond(shown, receipt, status=status)
+
+
+def _respond(user: UserOut, receipt: Receipt, *, status: int = 200) -> Response:
     headers = {"ETag": people.etag(user)} | ({"Location": f"/api/v1/users/{user.public_id}"} if status == 201 else {})
-    return respond(shape(**user.model_dump(), **(secrets or {})), status=status, receipt=receipt, headers=headers)
+    return respond(user, status=status, receipt=receipt, headers=headers)

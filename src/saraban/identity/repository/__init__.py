@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -18,7 +17,6 @@ from saraban.identity.models import (
     RefreshToken,
     Role,
     RolePermission,
-    SetupToken,
     User,
     UserAssignment,
     UserInvitation,
@@ -26,10 +24,9 @@ from saraban.identity.models import (
     in_force,
 )
 from saraban.identity.schemas import OrganizationSearch
-from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.keys import NormalKey, is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import Spellings, normal_form
 
 
@@ -42,24 +39,8 @@ def _coded_table(name: str, noun: str, *more: str) -> sa.TableClause:
 PROJECTS, CONTRACTS = _coded_table("projects", "project"), _coded_table("contracts", "contract", "project_id")
 
 
-async def organization_key(session: AsyncSession, code: str) -> int | None:
-    statement = sa.select(Organization.id).where(Organization.deleted_at.is_(None))
-    return await session.scalar(spelled(statement, Organization.organization_code, code))
-
-
-async def project_key(session: AsyncSession, *, code: str) -> int | None:
-    return await session.scalar(spelled(sa.select(PROJECTS.c.id), PROJECTS.c.project_code, code))
-
-
-async def contract_keys(session: AsyncSession, *, code: str) -> AnyRow | None:
-    statement = spelled(sa.select(CONTRACTS.c.id, CONTRACTS.c.project_id), CONTRACTS.c.contract_code, code)
-    return (await session.execute(statement)).one_or_none()
-
-
 async def user_named(session: AsyncSession, *, username: str, with_password: bool = False) -> User | None:
-    """
-    :param with_password: for whoever compares it: nobody else reads its hash
-    """
+    """:param with_password: for whoever compares it: nobody else reads its hash"""
     statement = spelled(sa.select(User).where(User.deleted_at.is_(None)), User.username, username)
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
@@ -130,9 +111,9 @@ async def people_named(
     return found
 
 
-async def has_accounts(connected: SessionOrConnection) -> bool:
+async def has_accounts(session: AsyncSession) -> bool:
     """Whether there is an account beside `system`; closed ones count."""
-    return bool(await connected.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
+    return bool(await session.scalar(sa.select(sa.exists().where(User.username != SYSTEM_USERNAME))))
 
 
 async def lock_user(session: AsyncSession, *, user_id: int, with_password: bool = False) -> User | None:
@@ -146,59 +127,6 @@ async def lock_rights(session: AsyncSession, *, alone: bool) -> None:
     """Hold the row that stands for what everybody may do, together with others or alone."""
     first = sa.select(Role.role_id).order_by(Role.role_id).limit(1)
     await session.execute(first.with_for_update(read=not alone))
-
-
-async def list_accounts(session: AsyncSession, *, no_password: str) -> Sequence[AnyRow]:
-    """
-    One row for each account: the user, its organization's code, its role names, and whether no password was chosen yet.
-
-    :param no_password: what is kept in place of a hash until then
-    """
-    roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
-    statement = (
-        sa.select(User, Organization.organization_code, roles, (User.password_hash == no_password).label("is_unset"))
-        .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
-        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
-        .where(User.deleted_at.is_(None))
-        .group_by(User.user_id, Organization.organization_code)
-        .order_by(User.username)
-    )
-    return (await session.execute(statement)).all()
-
-
-async def role_named(session: AsyncSession, name: str) -> Role | None:
-    return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
-
-
-async def chosen_language(session: AsyncSession, *, user_id: int) -> str | None:
-    row = await session.get(UserPreference, user_id)
-    return None if row is None else row.language
-
-
-async def choose_language(session: AsyncSession, *, user_id: int, language: str, now: datetime) -> None:
-    row = await session.get(UserPreference, user_id)
-    if row is None:
-        session.add(UserPreference(user_id=user_id, language=language, updated_at=now))
-    else:
-        row.language, row.updated_at = language, now
-    await session.flush()
-
-
-async def users_with_preferences(session: AsyncSession, user_ids: Collection[int]) -> Sequence[AnyRow]:
-    """One (user, preference or null) for each user that exists, closed ones too."""
-    statement = (
-        sa.select(User, UserPreference)
-        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
-        .where(User.user_id.in_(user_ids))
-    )
-    return (await session.execute(statement)).all()
-
-
-async def lock_preference(session: AsyncSession, *, user_id: int) -> UserPreference | None:
-    """Hold the account's row first, so that two first choices do not meet."""
-    await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
-    return await session.get(UserPreference, user_id)
 
 
 async def invited_user(session: AsyncSession, *, token_hash: str, now: datetime, lock: bool = False) -> User | None:
@@ -219,14 +147,6 @@ async def lock_invitation(session: AsyncSession, user_id: int) -> UserInvitation
 
 async def delete_invitation(session: AsyncSession, *, user_id: int) -> None:
     await session.execute(sa.delete(UserInvitation).where(UserInvitation.user_id == user_id))
-
-
-async def setup_token(session: AsyncSession) -> SetupToken | None:
-    return await session.get(SetupToken, 1)
-
-
-async def delete_setup_token(session: AsyncSession) -> None:
-    await session.execute(sa.delete(SetupToken))
 
 
 async def revoke_family(session: AsyncSession, *, family: UUID, now: datetime) -> None:
@@ -289,10 +209,6 @@ async def organization_page(
         statement, at=Organization.created_at, public_id=Organization.public_id, cursor=cursor, limit=limit
     )
     return list((await session.execute(statement)).all())
-
-
-async def organization(session: AsyncSession, public_id: UUID) -> AnyRow | None:
-    return (await session.execute(_organizations().where(Organization.public_id == public_id))).one_or_none()
 
 
 async def organizations(session: AsyncSession, *, ids: frozenset[int]) -> Sequence[AnyRow]:
@@ -362,56 +278,27 @@ def _users_with_grants(source: sa.FromClause, *columns: InstrumentedAttribute[UU
     )
 
 
-_ASKED: Any = sa.bindparam("asked", expanding=True)
-_IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
-_USERS = _users_with_grants(User.__table__).order_by(User.username, UserAssignment.id)
-_OPEN_USERS = PreparedStatement(_USERS.where(User.public_id.in_(_ASKED), _IS_OPEN))
-_USER_NAMED = PreparedStatement(_USERS.where(User.username == sa.bindparam("username")))
-# The tables begin with the tokens, because SQLite moves no table across an outer join.
-_OPEN_SESSIONS = PreparedStatement(
+IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
+# Built once, because each request executes it. It begins with the tokens: SQLite moves no table across an outer join.
+_OPEN_SESSIONS = (
     _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
-    .where(RefreshToken.family.in_(_ASKED), RefreshToken.is_revoked.is_(False), _IS_OPEN)
+    .where(
+        RefreshToken.family.in_(sa.bindparam("sessions", expanding=True)), RefreshToken.is_revoked.is_(False), IS_OPEN
+    )
     .order_by(RefreshToken.family, UserAssignment.id)
 )
 
 
-async def rows_of_users(session: AsyncSession, public_ids: Collection[UUID]) -> Sequence[UserGrant]:
-    """One row for each assignment of a user (one of nulls without any); none of a user whose account is closed."""
-    return [UserGrant._make(row) for row in await _OPEN_USERS.rows(session, asked=list(public_ids))]
+async def rows_of_users(session: AsyncSession, *where: sa.ColumnElement[bool]) -> Sequence[UserGrant]:
+    """One row for each assignment of a user, by user name; one of nulls without any."""
+    statement = _users_with_grants(User.__table__).where(*where).order_by(User.username, UserAssignment.id)
+    return [UserGrant._make(row) for row in await session.execute(statement)]
 
 
-async def rows_of_sessions(db: Database, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
-    """The same for living sessions, in no transaction and on a connection that nobody holds for longer."""
-    rows = await _OPEN_SESSIONS.read_autocommit(db, asked=list(sessions))
+async def rows_of_sessions(session: AsyncSession, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
+    """The same for each session that has not ended, by its public id."""
+    rows = await session.execute(_OPEN_SESSIONS, {"sessions": list(sessions)})
     return [(row[-1], UserGrant._make(row[:-1])) for row in rows]
-
-
-async def rows_of_username(session: AsyncSession, username: str) -> Sequence[UserGrant]:
-    return [UserGrant._make(row) for row in await _USER_NAMED.rows(session, username=username)]
-
-
-async def assignments_of(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:
-    """One row for each assignment with the public name of its scope."""
-    statement = (
-        sa.select(
-            Role.role_name,
-            Role.scope,
-            Organization.public_id.label("organization_public_id"),
-            Organization.organization_code,
-            PROJECTS.c.uuid.label("project_public_id"),
-            PROJECTS.c.project_code,
-            CONTRACTS.c.uuid.label("contract_public_id"),
-            CONTRACTS.c.contract_code,
-        )
-        .select_from(UserAssignment)
-        .join(Role, Role.role_id == UserAssignment.role_id)
-        .outerjoin(Organization, Organization.id == UserAssignment.organization_id)
-        .outerjoin(PROJECTS, PROJECTS.c.id == UserAssignment.project_id)
-        .outerjoin(CONTRACTS, CONTRACTS.c.id == UserAssignment.contract_id)
-        .where(UserAssignment.user_id == user_id, Role.deleted_at.is_(None), in_force())
-        .order_by(UserAssignment.id)
-    )
-    return list((await session.execute(statement)).all())
 
 
 async def members(
@@ -443,30 +330,23 @@ async def members_of_each(
     session: AsyncSession, organization_ids: Collection[int], permissions: Collection[str] | None
 ) -> Sequence[AnyRow]:
     """The same people, with a row for each of the organizations that they work for; who may do one of some things."""
-    asked = {"organizations": list(organization_ids)} | ({} if permissions is None else {"names": list(permissions)})
-    return list((await session.execute(_members_of_each(may=permissions is not None), asked)).all())
-
-
-@cache
-def _members_of_each(*, may: bool) -> sa.CompoundSelect[*tuple[Any, ...]]:
-    """Built once each: every event that is told of asks."""
-    places: Any = sa.bindparam("organizations", expanding=True)
-    names: Any = sa.bindparam("names", expanding=True)
-    who = (User.user_id, User.public_id.label("public_id"))
+    person = (User.user_id, User.public_id.label("public_id"))
     home, place = User.primary_organization_id, UserAssignment.organization_id
-    at_home = sa.select(home.label("organization_id"), *who).where(home.in_(places))
+    may = sa.true() if permissions is None else _may(permissions)
+    at_home = sa.select(home.label("organization_id"), *person).where(home.in_(organization_ids), *acts(), may)
     placed = (
-        sa.select(place, *who).join(User, User.user_id == UserAssignment.user_id).where(place.in_(places), in_force())
+        sa.select(place, *person)
+        .join(User, User.user_id == UserAssignment.user_id)
+        .where(place.in_(organization_ids), in_force(), *acts(), may)
     )
-    who_may = (_may(names),) if may else ()
-    return sa.union(*(one.where(*acts(), *who_may) for one in (at_home, placed)))
+    return (await session.execute(sa.union(at_home, placed))).all()
 
 
 def acts() -> tuple[sa.ColumnElement[bool], ...]:
     return (User.is_active.is_(True), User.is_service.is_(False), User.deleted_at.is_(None))
 
 
-def _may(permissions: Any) -> sa.ColumnElement[bool]:
+def _may(permissions: Collection[str]) -> sa.ColumnElement[bool]:
     given = aliased(UserAssignment)
     return (
         sa.exists()
@@ -486,14 +366,3 @@ async def keys_of(
     session: AsyncSession, name: InstrumentedAttribute[str], key: InstrumentedAttribute[int]
 ) -> dict[str, int]:
     return {row[0]: row[1] for row in await session.execute(sa.select(name, key))}
-
-
-async def role_permissions(session: AsyncSession) -> set[tuple[int, int]]:
-    rows = await session.execute(sa.select(RolePermission.role_id, RolePermission.permission_id))
-    return {(row.role_id, row.permission_id) for row in rows}
-
-
-async def lift_limits(session: AsyncSession, usernames: Collection[str]) -> None:
-    """Let programs issue as many numbers as they ask for; a limit that somebody set stays."""
-    unset = sa.and_(User.username.in_(usernames), User.draws_per_minute.is_(None))
-    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))

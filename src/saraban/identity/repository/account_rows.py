@@ -7,7 +7,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.account import NO_PASSWORD, UserState
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME
@@ -18,7 +17,6 @@ from saraban.identity.models import (
     Role,
     User,
     UserAssignment,
-    UserPreference,
     in_force,
 )
 from saraban.identity.repository import CONTRACTS, PROJECTS, acts
@@ -46,20 +44,9 @@ _STATE: sa.ColumnElement[str] = sa.case(
 
 
 class AccountRow(NamedTuple):
-    """An account with its organization; the keys stay inside."""
+    """An account with its organization."""
 
-    public_id: UUID
-    username: str
-    email: str
-    first_name: str | None
-    last_name: str | None
-    is_active: bool
-    is_service: bool
-    draws_per_minute: int | None
-    last_login_at: datetime | None
-    created_at: datetime
-    updated_at: datetime
-    organization_id: int | None
+    user: User
     organization_public_id: UUID | None
     organization_code: str | None
     organization_name: str | None
@@ -68,24 +55,7 @@ class AccountRow(NamedTuple):
 
 def _accounts() -> sa.Select[*tuple[Any, ...]]:
     return (
-        sa.select(
-            User.public_id,
-            User.username,
-            User.email,
-            User.first_name,
-            User.last_name,
-            User.is_active,
-            User.is_service,
-            User.draws_per_minute,
-            User.last_login_at,
-            User.created_at,
-            User.updated_at,
-            User.primary_organization_id,
-            Organization.public_id.label("organization_public_id"),
-            Organization.organization_code,
-            Organization.organization_name,
-            _STATE.label("state"),
-        )
+        sa.select(User, Organization.public_id, Organization.organization_code, Organization.organization_name, _STATE)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .where(User.deleted_at.is_(None), User.username != SYSTEM_USERNAME)
     )
@@ -115,7 +85,6 @@ def _seen_by(caller: Caller) -> sa.ColumnElement[bool]:
 
 
 async def one(session: AsyncSession, public_id: UUID, caller: Caller) -> AccountRow | None:
-    """Return an account that the caller sees."""
     row = (await session.execute(_accounts().where(User.public_id == public_id, _seen_by(caller)))).one_or_none()
     return None if row is None else AccountRow._make(row)
 
@@ -126,22 +95,20 @@ async def page(
     caller: Caller,
     *,
     cursor: str | None,
-    after: UUID | None,
+    after: str | None,
     limit: int,
 ) -> list[AccountRow]:
     """
     One account more than `limit`, of those whom the caller sees.
 
-    :param after: where the page before ended, when they are sorted by name; `cursor` otherwise
+    :param after: the last user name of the page before, when they are sorted by name; `cursor` otherwise
     """
     statement = _accounts().where(*_filters(wanted), _seen_by(caller))
     if wanted.sort == "newest":
         statement = newest_first(statement, at=User.created_at, public_id=User.public_id, cursor=cursor, limit=limit)
     else:
-        last = aliased(User)
         if after is not None:
-            place = sa.select(last.username).where(last.public_id == after).scalar_subquery()
-            statement = statement.where(User.username > place)
+            statement = statement.where(User.username > after)
         statement = statement.order_by(User.username).limit(limit + 1)
     return [AccountRow._make(row) for row in await session.execute(statement)]
 
@@ -171,7 +138,6 @@ def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
 
 
 async def sessions(session: AsyncSession, public_id: UUID, *, now: datetime) -> Sequence[AnyRow]:
-    """The open sessions of a person, the latest use first."""
     token = RefreshToken
     statement = (
         sa.select(
@@ -204,11 +170,6 @@ async def resettable_user(session: AsyncSession, identifier: str) -> User | None
     )
 
 
-async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:
-    tokens = sa.select(User.public_id).join(RefreshToken, RefreshToken.user_id == User.user_id)
-    return await session.scalar(tokens.where(RefreshToken.token_hash == token_hash))
-
-
 async def lock_token_owner(session: AsyncSession, *, token_hash: str) -> User | None:
     """Lock the account before its tokens, as all that end sessions do: a reset and a refresh come one after another."""
     owner = sa.select(RefreshToken.user_id).where(RefreshToken.token_hash == token_hash).scalar_subquery()
@@ -228,31 +189,8 @@ async def family_lives(session: AsyncSession, *, family: UUID, now: datetime) ->
     return bool(await session.scalar(sa.select(living)))
 
 
-async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
-    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
-    old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
-    keys = (await session.scalars(old)).all()
-    if keys:
-        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
-    return len(keys)
-
-
-async def chosen_project(session: AsyncSession, *, user_id: int) -> UUID | None:
-    row = await session.get(UserPreference, user_id)
-    return None if row is None else row.project_uuid
-
-
-async def choose_project(session: AsyncSession, *, user_id: int, project: UUID, language: str, now: datetime) -> None:
-    row = await session.get(UserPreference, user_id)
-    if row is None:
-        row = UserPreference(user_id=user_id, language=language)
-        session.add(row)
-    row.project_uuid, row.updated_at = project, now
-    await session.flush()
-
-
-class DirectoryRow(NamedTuple):
-    """Whom or what a public id or a code means: `user`, `organization`, `project` or `contract`."""
+class DirectoryEntry(NamedTuple):
+    """:param kind: `user`, `organization`, `project` or `contract`"""
 
     kind: str
     key: int
@@ -261,10 +199,15 @@ class DirectoryRow(NamedTuple):
     first_name: str | None
     last_name: str | None
 
+    @property
+    def name(self) -> str:
+        """The name of a person; the code of everything else."""
+        return " ".join(filter(None, (self.first_name, self.last_name))) or self.code
+
 
 async def directory(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
-) -> list[DirectoryRow]:
+) -> list[DirectoryEntry]:
     """Return what is known by these public ids or codes; a code may be that of several things."""
     none = sa.literal(None, sa.String())
     columns: dict[str, tuple[Any, ...]] = {
@@ -273,17 +216,11 @@ async def directory(
         "project": (PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, none, none),
         "contract": (CONTRACTS.c.id, CONTRACTS.c.uuid, CONTRACTS.c.contract_code, none, none),
     }
-    found: list[DirectoryRow] = []
+    found: list[DirectoryEntry] = []
     for kind, (key, public_id, code, *names) in columns.items():
         asked = [public_id.in_(list(public_ids))] if public_ids else []
         asked += [code.in_(list(codes))] if codes else []
         if asked:
             rows = await session.execute(sa.select(key, public_id, code, *names).where(sa.or_(*asked)))
-            found += [DirectoryRow(kind, *row) for row in rows]
+            found += [DirectoryEntry(kind, *row) for row in rows]
     return found
-
-
-async def keys_at_home(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
-    """Return the accounts whose own organization is one of these, closed ones and programs too."""
-    statement = sa.select(User.user_id).where(User.primary_organization_id.in_(list(organization_ids)))
-    return frozenset(await session.scalars(statement))

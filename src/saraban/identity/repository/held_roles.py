@@ -20,11 +20,14 @@ from saraban.identity.models import (
     RolePermission,
     User,
     UserAssignment,
+    UserName,
+    carries,
     in_force,
     named,
 )
 from saraban.identity.repository import CONTRACTS, PROJECTS, acts, parts
-from saraban.kit.db import AnyRow, SessionOrConnection
+from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.keys import spelled
 
 
 class AssignmentColumns(TypedDict):
@@ -34,30 +37,57 @@ class AssignmentColumns(TypedDict):
     contract_id: int | None
 
 
-async def place_keys(session: AsyncSession, level: str, public_id: UUID) -> AnyRow | None:
-    """(id, code, project_id) of an organization, a project or a contract."""
-    columns: dict[str, tuple[Any, Any, Any, Any]] = {
-        ORGANIZATION: (Organization.id, Organization.organization_code, sa.null(), Organization.public_id),
-        PROJECT: (PROJECTS.c.id, PROJECTS.c.project_code, PROJECTS.c.id, PROJECTS.c.uuid),
-        CONTRACT: (CONTRACTS.c.id, CONTRACTS.c.contract_code, CONTRACTS.c.project_id, CONTRACTS.c.uuid),
-    }
-    key, code, project, uuid = columns[level]
-    statement = sa.select(key.label("id"), code.label("code"), project.label("project_id")).where(uuid == public_id)
-    return (await session.execute(statement)).one_or_none()
+class PlaceColumns(NamedTuple):
+    """What names the places of one level in which a role is given."""
+
+    key: sa.SQLColumnExpression[Any]
+    project: sa.SQLColumnExpression[Any]
+    public_id: sa.SQLColumnExpression[Any]
+    code: sa.SQLColumnExpression[Any]
+    name: sa.SQLColumnExpression[Any]
+
+
+PLACES = {
+    ORGANIZATION: PlaceColumns(
+        Organization.id,
+        sa.null(),
+        Organization.public_id,
+        Organization.organization_code,
+        Organization.organization_name,
+    ),
+    PROJECT: PlaceColumns(
+        PROJECTS.c.id, PROJECTS.c.id, PROJECTS.c.uuid, PROJECTS.c.project_code, PROJECTS.c.project_name
+    ),
+    CONTRACT: PlaceColumns(
+        CONTRACTS.c.id, CONTRACTS.c.project_id, CONTRACTS.c.uuid, CONTRACTS.c.contract_code, CONTRACTS.c.contract_name
+    ),
+}
+
+
+async def place_keys(session: AsyncSession, level: str, named: UUID | str) -> AnyRow | None:
+    """Row of (id, code, project_id) of the organization, project or contract with a public id or a code."""
+    place = PLACES[level]
+    statement: AnySelect = sa.select(place.key.label("id"), place.code.label("code"), place.project.label("project_id"))
+    if isinstance(named, UUID):
+        return (await session.execute(statement.where(place.public_id == named))).one_or_none()
+    if level == ORGANIZATION:
+        statement = statement.where(Organization.deleted_at.is_(None))
+    return (await session.execute(spelled(statement, place.code, named))).one_or_none()
 
 
 async def place_codes(session: AsyncSession, scope: Scope) -> dict[str, list[str]]:
     """The codes of the organizations, the project and the contract of a scope, by their levels."""
-    asked = (
-        (ORGANIZATION, Organization.organization_code, Organization.id.in_(scope.organizations)),
-        (PROJECT, PROJECTS.c.project_code, PROJECTS.c.id == (scope.project or 0)),
-        (CONTRACT, CONTRACTS.c.contract_code, CONTRACTS.c.id == (scope.contract or 0)),
-    )
+    keys: dict[str, Collection[int | None]] = {
+        ORGANIZATION: scope.organizations,
+        PROJECT: [scope.project],
+        CONTRACT: [scope.contract],
+    }
+    statements: list[AnySelect] = [
+        sa.select(sa.literal(level).label("level"), place.code.label("code")).where(place.key.in_(keys[level]))
+        for level, place in PLACES.items()
+    ]
     found: dict[str, list[str]] = {}
-    rows = sa.union_all(
-        *(sa.select(sa.literal(level).label("level"), code.label("code")).where(at) for level, code, at in asked)
-    )
-    for row in await session.execute(rows):
+    for row in await session.execute(sa.union_all(*statements)):
         found.setdefault(row.level, []).append(row.code)
     return {level: sorted(codes) for level, codes in found.items()}
 
@@ -71,25 +101,20 @@ async def of_users(session: AsyncSession, user_ids: Collection[int]) -> dict[int
     return found
 
 
-def _gives_everything() -> sa.ColumnElement[bool]:
-    return (
-        sa.exists()
-        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name == EVERYTHING, Permission.is_active)
-    )
-
-
 class HeldRoleRow(NamedTuple):
-    """A role with its place, whenever it counts; the keys stay inside."""
+    """
+    A role with its place; the keys stay inside.
+
+    :param counts: the database's clock is within its period
+    """
 
     id: int
     public_id: UUID
-    role_name: str
-    scope: str
+    role: Role
     valid_from: datetime | None
     valid_until: datetime | None
     assigned_at: datetime
-    assigned_by: str | None
+    giver: UserName
     organization_id: int | None
     project_id: int | None
     contract_id: int | None
@@ -97,28 +122,30 @@ class HeldRoleRow(NamedTuple):
     place_public_id: UUID | None
     place_code: str | None
     gives_everything: bool
+    counts: bool
 
 
-async def with_places(session: AsyncSession, *, user_id: int) -> list[HeldRoleRow]:
+async def with_places(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
+    """:param closed: roles that are closed, too"""
     giver = aliased(User)
     given = UserAssignment
     statement = (
         sa.select(
             given.id,
             given.public_id,
-            Role.role_name,
-            Role.scope,
+            Role,
             given.valid_from,
             given.valid_until,
             given.assigned_at,
-            giver.username,
+            named("giver", giver),
             given.organization_id,
             given.project_id,
             given.contract_id,
             CONTRACTS.c.project_id,
             sa.func.coalesce(Organization.public_id, PROJECTS.c.uuid, CONTRACTS.c.uuid),
             sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code),
-            _gives_everything(),
+            carries(EVERYTHING),
+            in_force(),
         )
         .select_from(given)
         .join(Role, Role.role_id == given.role_id)
@@ -126,7 +153,7 @@ async def with_places(session: AsyncSession, *, user_id: int) -> list[HeldRoleRo
         .outerjoin(PROJECTS, PROJECTS.c.id == given.project_id)
         .outerjoin(CONTRACTS, CONTRACTS.c.id == given.contract_id)
         .outerjoin(giver, giver.user_id == given.assigned_by_user_id)
-        .where(given.user_id == user_id, Role.deleted_at.is_(None))
+        .where(given.user_id == user_id, sa.true() if closed else Role.deleted_at.is_(None))
         .order_by(given.id)
     )
     return [HeldRoleRow._make(row) for row in await session.execute(statement)]
@@ -140,7 +167,7 @@ async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:
         .join(User, User.user_id == given.user_id)
         .join(Role, Role.role_id == given.role_id)
         .where(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
-        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), _gives_everything())
+        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), carries(EVERYTHING))
         .where(*acts(), User.username != SYSTEM_USERNAME, User.password_hash != NO_PASSWORD)
     )
     return (await session.execute(statement)).all()
@@ -150,8 +177,8 @@ def _period_due() -> sa.ColumnElement[bool]:
     return UserAssignment.changes_at <= DatabaseNow()
 
 
-async def any_period_due(connected: SessionOrConnection) -> bool:
-    return bool(await connected.scalar(sa.select(sa.exists().where(_period_due()))))
+async def any_period_due(session: AsyncSession) -> bool:
+    return bool(await session.scalar(sa.select(sa.exists().where(_period_due()))))
 
 
 async def lock_due_periods(session: AsyncSession, *, limit: int) -> Sequence[tuple[UserAssignment, User]]:
@@ -181,56 +208,17 @@ class PlaceRow(NamedTuple):
 
 async def places(session: AsyncSession) -> list[PlaceRow]:
     """Every open organization, every project and every contract, by their codes."""
-    statements = (
-        sa.select(
-            sa.literal(ORGANIZATION),
-            Organization.id,
-            sa.null(),
-            Organization.public_id,
-            Organization.organization_code,
-            Organization.organization_name,
-        )
-        .where(Organization.is_active, Organization.deleted_at.is_(None))
-        .order_by(Organization.organization_code),
-        sa.select(
-            sa.literal(PROJECT),
-            PROJECTS.c.id,
-            PROJECTS.c.id,
-            PROJECTS.c.uuid,
-            PROJECTS.c.project_code,
-            PROJECTS.c.project_name,
-        ).order_by(PROJECTS.c.project_code),
-        sa.select(
-            sa.literal(CONTRACT),
-            CONTRACTS.c.id,
-            CONTRACTS.c.project_id,
-            CONTRACTS.c.uuid,
-            CONTRACTS.c.contract_code,
-            CONTRACTS.c.contract_name,
-        ).order_by(CONTRACTS.c.contract_code),
-    )
-    return [PlaceRow._make(row) for one in statements for row in await session.execute(one)]
+    rows: list[PlaceRow] = []
+    for level, place in PLACES.items():
+        statement = sa.select(place.key, place.project, place.public_id, place.code, place.name).order_by(place.code)
+        if level == ORGANIZATION:
+            statement = statement.where(Organization.is_active, Organization.deleted_at.is_(None))
+        rows += [PlaceRow(level, *row) for row in await session.execute(statement)]
+    return rows
 
 
 async def roles(session: AsyncSession) -> Sequence[Role]:
     return (await session.scalars(sa.select(Role).where(Role.deleted_at.is_(None)).order_by(Role.role_id))).all()
-
-
-async def held(session: AsyncSession, *, user_id: int) -> Sequence[AnyRow]:
-    """(assignment, role, place's code, giver) of each role that was given, at whatever time."""
-    given, giver = UserAssignment, aliased(User)
-    place = sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code)
-    statement = (
-        sa.select(given, Role, place.label("place"), named("giver", giver))
-        .join(Role, Role.role_id == given.role_id)
-        .outerjoin(Organization, Organization.id == given.organization_id)
-        .outerjoin(PROJECTS, PROJECTS.c.id == given.project_id)
-        .outerjoin(CONTRACTS, CONTRACTS.c.id == given.contract_id)
-        .outerjoin(giver, giver.user_id == given.assigned_by_user_id)
-        .where(given.user_id == user_id)
-        .order_by(given.id)
-    )
-    return (await session.execute(statement)).all()
 
 
 async def holders_at(session: AsyncSession, permission: str, scope: Scope, *, limit: int) -> list[UUID]:

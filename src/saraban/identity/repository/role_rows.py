@@ -9,8 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import EVERYTHING
-from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment
-from saraban.kit.db import AnyRow
+from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment, carries
 from saraban.kit.pagination import newest_first
 
 # What lies above is read by its codes alone.
@@ -56,18 +55,6 @@ async def role(session: AsyncSession, named: UUID | str, *, seen_in: frozenset[i
     return None if row is None else RoleRow._make(row)
 
 
-async def lock_role(session: AsyncSession, public_id: UUID) -> Role:
-    return (await session.scalars(sa.select(Role).where(Role.public_id == public_id).with_for_update())).one()
-
-
-async def role_names(session: AsyncSession) -> Sequence[AnyRow]:
-    return (await session.execute(sa.select(Role.role_name, Role.role_name_en))).all()
-
-
-async def is_role_name_taken(session: AsyncSession, name: str) -> bool:
-    return bool(await session.scalar(sa.select(sa.exists().where(Role.role_name == name))))
-
-
 async def is_role_in_definition(session: AsyncSession, name: str) -> bool:
     """Whether a version of a workflow, in force or not, has this name in it."""
     text = orjson.dumps(name)
@@ -101,14 +88,9 @@ async def permissions_of_roles(session: AsyncSession, role_ids: Collection[int])
 
 async def carrying(session: AsyncSession, permissions: Collection[str], *, project: int | None) -> Sequence[Role]:
     """The open roles that carry one of some permissions, or everything: of the installation, and of one project."""
-    carries = (
-        sa.exists()
-        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name.in_([*permissions, EVERYTHING]), Permission.is_active)
-    )
     belongs = sa.or_(Role.project_id.is_(None), Role.project_id == project)
-    statement = sa.select(Role).where(carries, belongs, Role.deleted_at.is_(None)).order_by(Role.role_id)
-    return (await session.scalars(statement)).all()
+    statement = sa.select(Role).where(carries(*permissions, EVERYTHING), belongs, Role.deleted_at.is_(None))
+    return (await session.scalars(statement.order_by(Role.role_id))).all()
 
 
 async def replace_permissions(session: AsyncSession, *, role_id: int, names: Collection[str]) -> None:

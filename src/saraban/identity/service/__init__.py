@@ -2,6 +2,7 @@
 
 from saraban.identity.domain.catalogue import DEMO_ACCOUNTS
 from saraban.identity.domain.throttle import ThrottleRules
+from saraban.identity.repository.account_rows import DirectoryEntry
 from saraban.identity.service.accounts import (
     AccountChange,
     AccountSummary,
@@ -27,7 +28,6 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.callers import (
     CallerLoader,
-    DirectoryEntry,
     NotSignedIn,
     OrganizationMember,
     accounts_of,

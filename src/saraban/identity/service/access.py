@@ -7,6 +7,7 @@ neither sees people nor gives roles are counted and not told.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -96,33 +97,28 @@ async def load_subject(
 
 
 async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
-    rows = await held_roles.held(session, user_id=user_id)
-    given = await role_rows.permissions_of_roles(session, {row.Role.role_id for row in rows})
-    found = []
-    for row in rows:
-        one, role = row.UserAssignment, row.Role
-        period = RolePeriod(one.valid_from, one.valid_until)
-        standing = Standing.CLOSED if role.deleted_at else access.OF_PERIOD[period.state(ctx.now)]
-        place = (one.organization_id, one.project_id, one.contract_id)
-        found.append(
-            GivenRole(
-                public_id=one.public_id,
-                grant=Grant(role.role_name, given.get(role.role_id, frozenset()), *place),
-                standing=standing,
-                called=role_text(role.role_name, role.role_name_en),
-                level=role.scope,
-                place=row.place,
-                starts=one.valid_from,
-                ends=one.valid_until,
-                given_by=display_name(row.giver) if row.giver is not None and row.giver.username else None,
-                given_at=one.assigned_at,
-            )
-        )
-    return tuple(found)
+    rows = await held_roles.with_places(session, user_id=user_id, closed=True)
+    given = await role_rows.permissions_of_roles(session, {row.role.role_id for row in rows})
+    return tuple(_given_role(row, given.get(row.role.role_id, frozenset()), ctx.now) for row in rows)
+
+
+def _given_role(row: held_roles.HeldRoleRow, permissions: frozenset[str], now: datetime) -> GivenRole:
+    role, period = row.role, RolePeriod(row.valid_from, row.valid_until)
+    return GivenRole(
+        public_id=row.public_id,
+        grant=Grant(role.role_name, permissions, row.organization_id, row.project_id, row.contract_id),
+        standing=Standing.CLOSED if role.deleted_at else access.OF_PERIOD[period.state(now)],
+        called=role_text(role.role_name, role.role_name_en),
+        level=role.scope,
+        place=row.place_code,
+        starts=row.valid_from,
+        ends=row.valid_until,
+        given_by=display_name(row.giver) if row.giver.username else None,
+        given_at=row.assigned_at,
+    )
 
 
 async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Scope | None:
-    """Return the scope of an organization, a project or a contract; None when there is none."""
     row = await held_roles.place_keys(session, level, public_id)
     if row is None:
         return None
@@ -132,11 +128,7 @@ async def place_scope(session: AsyncSession, level: str, public_id: UUID) -> Sco
 
 
 async def explain_permission(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
-    """
-    Say whether somebody has a permission in a place, and why.
-
-    :raises Invalid: at `query:permission`, when there is none of that name
-    """
+    """:raises Invalid: at `query:permission`, when there is none of that name"""
     if permission not in await role_rows.permission_names(session):
         th, en = "ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."
         raise invalid("query:permission", "unknown", th, en, value=permission)

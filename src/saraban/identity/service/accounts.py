@@ -1,11 +1,12 @@
 """Opens, changes, closes and unlocks accounts. Who may is asked in the organization of their person."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -13,13 +14,14 @@ from saraban.audit import service as audit
 from saraban.identity import repository
 from saraban.identity.domain.account import (
     NO_PASSWORD,
+    FieldChecks,
     UserState,
     acceptable_address,
     acceptable_name,
     acceptable_username,
 )
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.identity.models import User
+from saraban.identity.models import Organization, Role, User, UserAssignment, in_force
 from saraban.identity.repository import account_rows
 from saraban.identity.schemas import UserIn
 from saraban.identity.service import passwords
@@ -40,8 +42,9 @@ from saraban.identity.service.assignments import (
 )
 from saraban.identity.service.callers import display_name, lock_rights
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, Invalid, NotFound, Text, required
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, NotFound, Text, required
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.text import fold, normal_form
 from saraban.search_index import service as search_index
 
@@ -107,8 +110,6 @@ class NewAccount:
 
 async def create_user(ctx: RequestContext, session: AsyncSession, new: NewAccount, *, password: str) -> UUID:
     """
-    Open an account without roles and give its public id.
-
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
@@ -184,30 +185,17 @@ def _new_user(
 
 
 def _acceptable(new: NewAccount, homes: dict[str | UUID, int]) -> tuple[str, str, str, str, int | None]:
-    """
-    Return user name, address, first and last name and organization as they are kept.
-
-    :raises Invalid: naming every field at fault
-    """
-    faults: list[FieldProblem] = []
-
-    def checked(check: Callable[..., str], *given: str) -> str:
-        try:
-            return check(*given)
-        except Invalid as fault:
-            faults.extend(fault.fields)
-            return ""
-
-    name, mail = checked(acceptable_username, new.username), checked(acceptable_address, new.email)
-    first = checked(acceptable_name, "/firstName", new.first_name)
-    last = checked(acceptable_name, "/lastName", new.last_name)
-    pointer, wanted = new.home
-    home = None if wanted is None else homes.get(wanted)
-    if wanted is not None and home is None:
-        faults += unknown_code(pointer, str(wanted)).fields
-    if faults:
-        raise Invalid(fields=faults)
-    return name, mail, first, last, home
+    """:raises Invalid: naming every field at fault"""
+    checks = FieldChecks()
+    name, mail = checks.run(acceptable_username, new.username), checks.run(acceptable_address, new.email)
+    first = checks.run(acceptable_name, "/firstName", new.first_name)
+    last = checks.run(acceptable_name, "/lastName", new.last_name)
+    pointer, code = new.home
+    home = None if code is None else homes.get(code)
+    if code is not None and home is None:
+        checks.faults += unknown_code(pointer, str(code)).fields
+    checks.require_none()
+    return name or "", mail or "", first or "", last or "", home
 
 
 def _opened(user: User) -> dict[str, object]:
@@ -216,11 +204,20 @@ def _opened(user: User) -> dict[str, object]:
 
 
 async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
-    rows = await repository.list_accounts(session, no_password=NO_PASSWORD)
-    return tuple(_account(*row) for row in rows)
+    roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
+    statement = (
+        sa.select(User, Organization.organization_code, roles, (User.password_hash == NO_PASSWORD).label("is_unset"))
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
+        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
+        .where(User.deleted_at.is_(None))
+        .group_by(User.user_id, Organization.organization_code)
+        .order_by(User.username)
+    )
+    return tuple(_account(*row) for row in await session.execute(statement))
 
 
-async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Person, active: bool) -> None:
+async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Person, active: bool) -> Receipt:
     """
     Open or close an account; a closed one is refused at its next request.
 
@@ -228,8 +225,9 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Pe
     """
     await lock_rights(session)
     user = await load_manageable(ctx, session, username, "user.edit" if active else "user.delete")
+    receipt = Receipt("user", user.public_id)
     if user.is_active == active:
-        return
+        return receipt
     if not active:
         await require_another_administrator(session, user)
         await repository.revoke_tokens(session, user_id=user.user_id, now=ctx.now)
@@ -238,23 +236,21 @@ async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Pe
     details = {"before": {"isActive": not active}, "after": {"isActive": active}}
     await record(ctx, session, "user.enable" if active else "user.disable", user, details)
     await tell_changed(session, [user], ctx.now, has_left=not active)
+    return receipt
 
 
 async def limit_draws(ctx: RequestContext, session: AsyncSession, *, username: Person, per_minute: int | None) -> None:
-    """
-    Set how many numbers an account may draw in a minute.
-
-    :param per_minute: None for the limit that everybody has, 0 for none at all
-    """
+    """:param per_minute: None for the limit that everybody has, 0 for none at all"""
     await change_user(ctx, session, person=username, change=AccountChange(draws_per_minute=per_minute))
 
 
-async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person) -> None:
+async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person) -> Receipt:
     user = await load_manageable(ctx, session, username, "user.edit")
     before, user.failed_attempts = user.failed_attempts, 0
     user.locked_until, user.updated_at = ctx.now, ctx.now
     details = {"before": {"failedAttempts": before}, "after": {"failedAttempts": 0}}
     await record(ctx, session, "user.unlock", user, details)
+    return Receipt("user", user.public_id)
 
 
 async def set_password(ctx: RequestContext, session: AsyncSession, *, username: Person, password: str) -> None:
@@ -286,8 +282,9 @@ async def reset_password(
     return await passwords.hash_password(chosen), made
 
 
-async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: UUID, password_hash: str) -> None:
+async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: UUID, password_hash: str) -> Receipt:
     await _reset(ctx, session, await load_manageable(ctx, session, person, "user.edit"), password_hash)
+    return Receipt("user", person)
 
 
 async def _reset(ctx: RequestContext, session: AsyncSession, user: User, password_hash: str) -> None:
@@ -382,8 +379,6 @@ async def load_manageable(
     ctx: RequestContext, session: AsyncSession, username: Person, permission: str, *, lock: bool = False
 ) -> User:
     """
-    Return an account that the caller may do something with.
-
     :raises NotFound: when there is none, or the caller may not see it
     :raises Forbidden: without `permission` in its organization, and where its person has roles that reach further
     """
@@ -397,7 +392,6 @@ async def load_manageable(
 
 
 async def rights_over(ctx: RequestContext, session: AsyncSession, person: UUID) -> frozenset[str]:
-    """Return which of the rights over accounts the caller has over this one."""
     held = set()
     for permission in ("user.edit", "user.delete"):
         try:

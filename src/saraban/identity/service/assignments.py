@@ -14,6 +14,7 @@ from datetime import date, datetime
 from typing import NamedTuple
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -29,6 +30,7 @@ from saraban.identity.repository.held_roles import AssignmentColumns
 from saraban.identity.service.callers import lock_rights
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Forbidden, Invalid, NotFound, Text, invalid
+from saraban.kit.operation import Receipt
 from saraban.kit.text import fold
 
 Person = str | UUID  # the user name at the terminal and in files, the public id elsewhere
@@ -58,24 +60,26 @@ class RoleScope:
 async def find_scope(
     session: AsyncSession, organization: str | None = None, project: str | None = None, contract: str | None = None
 ) -> RoleScope:
-    """
-    :raises Invalid: at the field whose code is not known
-    """
+    """:raises Invalid: at the field whose code is not known"""
     organization_id = project_id = contract_id = None
-    if organization is not None:
-        organization_id = await repository.organization_key(session, code=fold(organization))
-        if organization_id is None:
-            raise unknown_code("/organizationCode", organization)
-    if project is not None:
-        project_id = await repository.project_key(session, code=fold(project))
-        if project_id is None:
-            raise unknown_code("/projectCode", project)
-    if contract is not None:
-        row = await repository.contract_keys(session, code=fold(contract))
+    for level, code in _by_level(organization, project, contract):
+        row = await held_roles.place_keys(session, level, fold(code))
         if row is None:
-            raise unknown_code("/contractCode", contract)
-        contract_id, project_id = row.id, row.project_id
+            raise unknown_code(f"/{level.lower()}Code", code)
+        organization_id = row.id if level == catalogue.ORGANIZATION else organization_id
+        project_id = row.project_id or project_id
+        contract_id = row.id if level == catalogue.CONTRACT else contract_id
     return RoleScope(organization_id, project_id, contract_id)
+
+
+def _by_level(organization: str | None, project: str | None, contract: str | None) -> list[tuple[str, str]]:
+    """Return the codes that are given, each with its level."""
+    codes = (
+        (catalogue.ORGANIZATION, organization),
+        (catalogue.PROJECT, project),
+        (catalogue.CONTRACT, contract),
+    )
+    return [(level, code) for level, code in codes if code is not None]
 
 
 def unknown_code(pointer: str, code: str) -> Invalid:
@@ -138,9 +142,8 @@ class RoleGrant:
     def levels(self) -> list[str]:
         if self.level is not None:
             return [self.level]
-        codes = (self.organization_code, self.project_code, self.contract_code)
-        levels = (catalogue.ORGANIZATION, catalogue.PROJECT, catalogue.CONTRACT)
-        return [level for level, code in zip(levels, codes, strict=True) if code is not None] or [catalogue.GLOBAL]
+        codes = _by_level(self.organization_code, self.project_code, self.contract_code)
+        return [level for level, _ in codes] or [catalogue.GLOBAL]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +158,6 @@ class RequestedAssignment:
 
 async def requested_assignment(ctx: RequestContext, session: AsyncSession, grant: RoleGrant) -> RequestedAssignment:
     """
-    Find the role and the place of a grant.
-
     :raises Invalid: when either is unknown, the role was made for another project, or the period is over already or ends before
         it begins
     :raises RoleDoesNotFit: when the role is made for another level
@@ -211,7 +212,7 @@ def _days(period: RolePeriod, ctx: RequestContext) -> dict[str, str]:
 
 async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
     name = grant.role
-    row = await repository.role_named(session, name)
+    row = await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
     if row is None:
         raise invalid("/role", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=name)
     if grant.levels != [row.scope]:
@@ -223,9 +224,7 @@ async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
 
 
 async def require_no_more_than_own(session: AsyncSession, by: Caller, role: Role, scope: Scope) -> None:
-    """
-    :raises Forbidden: when they may not give roles there, or the role may more there than they may
-    """
+    """:raises Forbidden: when they may not give roles there, or the role may more there than they may"""
     by.require("user.manage_assignments", scope)
     if by.may(EVERYTHING, scope):
         return
@@ -240,8 +239,6 @@ async def grant_role(
     ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant, *, again: bool = True
 ) -> UserAssignment | None:
     """
-    Give a role in one place, or everywhere.
-
     :param again: leave a role that is given there for the same time as it is, and return nothing
     :raises RoleDoesNotFit: when the role is made for another level
     :raises RoleGiven: when it is given there for some of that time
@@ -344,10 +341,8 @@ async def revoke_role(ctx: RequestContext, session: AsyncSession, username: Pers
         await _take_back(ctx, session, user, row, wanted.details)
 
 
-async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> None:
+async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, person: UUID, assignment: UUID) -> Receipt:
     """
-    Take one assignment back.
-
     :raises NotFound: when the person has none such, or it is not the caller's to know of
     :raises Forbidden: when the caller could not have given it
     :raises LastSuperAdmin: when nobody would administer the installation
@@ -358,10 +353,11 @@ async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, perso
     row = None if found is None else await session.get(UserAssignment, found.id)
     if found is None or row is None:
         raise NotFound("The person has no such role.")
-    role = await session.get_one(Role, row.role_id)
+    role = found.role
     await require_no_more_than_own(session, ctx.caller, role, scope_of(found))
-    details = {"role": found.role_name, "scope": found.scope, "place": found.place_code}
+    details = {"role": role.role_name, "scope": role.scope, "place": found.place_code}
     await _take_back(ctx, session, user, row, details | _days(period_of(row), ctx))
+    return Receipt("user_assignment", assignment)
 
 
 async def _take_back(
@@ -375,8 +371,6 @@ async def _take_back(
 
 
 class RolesAfterMove(NamedTuple):
-    """Roles of a person who has another organization now, each with its place."""
-
     ended: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
 
@@ -386,14 +380,14 @@ async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: 
     rows = await held_roles.with_places(session, user_id=user.user_id)
     ended = [row for row in rows if row.organization_id not in {None, user.primary_organization_id}]
     for row in ended:
-        details = {"role": row.role_name, "scope": row.scope, "place": row.place_code}
+        details = {"role": row.role.role_name, "scope": row.role.scope, "place": row.place_code}
         await _take_back(ctx, session, user, await session.get_one(UserAssignment, row.id), details)
     kept = [row for row in rows if row.project_id or row.contract_id]
     return RolesAfterMove(tuple(map(_named_place, ended)), tuple(map(_named_place, kept)))
 
 
 def _named_place(row: held_roles.HeldRoleRow) -> str:
-    return f"{row.role_name} ({row.place_code})"
+    return f"{row.role.role_name} ({row.place_code})"
 
 
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:
@@ -454,7 +448,7 @@ async def require_power_over(ctx: RequestContext, session: AsyncSession, user: U
         scope = scope_of(row)
         within = ctx.caller.may(permission, scope) and (not row.gives_everything or ctx.caller.may(EVERYTHING, scope))
         if not within and (row.valid_until is None or row.valid_until > ctx.now):
-            raise Forbidden(f"The person has the role {row.role_name} where you may not {permission}.")
+            raise Forbidden(f"The person has the role {row.role.role_name} where you may not {permission}.")
 
 
 async def announce_periods(db: Database, *, now: datetime) -> int:
@@ -463,15 +457,18 @@ async def announce_periods(db: Database, *, now: datetime) -> int:
 
     Several workers may do it at once: each moment is told of in the transaction that strikes it from its row.
     """
-    told = 0
-    while await db.read_autocommit(held_roles.any_period_due):
-        told += (step := await db.transact(lambda session: _announce(session, now)))
-        if not step:
-            break
-    return told
+    total = 0
+    while await _is_any_period_due(db) and (count := await db.transact(_announce, now)):
+        total += count
+    return total
 
 
-async def _announce(session: AsyncSession, now: datetime) -> int:
+async def _is_any_period_due(db: Database) -> bool:
+    async with db.reading() as session:
+        return await held_roles.any_period_due(session)
+
+
+async def _announce(now: datetime, session: AsyncSession) -> int:
     await lock_rights(session)  # a step that read the rights of before is committed, and is found
     due = await held_roles.lock_due_periods(session, limit=500)
     for assignment, _user in due:

@@ -14,13 +14,15 @@ from operator import attrgetter, itemgetter
 from typing import Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
 from saraban.identity.domain.catalogue import SYSTEM_USERNAME, party_role
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant, RequestContext
 from saraban.identity.models import User, UserName
-from saraban.identity.repository import account_rows
+from saraban.identity.repository import account_rows, held_roles
+from saraban.identity.repository.account_rows import DirectoryEntry
 from saraban.identity.schemas import HeldRole, HeldRoleScope, OrganizationSearch, OrganizationSummary, Profile
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.clock import Clock
@@ -84,8 +86,6 @@ class NotSignedIn(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class OrganizationMember:
-    """A person of an organization, as far as others address it."""
-
     user_id: int
     public_id: UUID
     username: str
@@ -109,11 +109,7 @@ class CallerLoader:
         self._coming: asyncio.Task[dict[UUID, Caller]] | None = None
 
     async def load(self, session: UUID) -> Caller:
-        """
-        Return the user of a session with what it may do at this moment.
-
-        :raises NotSignedIn: when the session has ended, or the account is closed or gone
-        """
+        """:raises NotSignedIn: when the session has ended, or the account is closed or gone"""
         self._asked.add(session)
         if self._coming is None:
             self._coming = asyncio.create_task(self._read(), name="saraban-callers")
@@ -128,7 +124,8 @@ class CallerLoader:
         async with self._turns:
             # From here on, who comes is too late for this statement and asks for the next.
             asked, self._asked, self._coming = self._asked, set(), None
-            rows = await repository.rows_of_sessions(self._db, asked)
+            async with self._db.reading() as connected:
+                rows = await repository.rows_of_sessions(connected, asked)
         return {
             session: replace(_caller([row for _, row in own]), session=session)
             for session, own in groupby(rows, itemgetter(0))
@@ -141,7 +138,7 @@ async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
 
     :raises NotSignedIn: when the account is closed or gone
     """
-    rows = await repository.rows_of_users(session, public_ids=[public_id])
+    rows = await repository.rows_of_users(session, User.public_id == public_id, repository.IS_OPEN)
     if not rows:
         raise NotSignedIn("The account is closed.")
     return _caller(rows)
@@ -151,7 +148,7 @@ async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> d
     """Return several users with what each may do at this moment, in one query; none whose account is closed."""
     if not public_ids:
         return {}
-    rows = await repository.rows_of_users(session, public_ids)
+    rows = await repository.rows_of_users(session, User.public_id.in_(public_ids), repository.IS_OPEN)
     return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
 
 
@@ -169,7 +166,7 @@ async def system_context(session: AsyncSession, clock: Clock, address: str = "")
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
     """Return an account as a caller, for the command line and the demo."""
-    rows = await repository.rows_of_username(session, username)
+    rows = await repository.rows_of_users(session, User.username == username)
     return _caller(rows) if rows else None
 
 
@@ -248,56 +245,35 @@ async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:
         row.id: organization_summary(row)
         for row in await repository.organizations(session, ids=ctx.caller.organization_ids)
     }
-    held = await repository.assignments_of(session, user_id=ctx.caller.user_id)
+    held = await held_roles.with_places(session, user_id=ctx.caller.user_id)
     return Profile(
         public_id=ctx.caller.public_id,
         username=ctx.caller.username,
         display_name=ctx.caller.display_name,
         organization=rows.get(ctx.caller.organization_id) if ctx.caller.organization_id else None,
         organizations=list(rows.values()),
-        roles=[HeldRole(role=row.role_name, level=row.scope, place=_held_scope(row)) for row in held],
+        roles=[
+            HeldRole.model_validate({"role": row.role.role_name, "level": row.role.scope, "place": held_scope(row)})
+            for row in held
+            if row.counts
+        ],
         permissions=sorted(ctx.caller.permissions),
         language="en" if ctx.caller.language == "en" else "th",
         is_service=ctx.caller.is_service,
     )
 
 
-def _held_scope(row: AnyRow) -> HeldRoleScope | None:
-    for public_id, code in (
-        (row.organization_public_id, row.organization_code),
-        (row.project_public_id, row.project_code),
-        (row.contract_public_id, row.contract_code),
-    ):
-        if public_id is not None:
-            return HeldRoleScope(public_id=public_id, code=code)
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class DirectoryEntry:
-    """
-    Whom or what a public id or a code means.
-
-    :param kind: `user`, `organization`, `project` or `contract`
-    :param name: of a person; the code of everything else
-    """
-
-    kind: str
-    key: int
-    public_id: UUID
-    code: str
-    name: str
+def held_scope(row: held_roles.HeldRoleRow) -> HeldRoleScope | None:
+    if row.place_public_id is None:
+        return None
+    return HeldRoleScope(public_id=row.place_public_id, code=row.place_code or "")
 
 
 async def look_up(
     session: AsyncSession, *, public_ids: Collection[UUID] = (), codes: Collection[str] = ()
 ) -> list[DirectoryEntry]:
     """Return the people, organizations, projects and contracts of these public ids or codes, closed ones too."""
-    rows = await account_rows.directory(session, public_ids=public_ids, codes=codes)
-    names = [" ".join(filter(None, (row.first_name, row.last_name))) or row.code for row in rows]
-    return [
-        DirectoryEntry(row.kind, row.key, row.public_id, row.code, name) for row, name in zip(rows, names, strict=True)
-    ]
+    return await account_rows.directory(session, public_ids=public_ids, codes=codes)
 
 
 async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
@@ -306,4 +282,5 @@ async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) 
 
     Who is of another organization and has a role in one of these is not among them.
     """
-    return await account_rows.keys_at_home(session, organization_ids) if organization_ids else frozenset()
+    statement = sa.select(User.user_id).where(User.primary_organization_id.in_(organization_ids))
+    return frozenset(await session.scalars(statement)) if organization_ids else frozenset()

@@ -4,13 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity import repository
 from saraban.identity.domain.account import DeliveryPreferences
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserPreference
-from saraban.identity.repository import account_rows
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import invalid
 
@@ -31,39 +30,55 @@ class DeliveryProfile:
 async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
     if not user_ids:
         return {}
-    return {row[0].user_id: _delivery(*row) for row in await repository.users_with_preferences(session, user_ids)}
+    statement = (
+        sa.select(User, UserPreference)
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .where(User.user_id.in_(user_ids))
+    )
+    return {row[0].user_id: _delivery(*row) for row in await session.execute(statement)}
 
 
 async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, chosen: DeliveryPreferences) -> None:
-    row = await repository.lock_preference(session, user_id=ctx.caller.user_id)
-    if row is None:
-        row = UserPreference(user_id=ctx.caller.user_id, language=ctx.caller.language)
-        session.add(row)
+    row = await _lock_preference(ctx, session)
     row.notify_email, row.digest_mode, row.digest_hour = chosen.by_mail, chosen.digest, chosen.digest_hour
     row.quiet_from, row.quiet_until, row.channels = chosen.quiet_from, chosen.quiet_until, dict(chosen.channels)
-    row.updated_at = ctx.now
     await session.flush()
+
+
+async def _lock_preference(ctx: RequestContext, session: AsyncSession) -> UserPreference:
+    """Return the caller's row to change; the account's row is held, so that two first choices do not meet."""
+    user_id = ctx.caller.user_id
+    await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
+    row = await session.get(UserPreference, user_id)
+    if row is None:
+        row = UserPreference(user_id=user_id, language=ctx.caller.language)
+        session.add(row)
+    row.updated_at = ctx.now
+    return row
 
 
 async def chosen_language(ctx: RequestContext, session: AsyncSession) -> str | None:
     """Return the language a user once chose, None before that: then the browser is asked."""
-    return await repository.chosen_language(session, user_id=ctx.caller.user_id)
+    row = await session.get(UserPreference, ctx.caller.user_id)
+    return None if row is None else row.language
 
 
 async def choose_language(ctx: RequestContext, session: AsyncSession, *, language: str) -> None:
     if language not in {"th", "en"}:
         raise invalid("/language", "unknown", "ภาษาต้องเป็น th หรือ en", "The language is th or en.")
-    await repository.choose_language(session, user_id=ctx.caller.user_id, language=language, now=ctx.now)
+    (await _lock_preference(ctx, session)).language = language
+    await session.flush()
 
 
 async def chosen_project(ctx: RequestContext, session: AsyncSession) -> UUID | None:
     """Return the project that a user chose last, on whatever device."""
-    return await account_rows.chosen_project(session, user_id=ctx.caller.user_id)
+    row = await session.get(UserPreference, ctx.caller.user_id)
+    return None if row is None else row.project_uuid
 
 
 async def choose_project(ctx: RequestContext, session: AsyncSession, *, project: UUID) -> None:
-    language, now = ctx.caller.language, ctx.now
-    await account_rows.choose_project(session, user_id=ctx.caller.user_id, project=project, language=language, now=now)
+    (await _lock_preference(ctx, session)).project_uuid = project
+    await session.flush()
 
 
 def _delivery(user: User, chosen: UserPreference | None) -> DeliveryProfile:

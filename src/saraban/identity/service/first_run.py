@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.account import (
     NO_PASSWORD,
+    FieldChecks,
     acceptable_address,
     acceptable_name,
     acceptable_username,
@@ -27,16 +29,18 @@ from saraban.identity.models import (
     Permission,
     Role,
     RolePermission,
+    SetupToken,
     User,
     UserAssignment,
 )
+from saraban.identity.repository import held_roles
 from saraban.identity.service import passwords
 from saraban.identity.service.accounts import NewAccount, create_user
 from saraban.identity.service.assignments import RoleGrant, find_scope, grant_role
 from saraban.identity.service.callers import load_caller, lock_rights, system_context
 from saraban.kit.clock import Clock
 from saraban.kit.db import Database
-from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
 from saraban.kit.keys import NO_KEY
 from saraban.kit.schema import CODE_LIKE_FORMULA
 from saraban.kit.text import DANGEROUS, control_character, fold, normal_form
@@ -93,7 +97,7 @@ async def _matrix(session: AsyncSession) -> None:
         for offer in catalogue.ROLES
         for name in catalogue.permissions_of(offer.name)
     }
-    there = await repository.role_permissions(session)
+    there = {(row.role_id, row.permission_id) for row in await session.scalars(sa.select(RolePermission))}
     session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
     await session.flush()
 
@@ -127,7 +131,9 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue
         if account.username not in known:
             await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
     services = [account.username for account in catalogue.DEMO_ACCOUNTS if account.is_service]
-    await repository.lift_limits(session, services)
+    # A program issues as many numbers as it asks for, unless somebody set a limit.
+    unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
+    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))
 
 
 async def _open_account(
@@ -206,25 +212,16 @@ class FirstAdministrator:
     last_name: str = ""
 
     def check(self) -> None:
-        """
-        :raises Invalid: with every fault at once
-        """
-        faults: list[FieldProblem] = [*_organization_faults(self)]
-        own = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
-        names = [*own, self.organization_code, self.organization_name, self.organization_name_en]
-        for rule in (
-            lambda: acceptable_username(self.username),
-            lambda: acceptable_address(self.email),
-            lambda: acceptable_name("/firstName", self.first_name),
-            lambda: acceptable_name("/lastName", self.last_name),
-            lambda: passwords.require_strong(self.password, names),
-        ):
-            try:
-                rule()
-            except Invalid as fault:
-                faults += fault.fields
-        if faults:
-            raise Invalid(fields=faults)
+        """:raises Invalid: with every fault at once"""
+        checks = FieldChecks(_organization_faults(self))
+        names = [self.username.strip(), self.email.partition("@")[0], self.first_name, self.last_name]
+        names += [self.organization_code, self.organization_name, self.organization_name_en]
+        checks.run(acceptable_username, self.username)
+        checks.run(acceptable_address, self.email)
+        checks.run(acceptable_name, "/firstName", self.first_name)
+        checks.run(acceptable_name, "/lastName", self.last_name)
+        checks.run(passwords.require_strong, self.password, names)
+        checks.require_none()
 
 
 class FirstRun:
@@ -235,13 +232,13 @@ class FirstRun:
         self._over = False
 
     async def is_over(self) -> bool:
-        self._over = self._over or await self._db.read_autocommit(repository.has_accounts)
+        if not self._over:
+            async with self._db.reading() as session:
+                self._over = await repository.has_accounts(session)
         return self._over
 
     async def require_over(self) -> None:
-        """
-        :raises NotSetUp: while nobody has an account
-        """
+        """:raises NotSetUp: while nobody has an account"""
         if not self._over and not await self.is_over():
             raise NotSetUp
 
@@ -259,7 +256,7 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
         raise AlreadySetUp
     ctx = await system_context(session, clock, address)
     code = fold(first.organization_code.strip())
-    if await repository.organization_key(session, code) is None:
+    if await held_roles.place_keys(session, catalogue.ORGANIZATION, code) is None:
         name = fold(first.organization_name.strip()) or code
         english = fold(first.organization_name_en.strip()) or None
         stamps = {"created_at": ctx.now, "updated_at": ctx.now}
@@ -270,7 +267,7 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
     account = NewAccount(first.username, first.email, first.first_name, first.last_name, code)
     person = await create_user(ctx, session, account, password=first.password)
     await grant_role(ctx, session, first.username, RoleGrant(catalogue.SUPERADMIN))
-    await repository.delete_setup_token(session)
+    await session.execute(sa.delete(SetupToken))
     return await load_caller(session, person)
 
 

@@ -9,7 +9,6 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 from math import ceil
 from typing import Final
 from uuid import UUID
@@ -75,18 +74,23 @@ async def change_password(
             raise NotSignedIn
         await accounts.check_new_password(session, user, new, pointer="/newPassword")
     if not await passwords.matches(current, user.password_hash):
-        await db.transact(partial(_note_failure, ctx=replace(ctx, now=clock.now())))
+        await db.transact(_note_failure, replace(ctx, now=clock.now()))
         raise invalid("/currentPassword", "wrong", "รหัสผ่านปัจจุบันไม่ถูกต้อง", "The current password is incorrect.")
     if new == current:
         raise invalid("/newPassword", "same", "รหัสผ่านใหม่ต้องไม่ซ้ำกับรหัสเดิม", "The new password is the present one.")
     password_hash = await passwords.hash_password(new)
-
-    change = partial(_change, ctx=ctx, clock=clock, checked=user.password_hash, password_hash=password_hash)
-    await db.transact(partial(change, but=digest(refresh_token)))
+    await db.transact(
+        _change,
+        ctx,
+        clock=clock,
+        checked=user.password_hash,
+        password_hash=password_hash,
+        but=digest(refresh_token),
+    )
 
 
 async def _change(
-    session: AsyncSession, *, ctx: RequestContext, clock: Clock, checked: str, password_hash: str, but: str
+    ctx: RequestContext, session: AsyncSession, *, clock: Clock, checked: str, password_hash: str, but: str
 ) -> None:
     row = await repository.lock_user(session, user_id=ctx.caller.user_id, with_password=True)
     if row is None or not row.is_active or row.password_hash != checked:  # a reset came first
@@ -96,7 +100,7 @@ async def _change(
     await record(replace(ctx, now=now), session, "user.change_password", row)
 
 
-async def _note_failure(session: AsyncSession, *, ctx: RequestContext) -> None:
+async def _note_failure(ctx: RequestContext, session: AsyncSession) -> None:
     row = await repository.lock_user(session, user_id=ctx.caller.user_id)
     if row is not None:
         await record(ctx, session, "user.change_password_failed", row)
@@ -138,22 +142,34 @@ class Invitation:
 
     @property
     def path(self) -> str:
-        return f"/invitations/{self.token}"
+        return link_path(self.token)
 
 
-async def invite_user(ctx: RequestContext, session: AsyncSession, new: NewAccount) -> Invitation:
+def link_path(token: str) -> str:
+    return f"/invitations/{token}"
+
+
+async def invite_user(
+    ctx: RequestContext, session: AsyncSession, new: NewAccount, *, token: str | None = None
+) -> Invitation:
     """
     Open an account without a password and without roles, and invite its person.
 
+    :param token: of the link, where the caller made it
     :raises Invalid: when a field is not acceptable
     :raises UsernameTaken: when the name or the address is in use
     """
-    (invitation,) = await invite_users(ctx, session, [new])
+    (invitation,) = await invite_users(ctx, session, [new], token=token)
     return invitation
 
 
 async def invite_users(
-    ctx: RequestContext, session: AsyncSession, new: Sequence[NewAccount], *, at: Placed = anywhere
+    ctx: RequestContext,
+    session: AsyncSession,
+    new: Sequence[NewAccount],
+    *,
+    at: Placed = anywhere,
+    token: str | None = None,
 ) -> list[Invitation]:
     """
     Do the same for many, with a bounded number of statements.
@@ -161,7 +177,7 @@ async def invite_users(
     :param at: what the refusal of each is told in; one that it keeps to itself is left out
     """
     users = await open_accounts(ctx, session, new, password_hash=NO_PASSWORD, at=at)
-    made = [Invitation(user.public_id, user.username, display_name(user), new_secret()) for user in users]
+    made = [_invitation(user, token or new_secret()) for user in users]
     session.add_all(
         UserInvitation(user_id=user.user_id, created_at=ctx.now, **_opened(one.token, ctx.now))
         for user, one in zip(users, made, strict=True)
@@ -172,11 +188,17 @@ async def invite_users(
 
 
 async def invite_again(
-    ctx: RequestContext, session: AsyncSession, *, username: Person, handed_over: bool = False
+    ctx: RequestContext,
+    session: AsyncSession,
+    *,
+    username: Person,
+    handed_over: bool = False,
+    token: str | None = None,
 ) -> Invitation:
     """
     Replace the link of an account; a password that is there stays good until the person sets another.
 
+    :param token: of the link, where the caller made it
     :param handed_over: by the administrator, whether e-mail is set up or not; it works for 24 hours
     :raises Invalid: for a closed account and for an account of a program
     """
@@ -189,7 +211,8 @@ async def invite_again(
             "“{value}” is closed or belongs to a program, so nobody can be invited to it.",
             value=user.username,
         )
-    invitation = await _open_link(session, user, now=ctx.now, life=HANDED_OVER_LIFE if handed_over else LIFE)
+    life = HANDED_OVER_LIFE if handed_over else LIFE
+    invitation = await _open_link(session, user, token or new_secret(), now=ctx.now, life=life)
     if handed_over:
         await record(ctx, session, "user.make_reset_link", user)
     else:
@@ -212,16 +235,16 @@ async def request_reset(
     counted = str(user.public_id) if user is not None else digest(identifier)
     result = await limiter.take([RateLimitRule("reset_account", counted, RESETS_OF_ACCOUNT, RESET_MINUTES)])
     if user is not None and result.refused is None:
-        await db.transact(partial(_request_reset, user_id=user.user_id, address=address, now=now))
+        await db.transact(_request_reset, user.user_id, address=address, now=now)
     with slot_released():
         await asyncio.sleep(max(0.0, ends - stopwatch()))
 
 
-async def _request_reset(session: AsyncSession, *, user_id: int, address: str, now: datetime) -> None:
+async def _request_reset(user_id: int, session: AsyncSession, *, address: str, now: datetime) -> None:
     user = await repository.lock_user(session, user_id=user_id)
     if user is None or not user.is_active:
         return
-    await _open_link(session, user, now=now, life=RESET_LIFE)
+    await _open_link(session, user, new_secret(), now=now, life=RESET_LIFE)
     await record(AuditOrigin(user, now, address), session, "user.request_reset", user)
     key = str(user.public_id)
     await events.record_all(session, [events.NewEvent(RESET_REQUESTED, "user", key, {"userPublicId": key}, now)])
@@ -234,17 +257,15 @@ async def renew_invitation(session: AsyncSession, *, user_id: int, now: datetime
         return None
     token = new_secret()
     row.token_hash, row.updated_at = digest(token), now
-    return Invitation(user.public_id, user.username, display_name(user), token)
+    return _invitation(user, token)
 
 
 async def read_invitation(session: AsyncSession, token: str, now: datetime) -> Invitation:
-    """
-    :raises InvitationEnded: when the token opens nothing
-    """
+    """:raises InvitationEnded: when the token opens nothing"""
     user = await repository.invited_user(session, token_hash=digest(token), now=now)
     if user is None:
         raise InvitationEnded
-    return Invitation(user.public_id, user.username, display_name(user), token)
+    return _invitation(user, token)
 
 
 async def accept_invitation(
@@ -266,12 +287,11 @@ async def accept_invitation(
             raise InvitationEnded
         await accounts.check_new_password(session, user, password)
     password_hash = await passwords.hash_password(password)
-
-    await db.transact(partial(_accept, token=token, password_hash=password_hash, now=now, address=address))
+    await db.transact(_accept, token, password_hash=password_hash, now=now, address=address)
     return user.username
 
 
-async def _accept(session: AsyncSession, *, token: str, password_hash: str, now: datetime, address: str) -> None:
+async def _accept(token: str, session: AsyncSession, *, password_hash: str, now: datetime, address: str) -> None:
     user = await repository.invited_user(session, token_hash=digest(token), now=now, lock=True)
     if user is None:
         raise InvitationEnded
@@ -279,8 +299,7 @@ async def _accept(session: AsyncSession, *, token: str, password_hash: str, now:
     await record(AuditOrigin(user, now, address), session, "user.accept_invitation", user)
 
 
-async def _open_link(session: AsyncSession, user: User, *, now: datetime, life: timedelta) -> Invitation:
-    token = new_secret()
+async def _open_link(session: AsyncSession, user: User, token: str, *, now: datetime, life: timedelta) -> Invitation:
     row = await repository.lock_invitation(session, user_id=user.user_id)
     if row is None:
         row = UserInvitation(user_id=user.user_id, created_at=now)
@@ -288,6 +307,10 @@ async def _open_link(session: AsyncSession, user: User, *, now: datetime, life: 
     for name, value in _opened(token, now, life).items():
         setattr(row, name, value)
     await session.flush()
+    return _invitation(user, token)
+
+
+def _invitation(user: User, token: str) -> Invitation:
     return Invitation(user.public_id, user.username, display_name(user), token)
 
 

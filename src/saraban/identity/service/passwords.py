@@ -36,8 +36,6 @@ _WEIGHT: Final = 0.2  # of the latest check in the average
 
 @dataclass(slots=True)
 class _Pace:
-    """What a check takes, on average."""
-
     seconds: float = 0.1
 
 
@@ -71,7 +69,6 @@ async def hash_password(password: str) -> str:
 
 
 def make_password() -> str:
-    """Return a password for a program, which no person types."""
     return new_secret(24)
 
 

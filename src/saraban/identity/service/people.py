@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import groupby
+from operator import attrgetter
+from textwrap import shorten
 from typing import Final
 from uuid import UUID
 
@@ -16,13 +18,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import repository
 from saraban.identity.domain.account import UserState, device_name
 from saraban.identity.domain.catalogue import CONTRACT, GLOBAL, ORGANIZATION
-from saraban.identity.domain.context import RequestContext, Scope
+from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.identity.domain.period import RolePeriod
 from saraban.identity.models import Role, User
 from saraban.identity.repository import account_rows, held_roles, role_rows
 from saraban.identity.schemas import (
     HeldRoleOut,
-    HeldRoleScope,
     RoleGrantIn,
     SessionOut,
     UserChangeIn,
@@ -36,17 +37,22 @@ from saraban.identity.service.accounts import UNCHANGED, AccountChange, NewAccou
 from saraban.identity.service.assignments import (
     RoleGrant,
     grant_role,
+    home_of,
     record,
     visible_assignments,
 )
-from saraban.identity.service.callers import lock_rights
+from saraban.identity.service.callers import display_name, held_scope, lock_rights
+from saraban.identity.service.invitations import invite_user
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, Forbidden, NotFound, Text, invalid, required
 from saraban.kit.etags import Stale, require_match
-from saraban.kit.pagination import page_of
+from saraban.kit.operation import Receipt
+from saraban.kit.pagination import decode_cursor, encode_cursor, list_mark, page_of
 from saraban.kit.schema import Items, PageOut
 
 VIEW, GIVE = account_rows.VIEW, account_rows.GIVE
+_BY_NAME: Final = list_mark("users", "name")
+_MOST_LISTED: Final = 700  # characters of a list of roles in a receipt
 
 
 class AccountChanged(Stale):
@@ -91,31 +97,33 @@ async def first_password(db: Database, order: UserIn) -> tuple[str | None, str |
     return await passwords.hash_password(password), made
 
 
+async def open_account(
+    ctx: RequestContext, session: AsyncSession, order: UserIn, *, password_hash: str | None, token: str
+) -> Receipt:
+    """
+    Open an account with the password of `first_password`, or invite its person where there is none.
+
+    :param token: of the invitation's link
+    """
+    new = new_account(order)
+    if password_hash is None:
+        return Receipt("user", (await invite_user(ctx, session, new, token=token)).public_id)
+    return Receipt("user", await accounts.create_account(ctx, session, new, password_hash=password_hash))
+
+
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
 ) -> PageOut[UserOut]:
-    """
-    Return the people whom the caller may see.
-
-    :raises Forbidden: to those who may see nobody's account
-    """
+    """:raises Forbidden: to those who may see nobody's account"""
     if not ctx.caller.may_anywhere(GIVE):
         ctx.caller.require_somewhere(VIEW)
-    after = _last_name(cursor) if cursor and wanted.sort == "name" else None
+    after = decode_cursor(cursor, _BY_NAME, str)[0] if cursor and wanted.sort == "name" else None
     rows = await account_rows.page(session, wanted, ctx.caller, cursor=cursor, after=after, limit=limit)
     if wanted.sort == "newest":
-        page = page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
+        page = page_of(rows, limit=limit, key=attrgetter("user.created_at", "user.public_id"))
         return PageOut[UserOut](items=[user_out(row) for row in page.items], next_cursor=page.next_cursor)
-    ends = str(rows[limit - 1].public_id) if len(rows) > limit else None
-    return PageOut[UserOut](items=[user_out(row) for row in rows[:limit]], next_cursor=ends)
-
-
-def _last_name(cursor: str) -> UUID:
-    try:
-        return UUID(cursor)
-    except ValueError as fault:
-        th, en = "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list."
-        raise invalid("query:cursor", "malformed", th, en) from fault
+    end = encode_cursor(_BY_NAME, rows[limit - 1].user.username) if len(rows) > limit else None
+    return PageOut[UserOut](items=[user_out(row) for row in rows[:limit]], next_cursor=end)
 
 
 async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> UserOut:
@@ -131,29 +139,28 @@ async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUI
 
 
 def user_out(row: account_rows.AccountRow) -> UserOut:
-    organization = None
+    user, organization = row.user, None
     if row.organization_public_id is not None:
         organization = UserOrganization(
             public_id=row.organization_public_id,
             organization_code=row.organization_code or "",
             organization_name=row.organization_name or "",
         )
-    names = [name for name in (row.first_name, row.last_name) if name]
     return UserOut(
-        public_id=row.public_id,
-        username=row.username,
-        email=row.email,
-        first_name=row.first_name or "",
-        last_name=row.last_name or "",
-        display_name=" ".join(names) or row.username,
+        public_id=user.public_id,
+        username=user.username,
+        email=user.email,
+        first_name=user.first_name or "",
+        last_name=user.last_name or "",
+        display_name=display_name(user),
         organization=organization,
         state=UserState(row.state),
-        is_active=row.is_active,
-        is_service=row.is_service,
-        draws_per_minute=row.draws_per_minute,
-        last_login_at=row.last_login_at,
-        created_at=row.created_at,
-        updated_at=row.updated_at,
+        is_active=user.is_active,
+        is_service=user.is_service,
+        draws_per_minute=user.draws_per_minute,
+        last_login_at=user.last_login_at,
+        created_at=user.created_at,
+        updated_at=user.updated_at,
     )
 
 
@@ -183,9 +190,9 @@ ROLES_AFTER_MOVE: Final = Text(
 
 async def change_person(
     ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
-) -> dict[str, str]:
+) -> Receipt:
     """
-    Change an account, or move its person to another organization, and return which roles have `ended` and were `kept` then.
+    Change an account, or move its person to another organization; the outcome names the roles that `ended` and were `kept`.
 
     :raises AccountChanged: when `if_match` names another version
     :raises Invalid: for a limit of numbers of somebody who is no program
@@ -209,7 +216,13 @@ async def change_person(
         draws_per_minute=change.draws_per_minute if "draws_per_minute" in sent else UNCHANGED,
     )
     ended, kept = await change_user(ctx, session, person=person, change=wanted, user=user)
-    return {"ended": ", ".join(ended) or "–", "kept": ", ".join(kept) or "–"} if ended or kept else {}
+    if not (ended or kept):
+        return Receipt("user", person)
+    return Receipt("user", person, {"ended": _listed(ended), "kept": _listed(kept)})
+
+
+def _listed(roles: Sequence[str]) -> str:
+    return shorten(", ".join(roles) or "–", _MOST_LISTED, placeholder="…")
 
 
 async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UUID) -> None:
@@ -219,9 +232,7 @@ async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UU
 
 
 async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> None:
-    """
-    :raises NotFound: when the caller has no such open session
-    """
+    """:raises NotFound: when the caller has no such open session"""
     own = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
     row = next((row for row in own if row.public_id == public_id), None)
     if row is None:
@@ -241,8 +252,8 @@ async def end_own_sessions(ctx: RequestContext, session: AsyncSession, *, keep_c
 async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> list[SessionOut] | None:
     """Return the open sessions of a person; None for a caller who sees the account only because they give roles."""
     row = await account_rows.one(session, public_id, ctx.caller)
-    home = frozenset({row.organization_id} if row and row.organization_id else ())
-    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, Scope(organizations=home)):
+    home = home_of(row.user) if row else Scope()
+    if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, home):
         return None
     return [
         SessionOut(
@@ -269,29 +280,22 @@ async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID
 
 def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut:
     period = RolePeriod(row.valid_from, row.valid_until)
-    place = None
-    if row.place_public_id is not None:
-        place = HeldRoleScope(public_id=row.place_public_id, code=row.place_code or "")
     facts = {
         "public_id": row.public_id,
-        "role": row.role_name,
-        "level": row.scope,
-        "place": place,
+        "role": row.role.role_name,
+        "level": row.role.scope,
+        "place": held_scope(row),
         "from": period.first_day(ctx.zone),
         "until": period.last_day(ctx.zone),
         "state": period.state(ctx.now),
         "assigned_at": row.assigned_at,
-        "assigned_by": row.assigned_by,
+        "assigned_by": row.giver.username,
     }
     return HeldRoleOut.model_validate(facts)
 
 
-async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> UUID:
-    """
-    Give somebody a role and return the public id of the assignment.
-
-    :raises NotFound: when there is no such person, or neither they nor the place are the caller's
-    """
+async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> Receipt:
+    """:raises NotFound: when there is no such person, or neither they nor the place are the caller's"""
     grant = RoleGrant(
         wanted.role, level=wanted.level, place=wanted.place_public_id, first=wanted.first, last=wanted.last
     )
@@ -303,13 +307,11 @@ async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID,
             await visible_assignments(ctx, session, person)
         raise
     assert made is not None
-    return made.public_id
+    return Receipt("user_assignment", made.public_id)
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, assignment: UUID) -> HeldRoleOut:
-    """
-    :raises NotFound: when there is none, or it is not the caller's to know of
-    """
+    """:raises NotFound: when there is none, or it is not the caller's to know of"""
     for one in (await list_roles(ctx, session, person)).items:
         if one.public_id == assignment:
             return one
@@ -330,8 +332,7 @@ class OfferedRoles:
 
     @property
     def levels(self) -> dict[str, list[held_roles.PlaceRow]]:
-        """The places under the names of their levels."""
-        return {level: list(rows) for level, rows in groupby(self.places, key=lambda one: one.level)}
+        return {level: list(rows) for level, rows in groupby(self.places, key=attrgetter("level"))}
 
 
 async def offered_roles(ctx: RequestContext, session: AsyncSession) -> OfferedRoles:
@@ -341,19 +342,21 @@ async def offered_roles(ctx: RequestContext, session: AsyncSession) -> OfferedRo
     known = await held_roles.roles(session)
     rights = await role_rows.permissions_of_roles(session, [role.role_id for role in known])
 
-    def gives(role: Role, scope: Scope) -> bool:
-        return caller.may(GIVE, scope) and all(caller.may(name, scope) for name in rights.get(role.role_id, ()))
-
-    def somewhere(role: Role) -> bool:
-        if role.scope == GLOBAL:
-            return gives(role, Scope())
-        # A project's own role counts in that project alone.
-        fits = [one for one in here if one.level == role.scope and role.project_id in {None, one.project_id}]
-        return any(gives(role, _scope(one)) for one in fits)
-
-    roles = [role for role in known if somewhere(role)]
+    roles = [role for role in known if _gives_somewhere(caller, role, here, rights.get(role.role_id, frozenset()))]
     levels = {role.scope for role in roles}
     return OfferedRoles(roles, [one for one in here if one.level in levels], homes)
+
+
+def _gives_somewhere(caller: Caller, role: Role, places: Sequence[held_roles.PlaceRow], rights: frozenset[str]) -> bool:
+    if role.scope == GLOBAL:
+        return _gives(caller, rights, Scope())
+    # A project's own role counts in that project alone.
+    fits = [one for one in places if one.level == role.scope and role.project_id in {None, one.project_id}]
+    return any(_gives(caller, rights, _scope(one)) for one in fits)
+
+
+def _gives(caller: Caller, rights: frozenset[str], scope: Scope) -> bool:
+    return caller.may(GIVE, scope) and all(caller.may(name, scope) for name in rights)
 
 
 def _scope(place: held_roles.PlaceRow) -> Scope:

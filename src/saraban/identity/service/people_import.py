@@ -110,7 +110,6 @@ def _grant(wish: RequestedRole) -> RoleGrant:
 async def _assignments(
     ctx: RequestContext, session: AsyncSession, people: Sequence[ImportedPerson], faults: RowFaults
 ) -> dict[RoleGrant, RequestedAssignment]:
-    """Each role in its place, looked up once for all who have it there."""
     found: dict[RoleGrant, RequestedAssignment | Sequence[FieldProblem]] = {}
     for wish in (one for person in people for one in person.roles):
         grant = _grant(wish)
@@ -131,7 +130,6 @@ async def _compare(
     there: Mapping[Person, User],
     wanted: Mapping[RoleGrant, RequestedAssignment],
 ) -> list[KnownPerson]:
-    """Say of those who have an account in what the sheet differs."""
     homes = await repository.organization_keys(session, [person.cells["organization"] for person in people])
     users = [(person, there[canonical_username(person.cells["username"])]) for person in people]
     held = await held_roles.of_users(session, {user.user_id for _, user in users})

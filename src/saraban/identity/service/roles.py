@@ -7,9 +7,10 @@ that is closed gives nothing from then on; reopened, it gives again what it gave
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from uuid import UUID
 
+import sqlalchemy as sa
+from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -19,7 +20,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.models import Role
 from saraban.identity.repository import role_rows
 from saraban.identity.repository.role_rows import RoleRow
-from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges
+from saraban.identity.schemas import NewRole, PermissionOut, RoleChanges, RoleOut
 from saraban.identity.service.assignments import ACCOUNT_CHANGED
 from saraban.identity.service.callers import lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
@@ -61,31 +62,12 @@ class RoleChanged(Stale):
     says = Text("มีผู้แก้ไขบทบาทนี้ไปแล้ว", "This role has changed in the meantime.")
 
 
-@dataclass(frozen=True, slots=True)
-class RoleView:
-    """
-    A role as people read it.
+class RoleView(RoleOut):
+    """A role with what its reader may change of it, which pages show and the API does not."""
 
-    :param called: in both languages; by `name` it is given and named in workflows
-    :param holders: how many people it is given to, in all places together
-    :param changeable: the permissions that its reader can give it, or take from it
-    :param may_rename: whether the reader can; and so on
-    """
-
-    public_id: UUID
-    name: str
-    called: Text
-    level: str
-    is_shipped: bool
-    is_active: bool
-    project_public_id: UUID | None
-    project_code: str | None
-    description: str | None
-    permissions: tuple[str, ...]
-    holders: int
-    changeable: frozenset[str] = frozenset()
-    may_rename: bool = False
-    may_switch: bool = False
+    changeable: frozenset[str] = Field(frozenset(), exclude=True)
+    may_rename: bool = Field(default=False, exclude=True)
+    may_switch: bool = Field(default=False, exclude=True)
 
     @property
     def etag(self) -> str:
@@ -95,7 +77,6 @@ class RoleView:
 
 
 async def list_permissions(session: AsyncSession) -> tuple[PermissionOut, ...]:
-    """Return what a role can have, grouped by what it is about."""
     order = {module: place for place, module in enumerate(catalogue.MODULES)}
     found = [
         PermissionOut(
@@ -133,20 +114,14 @@ async def list_roles(
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
-    """
-    :raises NotFound: when there is none, or it is of a project whose roles the caller does not see
-    """
+    """:raises NotFound: when there is none, or it is of a project whose roles the caller does not see"""
     _require_reader(ctx.caller)
     row = await _row(ctx, session, public_id)
     return (await _views(ctx, session, [row]))[0]
 
 
 async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -> RoleView:
-    """
-    Return a role by its name or its public id.
-
-    :raises NotFound: when there is none
-    """
+    """:raises NotFound: when there is none"""
     row = await role_rows.role(session, id_or_name(named), seen_in=_projects(ctx.caller))
     if row is None:
         raise NotFound(f"There is no role “{named}”.")
@@ -260,7 +235,8 @@ async def set_role_open(
 
 async def role_texts(session: AsyncSession) -> dict[str, Text]:
     """Return what each role is called, those that are closed too, by its name."""
-    return {row.role_name: role_text(row.role_name, row.role_name_en) for row in await role_rows.role_names(session)}
+    rows = await session.execute(sa.select(Role.role_name, Role.role_name_en))
+    return {name: role_text(name, name_en) for name, name_en in rows}
 
 
 def role_text(name: str, name_en: str | None) -> Text:
@@ -297,7 +273,7 @@ async def _held(
     """A role of one's own, locked, with what it gives; whoever changes one changes what people may do."""
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
-    role = await role_rows.lock_role(session, public_id)
+    role = (await session.scalars(sa.select(Role).where(Role.public_id == public_id).with_for_update())).one()
     require_match(if_match, view.etag, RoleChanged)
     if role.is_system:
         raise RoleShipped
@@ -340,7 +316,7 @@ async def _check_permissions(session: AsyncSession, names: Sequence[str]) -> Non
 
 
 async def _check_free(session: AsyncSession, name: str) -> None:
-    if await role_rows.is_role_name_taken(session, name):
+    if await session.scalar(sa.select(sa.exists().where(Role.role_name == name))):
         raise RoleNameTaken(fields=[FieldProblem("/name", "taken", RoleNameTaken.says)])
 
 
@@ -364,27 +340,15 @@ async def _views(ctx: RequestContext, session: AsyncSession, rows: Sequence[Role
     given = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
     known = await role_rows.permission_names(session)
-    views = []
-    for row in rows:
-        key = row.role.role_id
-        view = _view(row, given.get(key, frozenset()), holders.get(key, 0))
-        views.append(view if row.role.is_system else _with_powers(ctx.caller, view, row.role.project_id, known))
-    return views
+    return [
+        _view(ctx.caller, row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0), known)
+        for row in rows
+    ]
 
 
-def _with_powers(by: Caller, view: RoleView, project_id: int | None, known: Collection[str]) -> RoleView:
-    home = roles.home_of(project_id)
-    chooses = by.may("role.assign_permissions", home)
-    return replace(
-        view,
-        changeable=roles.within(known, by, home) if chooses else frozenset(),
-        may_rename=by.may("role.edit", home),
-        may_switch=by.may("role.delete", home),
-    )
-
-
-def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:
-    role = row.role
+def _view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, known: Collection[str]) -> RoleView:
+    role, home = row.role, roles.home_of(row.role.project_id)
+    chooses = not role.is_system and by.may("role.assign_permissions", home)
     return RoleView(
         public_id=role.public_id,
         name=role.role_name,
@@ -395,8 +359,11 @@ def _view(row: RoleRow, permissions: frozenset[str], holders: int) -> RoleView:
         project_public_id=row.project_public_id,
         project_code=row.project_code,
         description=role.description,
-        permissions=tuple(sorted(permissions)),
+        permissions=sorted(permissions),
         holders=holders,
+        changeable=roles.within(known, by, home) if chooses else frozenset(),
+        may_rename=not role.is_system and by.may("role.edit", home),
+        may_switch=not role.is_system and by.may("role.delete", home),
     )
 
 

@@ -11,10 +11,11 @@ import hashlib
 import hmac
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import lru_cache, partial
+from functools import lru_cache
 from uuid import UUID
 
 import jwt
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -65,7 +66,6 @@ class TokenIssuer:
         return timedelta(days=self.refresh_days)
 
     def ends_at(self, started_at: datetime, now: datetime) -> datetime:
-        """Return when a session that is used now ends: by its idle limit or its absolute limit."""
         return min(now + timedelta(minutes=self.idle_minutes), started_at + self.refresh_life)
 
     def access(self, caller: Caller, *, session: UUID, seconds: int) -> str:
@@ -94,9 +94,7 @@ class TokenIssuer:
         return access
 
     def require_rights(self, access: token.AccessClaims, caller: Caller) -> None:
-        """
-        :raises NotSignedIn: when the rights of the caller are not those that the token was issued for
-        """
+        """:raises NotSignedIn: when the rights of the caller are not those that the token was issued for"""
         if access.subject != caller.public_id or access.rights != self._rights(caller):
             raise NotSignedIn("The rights of this account have changed: refresh the token.")
 
@@ -197,7 +195,7 @@ async def log_in(
         waits_now = not right and await throttle.failed(attempt)
     answered = stopwatch() + throttle.rules.least
 
-    outcome = await db.transact(partial(_settle, user=user, issuer=issuer, device=device, right=right, waits=waits_now))
+    outcome = await db.transact(_settle, device, user=user, issuer=issuer, right=right, waits=waits_now)
     if isinstance(outcome, DomainError):
         with slot_released():
             await asyncio.sleep(max(0.0, answered - stopwatch()))
@@ -211,17 +209,18 @@ async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, devi
 
     :raises SessionEnded: when it is unknown, expired, revoked or used before
     """
-    outcome = await db.transact(lambda session: _rotate(session, issuer, refresh_token, device))
+    outcome = await db.transact(_rotate, device, issuer, refresh_token)
     if isinstance(outcome, DomainError):
         raise outcome
     return outcome
 
 
 async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | None:
-    return await account_rows.token_owner(session, token_hash=digest(refresh_token))
+    owners = sa.select(User.public_id).join(RefreshToken, RefreshToken.user_id == User.user_id)
+    return await session.scalar(owners.where(RefreshToken.token_hash == digest(refresh_token)))
 
 
-async def log_out(session: AsyncSession, *, refresh_token: str, address: str, now: datetime) -> None:
+async def log_out(refresh_token: str, session: AsyncSession, *, address: str, now: datetime) -> None:
     """End the session of that token, on this device only; an unknown token is no error."""
     row = await account_rows.lock_refresh_token(session, token_hash=digest(refresh_token))
     if row is None or not await account_rows.family_lives(session, family=row.family, now=now):
@@ -233,7 +232,7 @@ async def log_out(session: AsyncSession, *, refresh_token: str, address: str, no
 
 
 async def _settle(
-    session: AsyncSession, *, user: User | None, issuer: TokenIssuer, device: Device, right: bool, waits: bool
+    device: Device, session: AsyncSession, *, user: User | None, issuer: TokenIssuer, right: bool, waits: bool
 ) -> OpenedSession | DomainError:
     """
     :param right: the password was
@@ -257,12 +256,20 @@ async def _settle(
 
 
 async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> int:
-    """Delete a bounded number of refresh tokens that have run out, and return their number."""
-    return await account_rows.delete_expired_tokens(session, before=now, limit=1000)
+    """
+    Delete a bounded number of refresh tokens that have run out, and return their number.
+
+    They are found by a plain read and deleted by primary key, so that no range is locked while people log in.
+    """
+    expired = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < now).limit(1000)
+    keys = (await session.scalars(expired)).all()
+    if keys:
+        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
+    return len(keys)
 
 
 async def _rotate(
-    session: AsyncSession, issuer: TokenIssuer, refresh_token: str, device: Device
+    device: Device, session: AsyncSession, issuer: TokenIssuer, refresh_token: str
 ) -> OpenedSession | DomainError:
     now, secret = issuer.clock.now(), refresh_token
     user = await account_rows.lock_token_owner(session, token_hash=digest(secret))

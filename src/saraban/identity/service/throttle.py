@@ -38,9 +38,7 @@ DEVICE_COOKIE_LIFE: Final = timedelta(days=365)
 
 
 class DeviceCookies:
-    """
-    :param key: what the cookies are signed with is derived from it
-    """
+    """:param key: what the cookies are signed with is derived from it"""
 
     def __init__(self, key: bytes) -> None:
         self._key = hmac.digest(key, b"device cookies", hashlib.sha256)
@@ -89,8 +87,6 @@ class LogInThrottled(DomainError):
 
 @dataclass(slots=True)
 class _AddressQueue:
-    """The log-ins of one address."""
-
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     waiting: int = 0
 

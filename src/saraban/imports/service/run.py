@@ -7,7 +7,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -27,6 +27,7 @@ from saraban.kit.workbooks import ResultWorkbook
 Batch = TypeVar("Batch")
 Rows = TypeVar("Rows")
 Found = TypeVar("Found")
+P = ParamSpec("P")
 _RACES = 4
 _MOST_LOOKUPS = 2000
 
@@ -139,12 +140,12 @@ class Lookups(Generic[Found]):
     def __init__(self) -> None:
         self._found: dict[object, Found | DomainError] = {}
 
-    async def get(self, key: object, find: Callable[[], Awaitable[Found]]) -> Found:
+    async def get(self, key: object, find: Callable[P, Awaitable[Found]], *args: P.args, **kwargs: P.kwargs) -> Found:
         if key not in self._found:
             if len(self._found) >= _MOST_LOOKUPS:
                 self._found.clear()
             try:
-                self._found[key] = await find()
+                self._found[key] = await find(*args, **kwargs)
             except DomainError as refused:
                 self._found[key] = refused
         found = self._found[key]

@@ -138,8 +138,6 @@ class FormatChanges(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class PrintRule:
-    """A format as far as printing and counting go."""
-
     template: Template
     resets: bool
     refuses: bool

@@ -94,7 +94,7 @@ async def delete_format(
     reason: Annotated[str, SingleLine(500, shortest=5), Query(description="Kept in the audit.")],
 ) -> None:
     """Its documents then take the next format that fits: the type's, the project's default, or the system's."""
-    await db.transact(lambda session: service.delete_format(ctx, session, public_id=public_id, reason=reason))
+    await db.transact(service.delete_format, ctx, public_id=public_id, reason=reason)
 
 
 @router.get("/configs/{publicId}", dependencies=READ_LIMIT, summary="Read a number format")
@@ -109,7 +109,7 @@ async def read_format(
 @router.put("/configs", summary="Save the format of a project for a type, or for some of its documents")
 async def save_format(body: FormatIn, db: Db, ctx: Context, response: Response, language: Language) -> FormatOut:
     """Creates the format or replaces the one that is there; numbers already issued keep theirs."""
-    row = await db.transact(lambda session: service.save_format(ctx, session, body.target, body.draft))
+    row = await db.transact(service.save_format, ctx, body.target, body.draft)
     async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 
@@ -126,9 +126,7 @@ async def change_format(
 ) -> FormatOut:
     """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
     version = _version(if_match)
-    row = await db.transact(
-        lambda session: service.change_format(ctx, session, public_id=public_id, version=version, changes=body.changes)
-    )
+    row = await db.transact(service.change_format, ctx, public_id=public_id, version=version, changes=body.changes)
     async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 

@@ -54,7 +54,6 @@ async def format_by_public_id(session: AsyncSession, public_id: UUID) -> FormatR
 
 
 async def format_of(session: AsyncSession, *, project_id: int, key: FormatKey = DEFAULT_FORMAT) -> FormatRow | None:
-    """Give the format saved for exactly this."""
     statement = _formats().where(
         NumberFormat.project_id == project_id,
         NumberFormat.type_key == key.type_id,

@@ -305,7 +305,6 @@ async def _note(
 
 
 async def default_formats(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> int:
-    """Save the shipped formats that a project lacks, and return how many."""
     project = await projects.find_project(session, public_id=project_public_id, pointer="/projectPublicId")
     made = 0
     for code, (template, description) in SHIPPED.items():
@@ -364,7 +363,6 @@ async def format_effect(
 
 
 def _in_force(saved: Mapping[FormatKey, NumberFormat], fitting: Sequence[FormatKey]) -> PrintRule:
-    """The best of the formats that fit, or the system's fallback."""
     one = next((saved[key] for key in fitting if key in saved), None)
     if one is None:
         return PrintRule(stored_template(FALLBACK), resets=True, refuses=False)
@@ -438,26 +436,36 @@ async def _example(
     return FormatExample(before, after, series, last, over)
 
 
+@dataclass(frozen=True, slots=True)
+class _Printer:
+    template: Template
+    values: Mapping[str, str]
+
+    def number(self, sequence: int) -> str:
+        return self.template.render(self.values, sequence=sequence, revision=FIRST_REVISION)
+
+    def base(self, sequence: int) -> str:
+        return self.template.base(self.values, sequence=sequence)
+
+
 async def _next(
     session: AsyncSession, project_id: int, values: dict[str, str], how: PrintRule, register: str
 ) -> tuple[list[str], str, int, int]:
     """:returns: the next numbers, their series, where that stands, how many it would step over"""
-    series = series_in(register, how.template.series(values, resets=how.resets))
-
-    def number(sequence: int) -> str:
-        return how.template.render(values, sequence=sequence, revision=FIRST_REVISION)
-
-    def base(sequence: int) -> str:
-        return how.template.base(values, sequence=sequence)
-
+    series, printer = (
+        series_in(register, how.template.series(values, resets=how.resets)),
+        _Printer(how.template, values),
+    )
     key = SeriesKey(project_id, series, 0)
     state = await counter_or_new(session, key)
-    free = await free_sequences(session, key, state, number=number, base=base, count=NEXT, register=register)
+    free = await free_sequences(
+        session, key, state, number=printer.number, base=printer.base, count=NEXT, register=register
+    )
     if how.refuses and how.template.overflows(free[-1]):
         raise SequenceExhausted
     closed = sum(one.last - one.first + 1 for one in state.closed if one.first <= free[-1])
     over = max(free[-1] - state.last_number - NEXT - closed, 0)
-    return [number(sequence) for sequence in free], series, state.last_number, over
+    return [printer.number(sequence) for sequence in free], series, state.last_number, over
 
 
 async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[FormatRow]:

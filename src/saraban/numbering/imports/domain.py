@@ -75,7 +75,6 @@ class LegacyRow:
 
 
 def parse_row(row: SheetRow) -> LegacyRow | list[FieldProblem]:
-    """Return the line, or everything that is wrong with it."""
     texts = {fault.pointer[1:]: "" for fault in row.faults}
     cells = {**dict.fromkeys(COLUMN_KEYS, ""), **row.cells, **texts}
     # A register repeats itself: what stands beside the number is looked at once for many lines.

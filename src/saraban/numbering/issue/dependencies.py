@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -16,7 +17,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import NotSignedIn
 from saraban.kit.db import DatabaseFault, database_fault
 from saraban.kit.errors import DomainError, ErrorKind, Invalid, Text
-from saraban.kit.http import client_address
+from saraban.kit.http import Wiring, client_address, wiring
 from saraban.kit.rate_limits import RateLimiter, RateLimitResult, RateLimitRule
 from saraban.numbering.issue.domain import NumberingFailed
 from saraban.numbering.issue.service import monitoring
@@ -89,13 +90,20 @@ class NumberRateLimits:
         return result
 
 
+@dataclass(frozen=True, kw_only=True)
+class NumberWiring(Wiring):
+    allocator: Allocator
+    rates: NumberRateLimits
+    reservation_life: timedelta
+
+
 def allocator(request: Request) -> Allocator:
-    return request.app.state.allocator  # type: ignore[no-any-return]
+    return wiring(request, NumberWiring).allocator
 
 
 async def number_services(request: Request) -> NumberServices:
-    state = request.app.state
-    return NumberServices(state.db, state.allocator, state.idempotency)
+    wired = wiring(request, NumberWiring)
+    return NumberServices(wired.db, wired.allocator, wired.idempotency)
 
 
 Numbers = Annotated[NumberServices, Depends(number_services)]
@@ -109,16 +117,12 @@ async def limit_issuing(request: Request) -> None:
 
     :raises RateLimited: with the seconds to wait; no number is issued
     """
-    await _told(request, await _rates(request).draw(await request_context(request)))
+    await _told(request, await wiring(request, NumberWiring).rates.draw(await request_context(request)))
 
 
 async def limit_reading(request: Request) -> None:
     """Count a preview or a read; these have a wide limit of their own."""
-    await _told(request, await _rates(request).look(await request_context(request)))
-
-
-def _rates(request: Request) -> NumberRateLimits:
-    return request.app.state.rates  # type: ignore[no-any-return]
+    await _told(request, await wiring(request, NumberWiring).rates.look(await request_context(request)))
 
 
 async def _told(request: Request, result: RateLimitResult | None) -> None:
@@ -178,10 +182,11 @@ async def _keep(request: Request, refusal: DomainError) -> None:
     if caller is None and (isinstance(refusal, NotSignedIn) or not getattr(request.state, "has_token", False)):
         monitoring.UNAUTHENTICATED.inc()
         return
-    await allocator(request).failures.refused(
+    wired = wiring(request, NumberWiring)
+    await wired.allocator.failures.refused(
         refusal,
         context={"request": f"{request.method} {request.url.path}"},
         user_id=caller.user_id if caller else None,
         address=client_address(request),
-        now=request.app.state.clock.now(),
+        now=wired.clock.now(),
     )

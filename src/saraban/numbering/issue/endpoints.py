@@ -1,6 +1,5 @@
 """`/document-numbering`: issue, preview, reserve, confirm, cancel, void, replace, state by hand; reset a counter; list refusals."""
 
-from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -12,10 +11,10 @@ from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.dates import moments_of_days
 from saraban.kit.db import Database
-from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond, showing_done_work
+from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, ReadSession, respond, showing_done_work, wiring
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import PageOut, PeriodQuery
-from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, RecordedRoute
+from saraban.numbering.issue.dependencies import ISSUE_LIMIT, READ_LIMIT, Numbers, NumberWiring, RecordedRoute
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.issue.schemas import (
     CancelReservationIn,
@@ -87,7 +86,7 @@ async def reserve(body: GenerateIn, request: Request, ctx: KeyedContext, numbers
 
     A reservation that is not used expires; its number is not issued again.
     """
-    lasts = timedelta(minutes=request.app.state.settings.reservation_minutes)
+    lasts = wiring(request, NumberWiring).reservation_life
     operation = Operation.of(ctx, "POST /document-numbering/reserve", body)
     issued = await allocator.issue_number(ctx, numbers, operation, request=request_of(body), lasts=lasts)
     return respond(ReservationOut.model_validate(issued), status=201, receipt=issued.receipt())

@@ -1,6 +1,5 @@
 """`/document-numbering/ranges`: ranges of a series that are reserved for somebody, or blocked."""
 
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -27,13 +26,13 @@ router = APIRouter(route_class=RecordedRoute)
 async def create_range(body: RangeIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The series is that of the document described. A reserved range counts by itself: issue from it with `rangePublicId`."""
     operation = Operation.of(ctx, "POST /document-numbering/ranges", body)
-    receipt = await once.run(operation, partial(_create, ctx, body))
+    receipt = await once.run(operation, _create, ctx, body)
     async with read_after_commit(db) as session:
         found = await service.read_range(ctx, session, receipt.resource_id)
     return respond(_range(found), status=201, receipt=receipt)
 
 
-async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> Receipt:
+async def _create(ctx: RequestContext, session: AsyncSession, body: RangeIn) -> Receipt:
     plan = await number_plan.plan(ctx, session, request_of(body))
     row = await service.create_range(ctx, session, plan, body.draft)
     return Receipt("number_range", row.range.public_id)
@@ -43,7 +42,7 @@ async def _create(ctx: RequestContext, body: RangeIn, session: AsyncSession) -> 
 async def preview_range(body: RangePreviewIn, session: ReadSession, ctx: Context) -> RangeEffectOut:
     """How many sequences it has and what the series would print next; a range that cannot be is refused as it would be."""
     plan = await number_plan.plan(ctx, session, request_of(body))
-    return RangeEffectOut.model_validate(await service.range_effect(ctx, session, plan, body.draft))
+    return await service.range_effect(ctx, session, plan, body.draft)
 
 
 @router.get("/ranges", dependencies=READ_LIMIT, summary="List the ranges of a project")
@@ -63,16 +62,11 @@ async def list_ranges(
 async def release_range(public_id: PathId, body: ReleaseIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The main series gives what it has not passed yet; what the range gave stays issued."""
     operation = Operation.of(ctx, f"POST /document-numbering/ranges/{public_id}", body)
-    receipt = await once.run(operation, partial(_release, ctx, public_id, body))
+    receipt = await once.run(operation, service.release_range, ctx, public_id=public_id, reason=body.reason)
     async with read_after_commit(db) as session:
         found = await service.read_range(ctx, session, public_id)
     shown = ReleasedOut.model_validate({"public_id": public_id, "released_at": found.range.released_at})
     return respond(shown, receipt=receipt)
-
-
-async def _release(ctx: RequestContext, public_id: UUID, body: ReleaseIn, session: AsyncSession) -> Receipt:
-    await service.release_range(ctx, session, public_id=public_id, reason=body.reason)
-    return Receipt("number_range", public_id)
 
 
 def _range(row: RangeRow) -> RangeOut:

@@ -79,7 +79,6 @@ _RANGES: AnySelect = (
 
 
 async def find_range(session: AsyncSession, public_id: UUID) -> RangeRow | None:
-    """Return a range with whom it is kept for and where its counter stands."""
     row = (await session.execute(_RANGES.where(NumberRange.public_id == public_id))).first()
     return RangeRow(*row) if row is not None else None
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from pydantic import AliasChoices, Field
+from pydantic import Field
 
 from saraban.kit.schema import Schema
 from saraban.numbering.issue.schemas import GenerateIn, Reason
@@ -46,13 +46,11 @@ class RangeEffectOut(Schema):
     series: str
     counter: int = Field(description="Where the series stands.")
     next_number: str | None = Field(
-        validation_alias=AliasChoices("following", "nextNumber"),
-        description="What the series would give next; null: its format refuses more digits.",
+        description="What the series would give next; null: its format refuses more digits."
     )
     size: int = Field(description="How many sequences would be closed.", examples=[100])
     must_confirm: bool = Field(
-        validation_alias=AliasChoices("asks", "mustConfirm"),
-        description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`.",
+        description="More than 1,000, or more digits than the format prints: state the size as `confirmedSize`."
     )
 
 

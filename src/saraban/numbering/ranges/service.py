@@ -1,6 +1,6 @@
 """Ranges of a series: reserved for an organization or blocked, closed and released, each with its row in the audit."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import UUID
 
 import orjson
@@ -9,6 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text, invalid, unknown
 from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.text import fold
 from saraban.numbering.issue.domain import checked_reason
@@ -18,6 +19,7 @@ from saraban.numbering.issue.service.manual_number import check_main_series
 from saraban.numbering.issue.service.number_plan import Plan, free_sequences
 from saraban.numbering.issue.service.number_request import forget_resolutions
 from saraban.numbering.ranges import repository
+from saraban.numbering.ranges.schemas import RangeEffectOut
 from saraban.numbering.series.domain.counter import LARGEST, CounterState, RangeDraft, SequenceRange, SeriesKey
 from saraban.numbering.series.domain.states import RANGE_RELEASED, OperationCode, RangeKind
 from saraban.numbering.series.domain.template import (
@@ -69,28 +71,11 @@ class RangeReleased(DomainError):
     recovery = (REFRESH,)
 
 
-@dataclass(frozen=True, slots=True)
-class RangeEffect:
-    """
-    What closing a range would do.
-
-    :param following: the number that the series would give next; None where its format would refuse it
-    :param size: sequences that would be closed
-    :param asks: whether this size must be confirmed: so many, or so high, may be a slip of the finger
-    """
-
-    series: str
-    counter: int
-    following: str | None
-    size: int
-    asks: bool
-
-
-def _asks(draft: RangeDraft, template: Template, counter: int) -> bool:
+def _must_confirm(draft: RangeDraft, template: Template, counter: int) -> bool:
     return draft.size > MOST_UNASKED or len(str(draft.last)) > max(template.width, len(str(counter)))
 
 
-async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeEffect:
+async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, draft: RangeDraft) -> RangeEffectOut:
     """
     Show what closing a range would do, without doing it.
 
@@ -103,9 +88,13 @@ async def range_effect(ctx: RequestContext, session: AsyncSession, plan: Plan, d
     state = await counter_or_new(session, key)
     await _check_open(session, key, draft, state.last_number)
     closed = tuple(sorted((*state.closed, SequenceRange(draft.first, draft.last))))
-    following = await _following(session, plan, key, replace(state, closed=closed))
-    asks = _asks(draft, plan.template, state.last_number)
-    return RangeEffect(plan.series, state.last_number, following, draft.size, asks)
+    return RangeEffectOut(
+        series=plan.series,
+        counter=state.last_number,
+        next_number=await _following(session, plan, key, replace(state, closed=closed)),
+        size=draft.size,
+        must_confirm=_must_confirm(draft, plan.template, state.last_number),
+    )
 
 
 async def _following(session: AsyncSession, plan: Plan, key: SeriesKey, state: CounterState) -> str | None:
@@ -197,7 +186,7 @@ async def _check_open(session: AsyncSession, key: SeriesKey, draft: RangeDraft, 
 
 
 def _check_confirmed(draft: RangeDraft, template: Template, counter: NumberCounter) -> None:
-    if _asks(draft, template, counter.last_number) and draft.confirmed_size != draft.size:
+    if _must_confirm(draft, template, counter.last_number) and draft.confirmed_size != draft.size:
         raise invalid(
             "/confirmedSize",
             "not_confirmed",
@@ -250,7 +239,7 @@ async def read_range(ctx: RequestContext, session: AsyncSession, public_id: UUID
     return found
 
 
-async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> NumberRange:
+async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> Receipt:
     """
     Open a range again: what the main counter has not passed, it will give.
 
@@ -273,7 +262,7 @@ async def release_range(ctx: RequestContext, session: AsyncSession, *, public_id
     await session.flush()
     forget_resolutions(session)
     await _note(ctx, session, row, counter, reason)
-    return row
+    return Receipt("number_range", public_id)
 
 
 async def _owner(session: AsyncSession, project: ProjectRef, draft: RangeDraft) -> OrganizationRef | None:

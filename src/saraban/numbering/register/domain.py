@@ -34,8 +34,6 @@ class GapReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A range that may have no numbers, and the reason."""
-
     sequences: SequenceRange
     why: GapReason
     reason: str | None = None
@@ -44,8 +42,6 @@ class Gap:
 
 
 class HasSequence(Protocol):
-    """A row that stands for one sequence."""
-
     @property
     def sequence(self) -> int: ...
 
@@ -96,24 +92,6 @@ def _holes(hole: SequenceRange, gaps: Sequence[Gap]) -> Iterator[LedgerLine[N]]:
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesRow:
-    """
-    A series as a list shows it.
-
-    :param last_number: where the main counter stands; 0 also where there is none
-    :param highest: the highest sequence of the main series in the ledger, imported and stated numbers included
-    """
-
-    series: str
-    type_code: str | None
-    year: int
-    last_number: int
-    range_count: int
-    updated_at: datetime
-    highest: int
-
-
-@dataclass(frozen=True, slots=True)
 class NumberRow:
     id: int
     sequence: int
@@ -131,25 +109,6 @@ class NumberRow:
     changed_at: datetime | None
     replaces: str | None
     replaced_by: str | None
-
-
-class FoundNumber(NamedTuple):
-    """
-    A number that a search found.
-
-    :param printed: the form that fits: the present one, or one of a former revision
-    :param replaced_by: the number in its place now, where it was replaced
-    """
-
-    id: int
-    printed: str
-    public_id: UUID
-    number: str
-    status: str
-    series: str
-    holder_kind: str | None
-    holder: UUID | None
-    replaced_by: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,24 +250,35 @@ def check_number(
     :param links: of the numbers it is linked to, (replaces, replaced by)
     :param document: its document
     """
+    for faults in (
+        _audit(entry, operations),
+        _printed(entry, renderings),
+        _linked(entry, links),
+        _held(entry, document),
+    ):
+        for what, detail in faults:
+            yield Discrepancy(what, entry.project, entry.number, detail)
 
-    def wrong(what: DiscrepancyKind, detail: str = "") -> Discrepancy:
-        return Discrepancy(what, entry.project, entry.number, detail)
 
-    yield from (wrong(what, detail) for what, detail in _audit(entry, operations))
+_Faults = Iterator[tuple[DiscrepancyKind, str]]
+
+
+def _printed(entry: LedgerNumber, renderings: Iterable[str]) -> _Faults:
     if entry.number not in renderings:
-        yield wrong(DiscrepancyKind.RENDERING_MISSING)
+        yield DiscrepancyKind.RENDERING_MISSING, ""
     stored = (entry.values, entry.sequence, entry.base, entry.number, entry.revision, entry.template)
     if (printed := misprint(*stored)) is not None:
-        yield wrong(DiscrepancyKind.PRINTS_DIFFERENTLY, printed)
+        yield DiscrepancyKind.PRINTS_DIFFERENTLY, printed
+
+
+def _linked(entry: LedgerNumber, links: Mapping[UUID, tuple[UUID | None, UUID | None]]) -> _Faults:
     if entry.replaced_by is not None and links.get(entry.replaced_by, (None, None))[0] != entry.public_id:
-        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by))
+        yield DiscrepancyKind.LINK_BROKEN, str(entry.replaced_by)
     if entry.replaces is not None and links.get(entry.replaces, (None, None))[1] != entry.public_id:
-        yield wrong(DiscrepancyKind.LINK_BROKEN, str(entry.replaces))
-    yield from (wrong(what, detail) for what, detail in _held(entry, document))
+        yield DiscrepancyKind.LINK_BROKEN, str(entry.replaces)
 
 
-def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> Iterator[tuple[DiscrepancyKind, str]]:
+def _audit(entry: LedgerNumber, operations: Sequence[AuditedOperation]) -> _Faults:
     origins = [row for row in operations if row.operation in _ORIGINS]
     wanted = ORIGIN[entry.source]
     if wanted and not any(row.operation in wanted for row in origins):
@@ -343,7 +313,7 @@ def misprint(values: Mapping[str, str], sequence: int, base: str, number: str, l
     return printed_base if printed_base != base else None
 
 
-def _held(entry: LedgerNumber, document: NumberedDocument | None) -> Iterator[tuple[DiscrepancyKind, str]]:
+def _held(entry: LedgerNumber, document: NumberedDocument | None) -> _Faults:
     if entry.holder is None:
         return
     if document is None:

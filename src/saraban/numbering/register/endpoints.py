@@ -78,7 +78,7 @@ async def list_series(
     page = await ledger.list_series(
         ctx, session, project_public_id=project_public_id, text=q, cursor=cursor, limit=limit
     )
-    return PageOut[SeriesOut](items=[SeriesOut.model_validate(row) for row in page.items], next_cursor=page.next_cursor)
+    return PageOut[SeriesOut](items=page.items, next_cursor=page.next_cursor)
 
 
 @router.get("/numbers", dependencies=READ_LIMIT, summary="Search numbers")
@@ -96,22 +96,8 @@ async def search_numbers(
 
     Who sees the numbers of the project finds all; a document controller finds those of the organization.
     """
-    hits = await ledger.search_numbers(ctx, session, project_public_id=project_public_id, text=q, limit=limit)
-    return Items[FoundNumberOut](
-        items=[
-            FoundNumberOut(
-                public_id=hit.found.public_id,
-                printed=hit.found.printed,
-                document_number=hit.found.number,
-                status=hit.found.status,
-                current_number=hit.current,
-                series=hit.found.series,
-                document_kind=hit.found.holder_kind,
-                document_public_id=hit.found.holder,
-            )
-            for hit in hits
-        ]
-    )
+    numbers = await ledger.search_numbers(ctx, session, project_public_id=project_public_id, text=q, limit=limit)
+    return Items[FoundNumberOut](items=numbers)
 
 
 @router.get("/series/account", dependencies=READ_LIMIT, summary="Read the ledger of a series")

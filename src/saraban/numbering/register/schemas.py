@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from pydantic import AliasChoices, Field
+from pydantic import Field
 
 from saraban.kit.json import Json
 from saraban.kit.schema import PeriodQuery, Schema, SingleLine
@@ -42,21 +42,14 @@ class SeriesOut(Schema):
     """A visible series and where its counter stands."""
 
     series: str = Field(examples=["คคง.-สคฉ.3-{SEQ}-2569"])
-    document_type: str | None = Field(
-        validation_alias=AliasChoices("type_code", "documentType"),
-        description="Of the document that counted in it first.",
-        examples=["LETTER"],
-    )
+    document_type: str | None = Field(description="Of the document that counted in it first.", examples=["LETTER"])
     year: int = Field(description="A.D., of the first number.", examples=[2026])
     last_number: int = Field(description="The last sequence given; 0 where nothing was drawn yet.", examples=[42])
     highest_number: int = Field(
-        validation_alias=AliasChoices("highest", "highestNumber"),
         description="The highest sequence it has, imported numbers and those stated by hand included.",
         examples=[42],
     )
-    ranges: int = Field(
-        validation_alias=AliasChoices("range_count", "ranges"), description="Ranges it steps over now.", examples=[0]
-    )
+    ranges: int = Field(description="Ranges it steps over now.", examples=[0])
     updated_at: datetime
 
 

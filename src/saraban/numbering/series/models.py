@@ -404,8 +404,6 @@ class NumberErrorRow:
 
 
 class RangeRow(NamedTuple):
-    """A range with the public id of whom it is kept for, and the last number its own counter gave."""
-
     range: NumberRange
     organization: UUID | None
     last: int | None

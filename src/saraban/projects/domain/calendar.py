@@ -92,7 +92,6 @@ _NO_DAY_OFF: Final = "National Children's Day"  # always a Saturday, and nobody 
 
 @cache
 def public_holidays() -> Mapping[date, Text]:
-    """Return the name of each holiday of `YEARS`."""
     from holidays import country_holidays  # it loads the calendars of all countries, which few commands need
 
     th, en = (

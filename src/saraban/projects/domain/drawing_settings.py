@@ -29,9 +29,7 @@ class NumberPattern:
 
     @classmethod
     def parse(cls, text: str, *, pointer: str = "/numberPattern") -> Self:
-        """
-        :raises Invalid: for one that would take any number, or has two `*` side by side
-        """
+        """:raises Invalid: for one that would take any number, or has two `*` side by side"""
         if not text.strip("*-/ ") or "**" in text or text.count("*") > _MOST_RUNS:
             raise invalid(
                 pointer,
@@ -42,9 +40,7 @@ class NumberPattern:
         return cls(text)
 
     def require(self, number: str, *, pointer: str = "/drawingNumber") -> None:
-        """
-        :raises Invalid: when a number has another form
-        """
+        """:raises Invalid: when a number has another form"""
         form = "".join(_CLASSES.get(one) or re.escape(one) for one in self.text)
         if re.fullmatch(form, number) is None:
             values = {"value": number, "pattern": self.text}

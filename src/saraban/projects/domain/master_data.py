@@ -34,8 +34,6 @@ class OrganizationRef:
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """An organization in a project or contract, with the role that it has there."""
-
     id: int
     public_id: UUID
     code: str
@@ -43,7 +41,6 @@ class Party:
 
 
 def by_role(parties: Iterable[Party]) -> dict[str, frozenset[int]]:
-    """Return the keys of the organizations by the role that they have."""
     found: dict[str, set[int]] = {}
     for party in parties:
         found.setdefault(party.role, set()).add(party.id)
@@ -97,8 +94,6 @@ class SubTypeRef:
 
 @dataclass(frozen=True, slots=True)
 class PrintableCodes:
-    """Each code that a document number of one project may print."""
-
     organizations: frozenset[str]
     disciplines: frozenset[str]
     rfa_types: frozenset[str]
@@ -108,8 +103,6 @@ class PrintableCodes:
 
 @dataclass(frozen=True, slots=True)
 class MasterCode:
-    """A code with its name in both languages and its place in a list."""
-
     code: str
     says: Text
     order: int
@@ -203,5 +196,4 @@ _TYPE_NAMES = {offer.code: offer.says for offer in CORRESPONDENCE_TYPES}
 
 
 def shipped_type_name(code: str) -> Text:
-    """Return the name that a document type shipped with, for what is said of types without a database."""
     return _TYPE_NAMES.get(code) or Text(code, code)

@@ -26,7 +26,6 @@ from saraban.projects.service.projects import lock_managed_project, record_chang
 
 
 async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalendar:
-    """Return the working days of a project, for whoever counts in them."""
     own = await repository.calendar_days(session, project_id)
     return WorkCalendar(
         weekend=frozenset(await _weekend(session, project_id)),
@@ -38,11 +37,7 @@ async def work_calendar(session: AsyncSession, *, project_id: int) -> WorkCalend
 async def read_calendar(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, year: int
 ) -> CalendarYear:
-    """
-    Return one year of a project's calendar.
-
-    :raises NotFound: when there is no such project that the caller may see
-    """
+    """:raises NotFound: when there is no such project that the caller may see"""
     project = await visible_project(ctx, session, project_public_id)
     found = {day: _shipped(day, name) for day, name in public_holidays().items()}
     found |= {row.day: _own(row) for row in await repository.calendar_days(session, project_id=project.id)}
@@ -57,11 +52,7 @@ async def read_calendar(
 async def set_weekend(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, weekend: Collection[Weekday]
 ) -> None:
-    """
-    Set the weekdays on which a project does not work.
-
-    :raises Forbidden: when the caller does not manage the project
-    """
+    """:raises Forbidden: when the caller does not manage the project"""
     project = await lock_managed_project(ctx, session, project_public_id)
     before, after = await _weekend(session, project.id), [day for day in WEEKDAYS if day in weekend]
     text = ",".join(after)

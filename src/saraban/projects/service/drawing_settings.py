@@ -38,9 +38,7 @@ def _shown(settings: DrawingSettings) -> RegisterSettings:
 async def read_drawing_settings(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, register: str
 ) -> RegisterSettings:
-    """
-    :raises NotFound: for a project that the caller may not see
-    """
+    """:raises NotFound: for a project that the caller may not see"""
     project = await visible_project(ctx, session, project_public_id, closed=True)
     return _shown(await drawing_settings(session, project_id=project.id, register=register))
 

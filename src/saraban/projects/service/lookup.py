@@ -6,16 +6,17 @@ contract to be named (REQ-FMT-13).
 """
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any
+from typing import TypeVar
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.catalogue import party_role
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
-from saraban.kit.statements import Query, fetch
+from saraban.kit.keys import spelled
+from saraban.kit.statements import Query
 from saraban.kit.text import fold
 from saraban.projects import repository
 from saraban.projects.domain.master_data import (
@@ -30,26 +31,25 @@ from saraban.projects.domain.master_data import (
     TypeRef,
     by_role,
 )
+from saraban.projects.models import Contract, CorrespondenceType, Project
 from saraban.projects.repository import CodeFilter
+
+Row = TypeVar("Row", Project, Contract, CorrespondenceType)
 
 CONTRACT_POINTER = "/contractPublicId"
 
 
 async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) -> ProjectRef:
-    """
-    :raises Invalid: at `pointer`, when there is no such active project
-    """
-    row = await repository.active_project(session, public_id)
+    """:raises Invalid: at `pointer`, when there is no such active project"""
+    row = await session.scalar(_active(Project).where(Project.public_id == public_id))
     if row is None:
         raise _unknown_project(pointer, str(public_id))
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
 
 
 async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str = "/projectCode") -> ProjectRef:
-    """
-    :raises Invalid: at `pointer`, when there is no such active project
-    """
-    row = await repository.project_coded(session, code=fold(code))
+    """:raises Invalid: at `pointer`, when there is no such active project"""
+    row = await session.scalar(spelled(_active(Project), Project.project_code, fold(code)))
     if row is None:
         raise _unknown_project(pointer, code)
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
@@ -69,20 +69,17 @@ async def find_organization(
 
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID) -> ContractRef:
-    """
-    :raises Invalid: when the contract is not one of the project
-    """
-    row = await repository.contract(session, project_id=project.id, public_id=public_id)
+    """:raises Invalid: when the contract is not one of the project"""
+    of_project = _active(Contract).where(Contract.project_id == project.id)
+    row = await session.scalar(of_project.where(Contract.public_id == public_id))
     if row is None:
         raise unknown(CONTRACT_POINTER, str(public_id))
     return ContractRef(row.id, row.public_id, row.contract_code, row.contract_name)
 
 
 async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRef:
-    """
-    :raises Invalid: at `pointer`, when there is no such document type
-    """
-    row = await repository.type_coded(session, code=fold(code))
+    """:raises Invalid: at `pointer`, when there is no such document type"""
+    row = await session.scalar(spelled(_active(CorrespondenceType), CorrespondenceType.type_code, fold(code)))
     if row is None:
         raise unknown(pointer, code)
     return TypeRef(row.id, row.type_code, row.type_name)
@@ -91,9 +88,7 @@ async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRe
 async def find_discipline(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> DisciplineRef:
-    """
-    :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
-    """
+    """:raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code"""
     row = _only(await repository.disciplines(session, _of(project, contract, code)), code, "/disciplineCode")
     return DisciplineRef(row.id, row.code, row.contract_id)
 
@@ -101,9 +96,7 @@ async def find_discipline(
 async def find_rfa_type(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, code: str
 ) -> RfaTypeRef:
-    """
-    :raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code
-    """
+    """:raises Invalid: at its own field when unknown, at `/contractPublicId` when several contracts have the code"""
     row = _only(await repository.rfa_types(session, _of(project, contract, code)), code, "/rfaTypeCode")
     return RfaTypeRef(row.id, row.code, row.contract_id, row.items)
 
@@ -111,28 +104,33 @@ async def find_rfa_type(
 async def find_sub_type(
     session: AsyncSession, *, project: ProjectRef, contract: ContractRef | None, type_id: int, code: str
 ) -> SubTypeRef:
-    """
-    :raises Invalid: at its own field when unknown for this document type, at `/contractPublicId` when ambiguous
-    """
+    """:raises Invalid: at its own field when unknown for this document type, at `/contractPublicId` when ambiguous"""
     row = _only(
         await repository.sub_types(session, _of(project, contract, code), type_id=type_id), code, "/subTypeCode"
     )
     return SubTypeRef(row.id, row.code, row.number or "", row.contract_id)
 
 
+async def list_parties(session: AsyncSession, *, project_id: int, contract_id: int | None = None) -> list[Party]:
+    """
+    Return the organizations that take part in a project with their roles.
+
+    :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
+    """
+    return _parties(await repository.parties(session, project_id=project_id, contract_id=contract_id))
+
+
+def _parties(rows: Sequence[AnyRow]) -> list[Party]:
+    return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
+
+
 def parties_query(project_id: int, contract_id: int | None) -> Query[list[Party]]:
-    """Ask for the organizations that take part with their role there; a contract's word for it comes first."""
-
-    def read(rows: Sequence[AnyRow]) -> list[Party]:
-        return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
-
-    return repository.parties(read, project_id, contract_id)
+    """Do the same as `list_parties`, for callers that have not moved to it."""
+    return repository.parties_query(_parties, project_id, contract_id)
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
-    """Return the keys of the same by their role."""
-    known = await fetch(session, parties_query(project_id, contract_id))
-    return by_role(known)
+    return by_role(await list_parties(session, project_id=project_id, contract_id=contract_id))
 
 
 async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[int]:
@@ -140,7 +138,6 @@ async def contract_keys(session: AsyncSession, *, project_id: int) -> frozenset[
 
 
 async def printable_codes(session: AsyncSession, *, project_id: int) -> PrintableCodes:
-    """Return each code that numbers of the project may print, to find formats that can meet."""
     found: dict[str, set[str]] = {}
     for row in await repository.printable(session, project_id):
         if row.code:
@@ -150,7 +147,6 @@ async def printable_codes(session: AsyncSession, *, project_id: int) -> Printabl
 
 
 async def sub_type_numbers(session: AsyncSession, *, project_id: int) -> dict[tuple[str, str], frozenset[str]]:
-    """Return the numbers that each sub type of the project prints, by the codes of its type and its own."""
     found: dict[tuple[str, str], set[str]] = {}
     for type_code, code, number in await repository.sub_type_numbers(session, project_id):
         found.setdefault((type_code, code), set()).add(number)
@@ -165,20 +161,24 @@ async def require_codes(
 
     :raises Invalid: naming the field
     """
-    codes = partial(CodeFilter, project.id, None)
-    if sub_type and not await repository.sub_types(session, codes(sub_type), type_id=type_id):
+    key = project.id
+    if sub_type and not await repository.sub_types(session, CodeFilter(key, None, sub_type), type_id=type_id):
         raise unknown("/subTypeCode", sub_type)
-    if rfa_type and not await repository.rfa_types(session, codes(rfa_type)):
+    if rfa_type and not await repository.rfa_types(session, CodeFilter(key, None, rfa_type)):
         raise unknown("/rfaTypeCode", rfa_type)
-    if discipline and not await repository.disciplines(session, codes(discipline)):
+    if discipline and not await repository.disciplines(session, CodeFilter(key, None, discipline)):
         raise unknown("/disciplineCode", discipline)
+
+
+def _active(model: type[Row]) -> sa.Select[Row]:
+    return sa.select(model).where(model.is_active, model.deleted_at.is_(None))
 
 
 def _of(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFilter:
     return CodeFilter(project.id, contract.public_id if contract else None, fold(code))
 
 
-def _only(rows: Any, code: str, pointer: str) -> Any:
+def _only(rows: Sequence[AnyRow], code: str, pointer: str) -> AnyRow:
     if not rows:
         raise unknown(pointer, code)
     if len(rows) > 1:

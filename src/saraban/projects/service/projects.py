@@ -6,9 +6,10 @@ part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -19,10 +20,9 @@ from saraban.kit.db import AnyRow
 from saraban.kit.errors import NotFound, Text
 from saraban.kit.pagination import page_of
 from saraban.kit.schema import PageOut
-from saraban.kit.statements import fetch_each
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef
-from saraban.projects.models import Project
+from saraban.projects.models import CorrespondenceType, Project
 from saraban.projects.repository import CodeFilter
 from saraban.projects.schemas import (
     CodeSummary,
@@ -59,8 +59,7 @@ async def list_projects(
 
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
-    """Return every project the caller may see, by code."""
-    rows = await repository.projects(session, sandbox=_sandbox(ctx.caller), **_seen_by(ctx.caller))
+    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
     return tuple(ProjectRef(*row) for row in rows)
 
 
@@ -137,9 +136,15 @@ class FilterChoice(NamedTuple):
 
 
 async def filter_choices(session: AsyncSession, places: Collection[ProjectRef]) -> list[list[FilterChoice]]:
-    """Return the parties, the disciplines and the RFA types by which documents of projects can be told apart."""
-    found = await fetch_each(session, *repository.filter_choices([one.id for one in places]))
-    return [[FilterChoice(str(value), *names) for value, *names in rows] for rows in found]
+    project_ids = [project.id for project in places]
+    return [
+        [FilterChoice(str(value), code, name_th, name_en) for value, code, name_th, name_en in rows]
+        for rows in (
+            await repository.party_choices(session, project_ids),
+            await repository.discipline_choices(session, project_ids),
+            await repository.rfa_type_choices(session, project_ids),
+        )
+    ]
 
 
 async def own_scope(ctx: RequestContext, session: AsyncSession, project_id: int) -> Scope:
@@ -153,17 +158,18 @@ async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> f
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
-    """Return the kinds of document there are, in the order of forms."""
-    rows = await repository.correspondence_types(session)
+    model = CorrespondenceType
+    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
     return [
         TypeSummary(code=row.type_code, name_th=row.type_name, name_en=row.type_name_en or row.type_name)
-        for row in rows
+        for row in await session.scalars(statement.order_by(model.sort_order, model.type_code))
     ]
 
 
 async def type_names(session: AsyncSession) -> dict[str, Text]:
     """Return what each kind of document is called, closed ones too, by its code."""
-    rows = await repository.type_names(session)
+    model = CorrespondenceType
+    rows = await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))
     return {code: Text(thai, english or thai) for code, thai, english in rows}
 
 
@@ -184,7 +190,8 @@ async def visible_project(
 
 async def visible_keys(ctx: RequestContext, session: AsyncSession) -> frozenset[int]:
     """Return the keys of every project that the caller may see, closed ones too."""
-    return await repository.visible_keys(session, sandbox=_sandbox(ctx.caller), **_seen_by(ctx.caller))
+    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), closed=True)
+    return frozenset(row.id for row in rows)
 
 
 async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:
@@ -224,23 +231,12 @@ def _party(row: AnyRow) -> PartySummary:
 
 
 def _visible(caller: Caller) -> ColumnElement[bool]:
-    return repository.visible(**_seen_by(caller))
-
-
-class _SeenBy(TypedDict):
-    everything: bool
-    projects: frozenset[int]
-    contracts: frozenset[int]
-    organizations: frozenset[int]
-
-
-def _seen_by(caller: Caller) -> _SeenBy:
-    return {
-        "everything": any(grant.is_global for grant in caller.grants),
-        "projects": _keys(grant.project for grant in caller.grants),
-        "contracts": _keys(grant.contract for grant in caller.grants),
-        "organizations": caller.organization_ids,
-    }
+    return repository.visible(
+        everything=any(grant.is_global for grant in caller.grants),
+        projects=_keys(grant.project for grant in caller.grants),
+        contracts=_keys(grant.contract for grant in caller.grants),
+        organizations=caller.organization_ids,
+    )
 
 
 def _keys(keys: Iterable[int | None]) -> frozenset[int]:
@@ -269,7 +265,7 @@ async def lock_managed_project(ctx: RequestContext, session: AsyncSession, publi
 
 async def lock_project(session: AsyncSession, *, project_id: int) -> None:
     """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
-    await repository.lock_project(session, project_id)
+    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
 
 
 async def record_change(

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.domain.changes import set_fields
@@ -48,11 +49,7 @@ async def memberships(
 
 
 async def review_teams(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID) -> list[ReviewTeamOut]:
-    """
-    Return the teams of a project with their members, by code.
-
-    :raises NotFound: when there is no such project that the caller may see
-    """
+    """:raises NotFound: when there is no such project that the caller may see"""
     project = await visible_project(ctx, session, project_public_id)
     teams = await repository.teams(session, project_id=project.id)
     rows = await repository.team_members(session, team_ids=[team.id for team in teams])
@@ -85,8 +82,6 @@ async def save_team(
     new: bool | None = None,
 ) -> ReviewTeamOut:
     """
-    Make a team, or change what it is called and whether it is asked.
-
     :param new: whether it is to be made, or to be there already; None for either
     :raises Invalid: when it is to be made and there is one of this code
     :raises NotFound: when it is to be changed and there is none
@@ -117,7 +112,7 @@ async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_pub
     """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
-    await repository.remove_team_members(session, team_id=team.id)
+    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team.id))
     await session.delete(team)
     await _told(ctx, session, "review_team.removed", project, {"team": code})
 
@@ -144,7 +139,7 @@ async def save_member(
     if discipline and not await repository.has_discipline(session, project_id=project.id, code=discipline):
         th, en = "โครงการไม่มีสาขางานนี้", "The project has no such discipline."
         raise invalid("/disciplineCode", "unknown", th, en)
-    row = await repository.team_member(session, team_id=team.id, user_id=user_id)
+    row = await session.get(ReviewTeamMember, (team.id, user_id))
     if row is None:
         if len(await repository.team_members(session, team_ids=[team.id])) >= MOST_MEMBERS:
             th, en = "ทีมหนึ่งมีได้ไม่เกิน {most} คน", "At most {most} members are allowed in a team."
@@ -164,11 +159,7 @@ async def save_member(
 async def remove_member(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str, user_public_id: UUID
 ) -> None:
-    """
-    Take somebody out of a team.
-
-    :raises NotFound: when there is no such team, or the person is not in it
-    """
+    """:raises NotFound: when there is no such team, or the person is not in it"""
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
     rows = await repository.team_members(session, team_ids=[team.id])
@@ -222,7 +213,6 @@ def _shown(team: ReviewTeam, rows: Collection[AnyRow]) -> ReviewTeamOut:
 async def _told(
     ctx: RequestContext, session: AsyncSession, action: str, project: Project, details: Mapping[str, object]
 ) -> None:
-    """Open reviews hear of it, and the audit trail keeps it."""
     await events.record(
         session,
         events.NewEvent(

@@ -12,8 +12,6 @@ REVIEWS: Final = "workflow.action_review"
 
 
 class Missing(StrEnum):
-    """The kinds of things that a project needs."""
-
     ORGANIZATIONS = "organizations"
     CONTRACTS = "contracts"
     DISCIPLINES = "disciplines"

@@ -82,7 +82,6 @@ class Difference:
 
 
 def project_items(data: Values) -> ProjectItems:
-    """Take the lists of a project apart, each thing under the codes that name it."""
     items = ProjectItems()
     _collect(items, data, (), ())
     return items

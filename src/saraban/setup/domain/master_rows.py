@@ -1,7 +1,5 @@
 """Rows of master data as the API, the pages and the audit trail see them; what changes, and in which order they stand. Pure."""
 
-import base64
-import binascii
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -180,17 +178,14 @@ def held(field: MasterField, value: Json) -> Json:
 
 
 def codes_in(text: str) -> list[str]:
-    """Return codes that commas divide."""
     return [code for one in text.split(",") if (code := one.strip())]
 
 
 def in_order(text: str) -> str | None:
-    """Return codes that commas divide, each once, in order."""
     return ", ".join(sorted(set(codes_in(text)))) or None
 
 
 def changes(row: MasterRow, given: Values) -> dict[str, Json]:
-    """Return what of the given values is not there already."""
     return {name: value for name, value in given.items() if row.values.get(name) != value}
 
 
@@ -214,9 +209,7 @@ def require_own_code(
 
 
 def require_sensible(kind: MasterKind, values: Values) -> None:
-    """
-    :raises Invalid: when its days end before they begin
-    """
+    """:raises Invalid: when its days end before they begin"""
     days = [one.name for one in kind.fields if one.form is FieldForm.DAY]
     stated = [str(values[name]) for name in days if values.get(name)]
     if stated != sorted(stated):
@@ -239,23 +232,6 @@ def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int
     first = list(dict.fromkeys(names[code].key for code in wanted))
     rest = [row.key for row in sorted(rows, key=lambda row: row.position) if row.key not in set(first)]
     return {key: PLACE * place for place, key in enumerate([*first, *rest], 1)}
-
-
-def cursor_of(row: MasterRow) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps(row.position)).rstrip(b"=").decode()
-
-
-def position_of(cursor: str) -> Position:
-    """
-    :raises Invalid: for what `cursor_of` did not give
-    """
-    try:
-        order, code, within = orjson.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if not (type(order) is int and abs(order) < 1 << 31 and isinstance(code, str) and isinstance(within, str)):
-            raise ValueError(cursor)  # noqa: TRY301  one way out for every malformed cursor
-    except (ValueError, TypeError, binascii.Error) as fault:
-        raise invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
-    return order, code, within
 
 
 @dataclass(frozen=True, slots=True)

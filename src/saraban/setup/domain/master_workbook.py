@@ -57,11 +57,7 @@ def check_repeated(kind: MasterKind, rows: Sequence[SheetRow], known: Collection
 
 
 def checked(row: SheetRow, schema: type[Schema]) -> dict[str, Json]:
-    """
-    Return the values of the filled cells of a row as its schema reads them.
-
-    :raises Invalid: with the faults of its cells, then those of its fields
-    """
+    """:raises Invalid: with the faults of its cells, then those of its fields"""
     faults = row.faults
     try:
         stated = checked_values(schema, {name: text for name, text in row.cells.items() if text})

@@ -255,7 +255,6 @@ class ProjectFile(FilePart):
 
 
 def json_schema() -> dict[str, Json]:
-    """Describe a project file to editors and programs, in JSON Schema."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Saraban project file",

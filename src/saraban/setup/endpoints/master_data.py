@@ -1,7 +1,7 @@
 """Master data over HTTP: the same operations for each kind, under the path and with the fields of that kind."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Final
@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import (
     BINARY,
     MEDIA,
@@ -24,6 +25,7 @@ from saraban.kit.http import (
     PageLimit,
     PathId,
     ReadSession,
+    Received,
     async_dependency,
     read_after_commit,
     read_sent_sheet,
@@ -59,47 +61,69 @@ _WORKBOOK: Final = sheet_body("A sheet as the export gives it, with at most 5,00
 
 @dataclass(frozen=True, slots=True)
 class RowRequest:
-    """A request that adds or changes a row: in whose name, and done once for its key."""
+    """What each request that adds or changes a row depends on."""
 
     ctx: KeyedContext
     db: Db
     idempotency: Idempotent
 
-    async def answer(
-        self,
-        asked: tuple[str, object],
-        work: Callable[[AsyncSession], Awaitable[MasterRow]],
-        *,
-        kind: MasterKind,
-        owner: UUID | None,
-        location: str | None = None,
+    async def show(
+        self, receipt: Receipt, kind: MasterKind, owner: UUID | None, *, location: str | None = None
     ) -> Response:
         """
-        Do it and show the row; of a repetition show the row as it is now.
+        Show the row as it is now.
 
-        :param asked: name and payload of the operation
         :param location: path of rows of the kind, where one is added
         """
-        done: list[MasterRow] = []
-
-        async def once(session: AsyncSession) -> Receipt:
-            row = await work(session)
-            done[:] = [row]
-            return Receipt("master_row", row.public_id, {"code": row.code, "within": row.within or None})
-
-        receipt = await self.idempotency.run(Operation.of(self.ctx, *asked), once)
-        if not done:
-            told = receipt.outcome
-            within = str(told["within"]) if told["within"] else None
-            address = MasterAddress(str(told["code"]), owner, within, receipt.public_id)
-            async with read_after_commit(self.db) as session:
-                done.append(await service.read(self.ctx, session, kind, address))
-        row = done[0]
+        code, within = str(receipt.outcome["code"]), receipt.outcome["within"]
+        address = MasterAddress(code, owner, str(within) if within else None, receipt.public_id)
+        async with read_after_commit(self.db) as session:
+            row = await service.read(self.ctx, session, kind, address)
         headers = {"ETag": row.etag}
         if location is not None:
             public_id = str(row.public_id or owner)
             headers["Location"] = f"/api/v1{location}".format(publicId=public_id, code=quote(row.code, safe=""))
         return respond(schemas.shown(row), status=201 if location else 200, receipt=receipt, headers=headers)
+
+
+async def _create(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None, new: schemas.MasterRowNew
+) -> Receipt:
+    return _receipt(await service.create(ctx, session, kind, owner=owner, new=new))
+
+
+async def _change(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    address: MasterAddress,
+    wanted: schemas.MasterRowChange,
+    if_match: str | None,
+) -> Receipt:
+    return _receipt(await service.change(ctx, session, kind, address, wanted=wanted, if_match=if_match))
+
+
+async def _set_active(
+    ctx: RequestContext,
+    session: AsyncSession,
+    kind: MasterKind,
+    address: MasterAddress,
+    *,
+    active: bool,
+    if_match: str | None,
+) -> Receipt:
+    return _receipt(await service.set_active(ctx, session, kind, address, active=active, if_match=if_match))
+
+
+def _receipt(row: MasterRow) -> Receipt:
+    return Receipt("master_row", row.public_id, {"code": row.code, "within": row.within or None})
+
+
+async def _reorder(
+    ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None, codes: Sequence[str]
+) -> Receipt:
+    await service.reorder(ctx, session, kind, owner=owner, codes=codes)
+    return Receipt("master_order")
 
 
 def _depends(function: Callable[..., object]) -> Any:
@@ -134,10 +158,7 @@ def _of_type(public_id: PathId, code: Code, type_code: TypeCode = None) -> Maste
 
 
 class _Routes:
-    """
-    The operations of one kind. FastAPI reads what each takes from its annotations; those that differ by kind are put in their
-    place here.
-    """
+    """The operations of one kind."""
 
     def __init__(self, kind: MasterKind) -> None:
         self.kind = kind
@@ -153,18 +174,11 @@ class _Routes:
         elif kind.owner is Owner.INSTALLATION:
             address = _of_installation
         owner: Callable[..., UUID | None] = _nobody if kind.owner is Owner.INSTALLATION else _owner
-        self.annotations = {
-            "owner": Annotated[UUID | None, _depends(owner)],
-            "address": Annotated[MasterAddress, _depends(address)],
-        }
+        self.owner, self.address = _depends(owner), _depends(address)
+        self.row = schemas.row_out(kind)
 
     def add(self, method: str, path: str, verb: str, function: Callable[..., Any], summary: str, **more: Any) -> None:
         kind = self.kind
-        function.__annotations__ |= {
-            name: shape for name, shape in self.annotations.items() if name in function.__annotations__
-        }
-        if function.__annotations__["return"] is Response and "response_class" not in more:
-            more["response_model"] = schemas.row_out(kind)
         router.add_api_route(
             path,
             function,
@@ -178,12 +192,12 @@ class _Routes:
     def add_reading(self) -> None:
         kind = self.kind
 
-        async def read(ctx: Context, session: ReadSession, address: MasterAddress) -> Response:
+        async def read(ctx: Context, session: ReadSession, address: Annotated[MasterAddress, self.address]) -> Response:
             """Closed ones, too. The `ETag` is for the change that follows."""
             row = await service.read(ctx, session, kind, address)
             return respond(schemas.shown(row), headers={"ETag": row.etag})
 
-        self.add("GET", self.row_path, "read", read, f"Read a row: {kind.singular.en}")
+        self.add("GET", self.row_path, "read", read, f"Read a row: {kind.singular.en}", response_model=self.row)
 
     def add_list(self) -> None:
         kind = self.kind
@@ -192,15 +206,23 @@ class _Routes:
         async def list_of(
             ctx: Context,
             session: ReadSession,
-            owner: UUID | None,
+            owner: Annotated[UUID | None, self.owner],
             search: Search = None,
             include_closed: Closed = False,
             cursor: Cursor = None,
             limit: PageLimit = 50,
         ) -> Any:
             """In the order of forms."""
-            find = partial(service.list_rows, ctx, session, kind, owner=owner, cursor=cursor, limit=limit)
-            found = await find(search=search, include_closed=include_closed)
+            found = await service.list_rows(
+                ctx,
+                session,
+                kind,
+                owner=owner,
+                search=search,
+                include_closed=include_closed,
+                cursor=cursor,
+                limit=limit,
+            )
             return page(items=[schemas.shown(row) for row in found.items], nextCursor=found.next_cursor)
 
         self.add("GET", self.list_path, "list", list_of, f"List {kind.plural.en}", response_model=page)
@@ -209,70 +231,80 @@ class _Routes:
         kind = self.kind
 
         async def change(
-            body: schemas.MasterRowChange, request: Changing, address: MasterAddress, if_match: IfMatch = None
+            body: Annotated[schemas.MasterRowChange, Depends(Received("body", schemas.row_change(kind)))],
+            request: Changing,
+            address: Annotated[MasterAddress, self.address],
+            if_match: IfMatch = None,
         ) -> Response:
             """
             What is left out stays. A code that document numbers print is changed once `confirmSeries` says so; until then the
             answer is 409 with each series that would begin anew at 1.
             """
-            asked = {**body.values, "confirmSeries": body.confirm_series, "of": _named(address)}
-            return await request.answer(
-                (f"PATCH {kind.name}", asked),
-                lambda session: service.change(request.ctx, session, kind, address, wanted=body, if_match=if_match),
-                kind=kind,
-                owner=address.owner,
-            )
+            payload = {**body.values, "confirmSeries": body.confirm_series, "of": _named(address)}
+            operation = Operation.of(request.ctx, f"PATCH {kind.name}", payload)
+            receipt = await request.idempotency.run(operation, _change, request.ctx, kind, address, body, if_match)
+            return await request.show(receipt, kind, address.owner)
 
-        change.__annotations__["body"] = schemas.row_change(kind)
-        self.add("PATCH", self.row_path, "change", change, f"Change a row: {kind.singular.en}")
+        self.add("PATCH", self.row_path, "change", change, f"Change a row: {kind.singular.en}", response_model=self.row)
 
     def add_closing(self, verb: str, *, active: bool) -> None:
         kind = self.kind
 
-        async def end(request: Changing, address: MasterAddress, if_match: IfMatch = None) -> Response:
+        async def end(
+            request: Changing, address: Annotated[MasterAddress, self.address], if_match: IfMatch = None
+        ) -> Response:
             """What is closed stays on documents and leaves the forms. A second time it changes nothing."""
-            return await request.answer(
-                (f"POST {kind.name} {verb}", {"of": _named(address)}),
-                lambda session: service.set_active(
-                    request.ctx, session, kind, address, active=active, if_match=if_match
-                ),
-                kind=kind,
-                owner=address.owner,
+            operation = Operation.of(request.ctx, f"POST {kind.name} {verb}", {"of": _named(address)})
+            receipt = await request.idempotency.run(
+                operation, _set_active, request.ctx, kind, address, active=active, if_match=if_match
             )
+            return await request.show(receipt, kind, address.owner)
 
-        self.add("POST", f"{self.row_path}/{verb}", verb, end, f"{verb.capitalize()} a row: {kind.singular.en}")
+        self.add(
+            "POST",
+            f"{self.row_path}/{verb}",
+            verb,
+            end,
+            f"{verb.capitalize()} a row: {kind.singular.en}",
+            response_model=self.row,
+        )
 
     def add_creation(self) -> None:
         kind = self.kind
 
-        async def create(body: schemas.MasterRowNew, request: Changing, owner: UUID | None) -> Response:
+        async def create(
+            body: Annotated[schemas.MasterRowNew, Depends(Received("body", schemas.new_row(kind)))],
+            request: Changing,
+            owner: Annotated[UUID | None, self.owner],
+        ) -> Response:
             """It stands at the end of its list."""
-            asked = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
-            return await request.answer(
-                (f"POST {kind.name}", asked),
-                lambda session: service.create(request.ctx, session, kind, owner=owner, new=body),
-                kind=kind,
-                owner=owner,
-                location=self.path,
-            )
+            payload = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
+            operation = Operation.of(request.ctx, f"POST {kind.name}", payload)
+            receipt = await request.idempotency.run(operation, _create, request.ctx, kind, owner, body)
+            return await request.show(receipt, kind, owner, location=self.path)
 
-        create.__annotations__["body"] = schemas.new_row(kind)
-        self.add("POST", self.list_path, "create", create, f"Add a row: {kind.singular.en}", status_code=201)
+        self.add(
+            "POST",
+            self.list_path,
+            "create",
+            create,
+            f"Add a row: {kind.singular.en}",
+            status_code=201,
+            response_model=self.row,
+        )
 
     def add_order(self) -> None:
         kind = self.kind
 
         async def order(
-            body: schemas.MasterOrder, ctx: KeyedContext, idempotency: Idempotent, owner: UUID | None
+            body: schemas.MasterOrder,
+            ctx: KeyedContext,
+            idempotency: Idempotent,
+            owner: Annotated[UUID | None, self.owner],
         ) -> None:
             """The rows that are named first, in that order; the others follow as they stand."""
-
-            async def work(session: AsyncSession) -> Receipt:
-                await service.reorder(ctx, session, kind, owner=owner, codes=body.codes)
-                return Receipt("master_order")
-
-            asked = {"codes": body.codes, "owner": str(owner)}
-            await idempotency.run(Operation.of(ctx, f"PUT {kind.name} order", asked), work)
+            operation = Operation.of(ctx, f"PUT {kind.name} order", {"codes": body.codes, "owner": str(owner)})
+            await idempotency.run(operation, _reorder, ctx, kind, owner, body.codes)
 
         self.add("PUT", f"{self.list_path}/order", "order", order, f"Put {kind.plural.en} in order", status_code=204)
 
@@ -280,20 +312,25 @@ class _Routes:
         kind = self.kind
 
         async def export(
-            ctx: Context, session: ReadSession, owner: UUID | None, include_closed: Closed = False
+            ctx: Context,
+            session: ReadSession,
+            owner: Annotated[UUID | None, self.owner],
+            include_closed: Closed = False,
         ) -> Response:
             """A workbook that can be changed and imported again. What begins like a formula is text in it."""
-            find = partial(service.list_rows, ctx, session, kind, owner=owner, limit=service.EVERY)
-            rows, name = (await find(include_closed=include_closed)).items, f"{kind.path.replace('/', '-')}.xlsx"
+            found = await service.list_rows(
+                ctx, session, kind, owner=owner, include_closed=include_closed, limit=service.EVERY
+            )
+            name = f"{kind.path.replace('/', '-')}.xlsx"
             return await written_file(
-                name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows, path)
+                name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, found.items, path)
             )
 
         async def import_(
             ctx: Context,
             request: Request,
             db: Db,
-            owner: UUID | None,
+            owner: Annotated[UUID | None, self.owner],
             language: Language,
             dry_run: Annotated[
                 bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")
@@ -307,9 +344,14 @@ class _Routes:
             async with db.reading() as session:  # who may not learns nothing of the file's faults
                 await master_import.require_import(ctx, session, kind, owner)
             rows = await read_sent_sheet(request, partial(master_import.read_sheet, kind, sheet=sheet))
-            how = {"dry_run": dry_run, "confirm_series": confirm_series}
             done = await db.transact(
-                lambda session: master_import.import_rows(ctx, session, kind, owner=owner, rows=rows, **how)
+                master_import.import_rows,
+                ctx,
+                kind,
+                owner=owner,
+                rows=rows,
+                dry_run=dry_run,
+                confirm_series=confirm_series,
             )
             return schemas.imported(done, language)
 

@@ -10,7 +10,8 @@ from starlette.responses import Response
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Idempotent, PathId, ReadSession
-from saraban.kit.operation import Operation, Receipt
+from saraban.kit.idempotency import Idempotency
+from saraban.kit.operation import Operation
 from saraban.kit.schema import ShortList
 from saraban.projects import service as projects
 from saraban.projects.schemas import PartySummary, ProjectDetail
@@ -53,73 +54,60 @@ async def _parties(ctx: RequestContext, session: AsyncSession, contract: UUID) -
     return [PartySummary(**shown(one).model_dump(by_alias=True, exclude={"is_active"})) for one in found.items]
 
 
-def _add(of: Owner, noun: str, saves: tuple[str, str], removes: tuple[str, str]) -> None:
-    """:param saves: and `removes`: what each does and what is good to know of it"""
-
-    async def save(
-        public_id: PathId,
-        organization_public_id: OrganizationId,
-        body: PartyIn,
-        ctx: KeyedContext,
-        idempotency: Idempotent,
-    ) -> MemberOut:
-        asked = {"owner": public_id, "organization_public_id": organization_public_id}
-
-        async def work(session: AsyncSession) -> Receipt:
-            await members.save_member(ctx, session, of, **asked, role=body.role)
-            return Receipt("member")
-
-        named = [str(public_id), str(organization_public_id), body.role.value]
-        await idempotency.run(Operation.of(ctx, f"PUT {of} {noun}", named), work)
-        return MemberOut(organization_public_id=organization_public_id, role=body.role)
-
-    async def remove(
-        public_id: PathId, organization_public_id: OrganizationId, ctx: KeyedContext, idempotency: Idempotent
-    ) -> None:
-        asked = {"owner": public_id, "organization_public_id": organization_public_id}
-
-        async def work(session: AsyncSession) -> Receipt:
-            await members.remove_member(ctx, session, of, **asked)
-            return Receipt("member")
-
-        named = [str(public_id), str(organization_public_id), None]
-        await idempotency.run(Operation.of(ctx, f"DELETE {of} {noun}", named), work)
-
-    path = f"/{of}s/{{publicId}}/organizations/{{organizationPublicId}}"
-    for method, function, (summary, description), status in (
-        ("PUT", save, saves, 200),
-        ("DELETE", remove, removes, 204),
-    ):
-        router.add_api_route(
-            path,
-            function,
-            methods=[method],
-            name=f"{function.__name__}_{noun}",
-            tags=[f"{of}s".capitalize()],
-            summary=summary,
-            description=description,
-            status_code=status,
-        )
+_MEMBER = "/projects/{publicId}/organizations/{organizationPublicId}"
+_PARTY = "/contracts/{publicId}/organizations/{organizationPublicId}"
 
 
-_add(
-    Owner.PROJECT,
-    "member",
-    (
-        "Save a project's member",
-        "Make an organization a member, or give it another role. Sent again, it changes nothing.",
-    ),
-    (
-        "Take a member out of a project",
-        "One that has document numbers in the project, or is a party of a contract, stays: 409 says why.",
-    ),
-)
-_add(
-    Owner.CONTRACT,
-    "party",
-    (
-        "Save a contract's party",
-        "Make a member of the project a party, or give it another role in the contract. Sent again, it changes nothing.",
-    ),
-    ("Take a party out of a contract", "One that has document numbers in the project stays: 409 says why."),
-)
+@router.put(_MEMBER, tags=["Projects"], summary="Save a project's member")
+async def save_member(
+    public_id: PathId, organization_public_id: OrganizationId, body: PartyIn, ctx: KeyedContext, idempotency: Idempotent
+) -> MemberOut:
+    """Make an organization a member, or give it another role. Sent again, it changes nothing."""
+    return await _save(ctx, idempotency, Owner.PROJECT, "PUT project member", public_id, organization_public_id, body)
+
+
+@router.put(_PARTY, tags=["Contracts"], summary="Save a contract's party")
+async def save_party(
+    public_id: PathId, organization_public_id: OrganizationId, body: PartyIn, ctx: KeyedContext, idempotency: Idempotent
+) -> MemberOut:
+    """Make a member of the project a party, or give it another role in the contract. Sent again, it changes nothing."""
+    return await _save(ctx, idempotency, Owner.CONTRACT, "PUT contract party", public_id, organization_public_id, body)
+
+
+async def _save(
+    ctx: RequestContext,
+    idempotency: Idempotency,
+    of: Owner,
+    name: str,
+    owner: UUID,
+    organization: UUID,
+    body: PartyIn,
+) -> MemberOut:
+    operation = Operation.of(ctx, name, [str(owner), str(organization), body.role.value])
+    await idempotency.run(
+        operation, members.save_member, ctx, of, owner=owner, organization_public_id=organization, role=body.role
+    )
+    return MemberOut(organization_public_id=organization, role=body.role)
+
+
+@router.delete(_MEMBER, status_code=204, tags=["Projects"], summary="Take a member out of a project")
+async def remove_member(
+    public_id: PathId, organization_public_id: OrganizationId, ctx: KeyedContext, idempotency: Idempotent
+) -> None:
+    """One that has document numbers in the project, or is a party of a contract, stays: 409 says why."""
+    await _remove(ctx, idempotency, Owner.PROJECT, "DELETE project member", public_id, organization_public_id)
+
+
+@router.delete(_PARTY, status_code=204, tags=["Contracts"], summary="Take a party out of a contract")
+async def remove_party(
+    public_id: PathId, organization_public_id: OrganizationId, ctx: KeyedContext, idempotency: Idempotent
+) -> None:
+    """One that has document numbers in the project stays: 409 says why."""
+    await _remove(ctx, idempotency, Owner.CONTRACT, "DELETE contract party", public_id, organization_public_id)
+
+
+async def _remove(
+    ctx: RequestContext, idempotency: Idempotency, of: Owner, name: str, owner: UUID, organization: UUID
+) -> None:
+    operation = Operation.of(ctx, name, [str(owner), str(organization), None])
+    await idempotency.run(operation, members.remove_member, ctx, of, owner=owner, organization_public_id=organization)

@@ -1,15 +1,11 @@
 """New projects over HTTP, and what one lacks until its first number."""
 
-from functools import partial
-
 from fastapi import APIRouter
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
 from saraban.identity.dependencies import Context, KeyedContext
-from saraban.identity.domain.context import RequestContext
 from saraban.kit.http import Db, Idempotent, PathId, ReadSession, read_after_commit, respond
-from saraban.kit.operation import Operation, Receipt
+from saraban.kit.operation import Operation
 from saraban.projects import service as projects
 from saraban.projects.schemas import ProjectDetail
 from saraban.setup import service
@@ -25,14 +21,10 @@ async def create_project(body: NewProjectIn, ctx: KeyedContext, db: Db, once: Id
 
     An empty project has the number formats that ship, and nothing else.
     """
-    receipt = await once.run(Operation.of(ctx, "POST /projects", body), partial(_create, ctx, body))
+    receipt = await once.run(Operation.of(ctx, "POST /projects", body), service.new_project, ctx, body)
     async with read_after_commit(db) as session:
         found = await projects.read_project(ctx, session, public_id=receipt.resource_id)
     return respond(found, status=201, receipt=receipt)
-
-
-async def _create(ctx: RequestContext, body: NewProjectIn, session: AsyncSession) -> Receipt:
-    return Receipt("project", await service.new_project(ctx, session, body))
 
 
 @router.get("/projects/{publicId}/checklist", summary="Read what a project lacks")

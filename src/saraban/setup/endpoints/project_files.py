@@ -117,9 +117,7 @@ async def apply(
     What the file leaves out stays as it is. Each fault is named with its place in the file and its line.
     """
     found = await db.transact(
-        lambda session: service.apply(
-            ctx, session, content=content, prune=prune, update_shared=update_shared, dry_run=dry_run
-        )
+        service.apply, ctx, content=content, prune=prune, update_shared=update_shared, dry_run=dry_run
     )
     changes = [
         ProjectChangeOut(path=one.pointer, change=one.what.value, before=_plain(one.before), after=_plain(one.after))

@@ -15,15 +15,13 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.kit.db import AnyRow, AnySelect, Base
 from saraban.kit.json import Json
-from saraban.kit.keys import is_spelled, spelled
+from saraban.kit.keys import is_spelled
 from saraban.kit.text import Spellings
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects.models import (
     Contract,
-    ContractOrganization,
     CorrespondenceSubType,
     Project,
-    ProjectOrganization,
     ReviewTeam,
     ReviewTeamMember,
 )
@@ -174,11 +172,6 @@ async def alike(
     return await _found(session, kind, statement.order_by(column), lock=False)
 
 
-async def public_id_of(session: AsyncSession, kind: MasterKind, *, code: str) -> UUID | None:
-    table = _table(kind.table)
-    return await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], code))
-
-
 async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
     # The row alone is locked: what it refers to is read by statements of their own inside this one.
     statement = statement.with_for_update() if lock else statement
@@ -186,14 +179,12 @@ async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, 
 
 
 async def keys(session: AsyncSession, reference: Reference) -> Mapping[str, int]:
-    """The rows that a field can refer to, by their codes."""
     there = _table(reference.table)
     rows = await session.execute(sa.select(there.c[reference.code], there.c.id))
     return Spellings(dict(rows.all()))
 
 
 async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) -> Mapping[str, int]:
-    """What a row of the project can be paired with."""
     other = _table(pairs.list)
     rows = await session.execute(sa.select(other.c[pairs.code], other.c.id).where(other.c.project_id == project))
     return Spellings(dict(rows.all()))
@@ -339,24 +330,8 @@ def taking_part(of: Owner, owner: int | None) -> sa.Select[tuple[int]]:
 async def roles_of(
     session: AsyncSession, of: Owner, owner: int | None, organizations: Collection[int]
 ) -> dict[int, str | None]:
-    """The roles of those of these organizations that take part in a project or a contract."""
     link = _table(f"{of}_organizations")
     statement = sa.select(link.c.organization_id, link.c[f"role_in_{of}"]).where(
         link.c[f"{of}_id"] == owner, link.c.organization_id.in_(organizations)
     )
     return dict((await session.execute(statement)).all())
-
-
-async def save_role(session: AsyncSession, of: Owner, owner: int | None, organization: int, role: str) -> None:
-    link = _LINKS[of]
-    await session.merge(link(**{f"{of}_id": owner, "organization_id": organization, f"role_in_{of}": role}))
-
-
-async def delete_role(session: AsyncSession, of: Owner, owner: int | None, organization: int) -> None:
-    await session.execute(sa.delete(_LINKS[of]).filter_by(**{f"{of}_id": owner, "organization_id": organization}))
-
-
-_LINKS: Final[Mapping[Owner, type[ContractOrganization | ProjectOrganization]]] = {
-    Owner.PROJECT: ProjectOrganization,
-    Owner.CONTRACT: ContractOrganization,
-}

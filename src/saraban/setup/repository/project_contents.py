@@ -9,7 +9,6 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.models import (
     Organization,
-    OrganizationRole,
     Permission,
     Role,
     RolePermission,
@@ -24,10 +23,7 @@ from saraban.projects.models import (
     CorrespondenceSubType,
     CorrespondenceType,
     Discipline,
-    DrawingSettingsRow,
     Project,
-    ProjectCalendar,
-    ProjectDay,
     ProjectOrganization,
     ReviewTeam,
     ReviewTeamMember,
@@ -54,26 +50,8 @@ async def organizations(session: AsyncSession) -> Sequence[Organization]:
     return (await session.scalars(sa.select(Organization).order_by(Organization.organization_code))).all()
 
 
-async def closed_projects(session: AsyncSession) -> Sequence[Project]:
-    statement = sa.select(Project).where(Project.is_active.is_(False), Project.deleted_at.is_(None))
-    return (await session.scalars(statement.order_by(Project.project_code))).all()
-
-
-async def organization_code(session: AsyncSession, *, key: int | None) -> str | None:
-    return await session.scalar(sa.select(Organization.organization_code).where(Organization.id == key))
-
-
-async def organization_roles(session: AsyncSession) -> dict[str, int]:
-    return {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
-
-
 async def types(session: AsyncSession) -> Sequence[CorrespondenceType]:
     return (await session.scalars(sa.select(CorrespondenceType).order_by(CorrespondenceType.type_code))).all()
-
-
-async def roles(session: AsyncSession) -> dict[str, str]:
-    rows = await _rows(session, sa.select(Role.role_name, Role.scope).where(Role.deleted_at.is_(None)))
-    return {row.role_name: row.scope for row in rows}
 
 
 async def workflows(session: AsyncSession) -> set[str]:
@@ -88,10 +66,6 @@ async def accounts(session: AsyncSession) -> dict[str, AnyRow]:
         Organization, Organization.id == User.primary_organization_id
     )
     return {row.User.username: row for row in await _rows(session, statement)}
-
-
-async def account(session: AsyncSession, *, username: str) -> User:
-    return (await session.scalars(sa.select(User).where(User.username == username))).one()
 
 
 async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[str, str]]:
@@ -134,7 +108,6 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def roles_of_parties(session: AsyncSession, *, project_id: int) -> Rows:
-    """Which part each organization has in a project and in its contracts."""
     member, party = ProjectOrganization, ContractOrganization
     statement = sa.select(member.organization_id, member.role_in_project.label("role")).where(
         member.project_id == project_id
@@ -201,20 +174,6 @@ async def choices(session: AsyncSession, *, project_id: int) -> Sequence[Workflo
     return (await session.scalars(statement.order_by(WorkflowAssignment.kind, WorkflowAssignment.type_code))).all()
 
 
-async def weekend(session: AsyncSession, *, project_id: int) -> str | None:
-    return await session.scalar(sa.select(ProjectCalendar.weekend).where(ProjectCalendar.project_id == project_id))
-
-
-async def days(session: AsyncSession, *, project_id: int) -> Sequence[ProjectDay]:
-    statement = sa.select(ProjectDay).where(ProjectDay.project_id == project_id).order_by(ProjectDay.day)
-    return (await session.scalars(statement)).all()
-
-
-async def drawing_registers(session: AsyncSession, *, project_id: int) -> Sequence[DrawingSettingsRow]:
-    of_project = sa.select(DrawingSettingsRow).where(DrawingSettingsRow.project_id == project_id)
-    return (await session.scalars(of_project.order_by(DrawingSettingsRow.kind))).all()
-
-
 async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:
     statement = sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id, ReviewTeam.is_active)
     return (await session.scalars(statement.order_by(ReviewTeam.team_code))).all()
@@ -267,24 +226,23 @@ async def grants(session: AsyncSession, *, project_id: int) -> Rows:
 
 async def checklist_counts(session: AsyncSession, *, project_id: int) -> AnyRow:
     """How much there is of a project that is open."""
-
-    def count(model: type[Base], *conditions: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
-        return sa.select(sa.func.count()).select_from(model).where(*conditions).scalar_subquery()
-
     contracts = sa.select(Contract.id).where(
         Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
     )
     statement = sa.select(
-        count(ProjectOrganization, ProjectOrganization.project_id == project_id).label("members"),
-        count(Discipline, Discipline.is_active.is_(True), Discipline.contract_id.in_(contracts)).label("disciplines"),
-        count(RfaType, RfaType.is_active.is_(True), RfaType.contract_id.in_(contracts)).label("rfa_types"),
-        count(NumberFormat, NumberFormat.project_id == project_id).label("formats"),
+        _count(ProjectOrganization.project_id == project_id).label("members"),
+        _count(Discipline.is_active.is_(True), Discipline.contract_id.in_(contracts)).label("disciplines"),
+        _count(RfaType.is_active.is_(True), RfaType.contract_id.in_(contracts)).label("rfa_types"),
+        _count(NumberFormat.project_id == project_id).label("formats"),
     )
     return (await session.execute(statement)).one()
 
 
+def _count(*conditions: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+    return sa.select(sa.func.count()).where(*conditions).scalar_subquery()
+
+
 async def contract_sizes(session: AsyncSession, *, project_id: int) -> Rows:
-    """Of each open contract, how many parties it has."""
     statement = (
         sa.select(Contract.public_id, sa.func.count(ContractOrganization.organization_id).label("parties"))
         .outerjoin(ContractOrganization, ContractOrganization.contract_id == Contract.id)
@@ -383,7 +341,3 @@ async def is_party(session: AsyncSession, *, project_id: int, organization_id: i
         ContractOrganization.organization_id == organization_id
     )
     return await session.scalar(_of_project(statement, ContractOrganization, project_id).limit(1)) is not None
-
-
-async def delete_where(session: AsyncSession, model: type[Base], **columns: int) -> None:
-    await session.execute(sa.delete(model).filter_by(**columns))

@@ -1,9 +1,10 @@
 """What is there of a project, in the shape of a project file: compared with one that is applied, written when it is exported."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.catalogue import party_role
@@ -12,9 +13,17 @@ from saraban.kit.db import AnyRow
 from saraban.kit.json import Json
 from saraban.projects.domain.calendar import USUAL_WEEKEND, WEEKDAYS
 from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
-from saraban.projects.models import Contract, CorrespondenceType, Project
+from saraban.projects.models import (
+    Contract,
+    CorrespondenceType,
+    DrawingSettingsRow,
+    Project,
+    ProjectCalendar,
+    ProjectDay,
+)
 from saraban.setup.domain.master_kinds import FILE_LISTS, SUB_TYPE, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterRow
+from saraban.setup.domain.new_project import Data
 from saraban.setup.domain.project_file import WEEK
 from saraban.setup.repository import master_rows
 from saraban.setup.repository import project_contents as repository
@@ -25,14 +34,11 @@ _WEEKDAYS: Final = dict(zip(WEEKDAYS, WEEK, strict=True))
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
 
 
-ProjectData = dict[str, Any]  # as a project file has it: `ProjectFile` says what is in it
-
-
 def stated(**values: Json) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> ProjectData:
+async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> Data:
     """Read what belongs to the installation, as far as a file names it."""
     accounts = await repository.accounts(session)
     return {
@@ -65,7 +71,7 @@ def _person(row: AnyRow) -> dict[str, Json]:
     )
 
 
-async def read_project(session: AsyncSession, project: Project) -> ProjectData:
+async def read_project(session: AsyncSession, project: Project) -> Data:
     """Read the project itself; without organizations and people, which belong to the installation."""
     key = project.id
     return {
@@ -105,7 +111,7 @@ async def roles_in(
     return found
 
 
-async def people_of(session: AsyncSession, project: Project, data: ProjectData) -> list[ProjectData]:
+async def people_of(session: AsyncSession, project: Project, data: Data) -> list[Data]:
     """Read those who have a role in the project or a place in one of its teams, with their roles."""
     roles = await roles_in(session, project)
     seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
@@ -115,10 +121,10 @@ async def people_of(session: AsyncSession, project: Project, data: ProjectData) 
 
 async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     rows = await repository.contracts(session, codes=(), project_id=key)
-    parties = _by_contract(
-        await repository.parties(session, project_id=key),
-        lambda row: {"organization": row.organization_code, "role": party_role(row.role_in_contract).value},
-    )
+    parties: dict[int, list[dict[str, Json]]] = defaultdict(list)
+    for row in await repository.parties(session, project_id=key):
+        party = {"organization": row.organization_code, "role": party_role(row.role_in_contract).value}
+        parties[row.contract_id].append(party)
     return [
         {
             **_contract(row),
@@ -140,15 +146,7 @@ def _contract(row: Contract) -> dict[str, Json]:
     )
 
 
-def _by_contract(rows: Iterable[Any], shown: Callable[[Any], dict[str, Json]]) -> Mapping[int, list[dict[str, Json]]]:
-    found: dict[int, list[dict[str, Json]]] = defaultdict(list)
-    for row in rows:
-        found[row.contract_id].append(shown(row))
-    return found
-
-
 async def _listed(session: AsyncSession, kind: MasterKind, owner: int) -> list[dict[str, Json]]:
-    """The open rows of a list, in their order, as a file says them."""
     rows = await master_rows.rows(session, kind, owner=owner, include_closed=False)
     return [_shown(row) for row in rows]
 
@@ -182,8 +180,9 @@ def _format(row: AnyRow) -> dict[str, Json]:
 
 
 async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
-    weekend = await repository.weekend(session, project_id=key)
-    names = weekend.split(",") if weekend is not None else USUAL_WEEKEND
+    own = await session.get(ProjectCalendar, key)
+    names = own.weekend.split(",") if own is not None else USUAL_WEEKEND
+    days = sa.select(ProjectDay).where(ProjectDay.project_id == key).order_by(ProjectDay.day)
     return {
         "weekend": [code for name, code in _WEEKDAYS.items() if name in names],
         "days": [
@@ -193,13 +192,14 @@ async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
                 "name": row.name_th,
                 "nameEn": row.name_en,
             }
-            for row in await repository.days(session, project_id=key)
+            for row in await session.scalars(days)
         ],
     }
 
 
 async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     """Only contract drawings take addenda or not, and the others are approved."""
+    settings = sa.select(DrawingSettingsRow).where(DrawingSettingsRow.project_id == key)
     return [
         stated(
             kind=row.kind,
@@ -208,7 +208,7 @@ async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
             takesAddenda=row.addenda if row.kind == CONTRACT_REGISTER else None,
             approval=None if row.kind == CONTRACT_REGISTER else "workflow" if row.own_workflow else "rfa",
         )
-        for row in await repository.drawing_registers(session, project_id=key)
+        for row in await session.scalars(settings.order_by(DrawingSettingsRow.kind))
     ]
 
 

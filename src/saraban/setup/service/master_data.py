@@ -11,16 +11,19 @@ from datetime import date
 from typing import Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.kit.db import Base
 from saraban.kit.errors import NotFound, invalid, unknown
 from saraban.kit.etags import require_match
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
-from saraban.kit.pagination import Page
+from saraban.kit.keys import spelled
+from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
 from saraban.kit.text import fold
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -36,6 +39,7 @@ from saraban.setup.domain.master_rows import (
     MasterPlaceClosed,
     MasterRow,
     MasterRowChanged,
+    Position,
     PrintedCodeChanges,
     Values,
 )
@@ -67,9 +71,7 @@ class MasterPlace:
 
 
 async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public_id: UUID | None) -> MasterPlace:
-    """
-    :raises NotFound: for a project or contract that the caller may not see
-    """
+    """:raises NotFound: for a project or contract that the caller may not see"""
     if of is Owner.INSTALLATION or public_id is None:
         return MasterPlace(None, Scope(), {}, {})
     if of is Owner.PROJECT:
@@ -88,12 +90,9 @@ async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public
 
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
-    """
-    Return the public id of an organization, a project or a contract; what may be done with it is asked of its address.
-
-    :raises Invalid: at `pointer`, when there is none of this code
-    """
-    found = await repository.public_id_of(session, kind, code=fold(code))
+    """:raises Invalid: at `pointer`, when there is none of this code"""
+    table = Base.metadata.tables[kind.table]
+    found: UUID | None = await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], fold(code)))
     if found is None:
         raise unknown(pointer, code)
     return found
@@ -110,11 +109,7 @@ async def list_rows(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[MasterRow]:
-    """
-    Return a page of rows in their order.
-
-    :raises NotFound: for a project or contract that the caller may not see
-    """
+    """:raises NotFound: for a project or contract that the caller may not see"""
     place = await place_of(ctx, session, kind.owner, owner)
     found = await repository.rows(
         session,
@@ -123,11 +118,26 @@ async def list_rows(
         only=await seen(ctx, session, kind),
         search=fold(search) if search else None,
         include_closed=include_closed,
-        after=master_rows.position_of(cursor) if cursor else None,
+        after=position_after(cursor, kind),
         limit=limit + 1,
     )
-    more = len(found) > limit
-    return Page(found[:limit], master_rows.cursor_of(found[limit - 1]) if more else None)
+    return row_page(found, kind, limit=limit)
+
+
+def position_after(cursor: str | None, kind: MasterKind) -> Position | None:
+    if not cursor:
+        return None
+    order, code, within = decode_cursor(cursor, list_mark("master", kind.name), int, str, str)
+    if abs(order) >= 1 << 31:  # the column holds no such number
+        raise malformed_cursor()
+    return order, code, within
+
+
+def row_page(rows: Sequence[MasterRow], kind: MasterKind, *, limit: int) -> Page[MasterRow]:
+    """Return a page of `limit` rows, given one row more where there is another page."""
+    more = len(rows) > limit
+    mark = list_mark("master", kind.name)
+    return Page(list(rows[:limit]), encode_cursor(mark, *rows[limit - 1].position) if more else None)
 
 
 async def seen(ctx: RequestContext, session: AsyncSession, kind: MasterKind) -> frozenset[int] | None:
@@ -167,7 +177,8 @@ async def _entity(
     """An organization, a project or a contract: rights to it count in itself."""
     place = None if kind is ORGANIZATION else await place_of(ctx, session, Owner(kind.name), public_id)
     row = await repository.by_public_id(session, kind, public_id, lock=lock)
-    if row is None or (kind is ORGANIZATION and not (row.is_active or ctx.caller.may_anywhere("organization.view"))):
+    sees_closed = any(map(ctx.caller.may_anywhere, ("organization.view", ORGANIZATION.close)))
+    if row is None or (kind is ORGANIZATION and not (row.is_active or sees_closed)):
         raise NotFound(f"There is no {kind.singular.en} {public_id}.")
     above = {of: code for of, code in place.closed.items() if of != kind.name} if place else {}
     return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {}, above)
@@ -218,11 +229,7 @@ async def reference_keys(session: AsyncSession, kind: MasterKind, owner: int | N
 
 
 def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
-    """
-    Return values as the columns have them.
-
-    :raises Invalid: for a reference that leads nowhere
-    """
+    """:raises Invalid: for a reference that leads nowhere"""
     columns: dict[str, object] = {}
     for name, value in values.items():
         field = kind.field(name)
@@ -248,9 +255,7 @@ async def write_new(
     place: MasterPlace,
     rows: Sequence[tuple[Values, Mapping[str, object]]],
 ) -> None:
-    """
-    :raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before
-    """
+    """:raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before"""
     if kind is PROJECT:
         raise NotFound("A project is made with its number formats, by `new_project`.")
     own: dict[str, object] = dict.fromkeys(repository.stamps(kind, "created_at", "updated_at"), ctx.now)

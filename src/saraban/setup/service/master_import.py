@@ -83,8 +83,6 @@ async def require_import(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID | None
 ) -> MasterPlace:
     """
-    Return the place of rows that the caller may import.
-
     :raises NotFound: for a place that the caller may not know of
     :raises Forbidden: for who may not add or not change such rows there
     :raises MasterPlaceClosed: in a project or contract that is closed

@@ -5,7 +5,6 @@ as those of master data. Whoever is not in the register yet is put there with th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -30,8 +29,6 @@ from saraban.setup.domain.master_rows import (
     MasterRowChanged,
     Values,
     Verdict,
-    cursor_of,
-    position_of,
 )
 from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MasterRowChange, MasterRowNew, new_row
@@ -91,11 +88,7 @@ async def list_rows(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[MasterRow]:
-    """
-    Return a page of the organizations of a project or of a contract, by their codes.
-
-    :raises NotFound: for a project or contract that the caller may not see
-    """
+    """:raises NotFound: for a project or contract that the caller may not see"""
     place = await master_data.place_of(ctx, session, kind.owner, owner)
     found = await repository.rows(
         session,
@@ -103,15 +96,12 @@ async def list_rows(
         owner=None,
         only=repository.taking_part(kind.owner, place.key),
         search=fold(search) if search else None,
-        after=position_of(cursor) if cursor else None,
+        after=master_data.position_after(cursor, kind),
         limit=limit + 1,
     )
-    rows = found[:limit]
-    roles = await repository.roles_of(session, kind.owner, place.key, [row.key for row in rows])
-    return Page(
-        [_row(kind, row, party_role(roles[row.key])) for row in rows],
-        cursor_of(rows[-1]) if len(found) > limit else None,
-    )
+    page = master_data.row_page(found, kind, limit=limit)
+    roles = await repository.roles_of(session, kind.owner, place.key, [row.key for row in page.items])
+    return replace(page, items=[_row(kind, row, party_role(roles[row.key])) for row in page.items])
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress) -> MasterRow:
@@ -175,11 +165,7 @@ async def change(
     wanted: MasterRowChange,
     if_match: str | None = None,
 ) -> MasterRow:
-    """
-    Give an organization another role.
-
-    :raises MasterRowChanged: when `if_match` names another version
-    """
+    """:raises MasterRowChanged: when `if_match` names another version"""
     row = await _to_change(ctx, session, kind, address, if_match)
     role = PartyRole(str(wanted.values.get("role", row.values["role"])))
     if role != row.values["role"]:
@@ -354,15 +340,22 @@ async def _take_in(
 async def _save(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, role: PartyRole
 ) -> None:
-    assert address.owner is not None
-    save = partial(members.save_member, ctx, session, organization_public_id=_id(address), role=role)
+    owner, organization = address.owner, _id(address)
+    assert owner is not None
     try:
-        await save(kind.owner, owner=address.owner)
+        await members.save_member(ctx, session, kind.owner, owner=owner, organization_public_id=organization, role=role)
     except NoMemberOfTheProject:
         # Who takes part in a contract takes part in its project.
-        if not _may_fill_project(ctx, await master_data.place_of(ctx, session, kind.owner, address.owner)):
+        if not _may_fill_project(ctx, await master_data.place_of(ctx, session, kind.owner, owner)):
             raise
-        contract = await repository.contract_of(session, address.owner)
+        contract = await repository.contract_of(session, owner)
         assert contract is not None
-        await save(Owner.PROJECT, owner=contract.project_public_id)
-        await save(kind.owner, owner=address.owner)
+        await members.save_member(
+            ctx,
+            session,
+            Owner.PROJECT,
+            owner=contract.project_public_id,
+            organization_public_id=organization,
+            role=role,
+        )
+        await members.save_member(ctx, session, kind.owner, owner=owner, organization_public_id=organization, role=role)

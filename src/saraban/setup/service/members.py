@@ -4,8 +4,11 @@ The organizations of a project and the parties of its contracts, each with its r
 Steps that are in progress ask those who had a role when they began; the next step asks those who have it then.
 """
 
+from collections.abc import Mapping
+from typing import Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -13,11 +16,17 @@ from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.service import lock_rights
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
+from saraban.kit.operation import Receipt
+from saraban.projects.models import ContractOrganization, ProjectOrganization
 from saraban.setup.domain.master_kinds import ORGANIZATION, Owner
 from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.repository import master_rows, project_contents
 from saraban.setup.service.master_data import MasterPlace, place_of
 
+_LINKS: Final[Mapping[Owner, type[ContractOrganization | ProjectOrganization]]] = {
+    Owner.PROJECT: ProjectOrganization,
+    Owner.CONTRACT: ContractOrganization,
+}
 OF_PROJECT, OF_CONTRACT = "project.manage_members", "contract.manage_members"
 
 
@@ -51,7 +60,7 @@ async def save_member(
     owner: UUID,
     organization_public_id: UUID,
     role: PartyRole,
-) -> None:
+) -> Receipt:
     """
     Make an organization a member of a project or a party of a contract, or give it another role there.
 
@@ -67,30 +76,34 @@ async def save_member(
             raise NoMemberOfTheProject(values={"value": organization.code})
     before = (await master_rows.roles_of(session, of, place.key, [organization.key])).get(organization.key)
     if before != role:
-        await master_rows.save_role(session, of, place.key, organization.key, role)
+        keys = {f"{of}_id": place.key, "organization_id": organization.key, f"role_in_{of}": role}
+        await session.merge(_LINKS[of](**keys))
         await _record(ctx, session, f"{of}.save_member", owner, organization, (before, role))
+    return Receipt("member")
 
 
 async def remove_member(
     ctx: RequestContext, session: AsyncSession, of: Owner, *, owner: UUID, organization_public_id: UUID
-) -> None:
+) -> Receipt:
     """
-    Take an organization out of a project or a contract.
-
     :raises NotFound: for a project or contract that the caller may not see, and an organization that takes no part
     :raises MemberInUse: when it has numbers in the project, or is a party of one of the project's contracts
     """
     place = await _managed(ctx, session, of, owner)
     await lock_rights(session)
     organization = await _organization(session, organization_public_id, closed=True)
-    before = await _role(session, of, place, organization)
+    roles = await master_rows.roles_of(session, of, place.key, [organization.key])
+    if organization.key not in roles:
+        raise NotFound(f"{organization.code} takes no part.")
     asked = {"project_id": place.scope.project or 0, "organization_id": organization.key}
     if of is Owner.PROJECT and await project_contents.is_party(session, **asked):
         raise MemberInUse(words=_IN_CONTRACT, values={"value": organization.code})
     if await project_contents.has_numbers(session, **asked):
         raise MemberInUse(values={"value": organization.code})
-    await master_rows.delete_role(session, of, place.key, organization.key)
-    await _record(ctx, session, f"{of}.remove_member", owner, organization, (before, None))
+    keys = {f"{of}_id": place.key, "organization_id": organization.key}
+    await session.execute(sa.delete(_LINKS[of]).filter_by(**keys))
+    await _record(ctx, session, f"{of}.remove_member", owner, organization, (roles[organization.key], None))
+    return Receipt("member")
 
 
 async def _managed(ctx: RequestContext, session: AsyncSession, of: Owner, owner: UUID) -> MasterPlace:
@@ -98,14 +111,6 @@ async def _managed(ctx: RequestContext, session: AsyncSession, of: Owner, owner:
     ctx.caller.require(OF_CONTRACT if of is Owner.CONTRACT else OF_PROJECT, place.scope)
     place.require_open()
     return place
-
-
-async def _role(session: AsyncSession, of: Owner, place: MasterPlace, organization: MasterRow) -> str | None:
-    """:raises NotFound: when it takes no part"""
-    roles = await master_rows.roles_of(session, of, place.key, [organization.key])
-    if organization.key not in roles:
-        raise NotFound(f"{organization.code} takes no part.")
-    return roles[organization.key]
 
 
 async def _organization(session: AsyncSession, public_id: UUID, *, closed: bool = False) -> MasterRow:

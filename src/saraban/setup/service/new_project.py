@@ -8,14 +8,18 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import EVERYTHING, Grant, RequestContext, Scope
+from saraban.identity.models import Organization
 from saraban.kit.clock import Clock
 from saraban.kit.errors import FieldProblem, Invalid, invalid
 from saraban.kit.json import Json
+from saraban.kit.operation import Receipt
 from saraban.projects import service as projects
+from saraban.projects.models import Project
 from saraban.projects.service import ProjectRef
 from saraban.setup.domain.master_rows import MasterCodeTaken
 from saraban.setup.domain.new_project import Data, NewProject, contract_code, project_data
@@ -32,10 +36,8 @@ CREATE: Final = "project.create"
 _FILLS: Final = frozenset({MANAGE, "numbering.manage_formats"})
 
 
-async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> UUID:
+async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Receipt:
     """
-    Make a project and give its public id.
-
     :raises Forbidden: without `project.create` everywhere, and where people's roles are copied by anybody but a Super Admin
     :raises MasterCodeTaken: also when a contract that comes along would have a code that is taken
     :raises Invalid: naming the field
@@ -64,12 +66,13 @@ async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProj
         raise Invalid(fields=[_at_the_form(one) for one in fault.fields]) from fault
     made = await repository.project(session, code=code)
     assert made is not None
-    return made.public_id
+    return Receipt("project", made.public_id)
 
 
 async def closed_projects(ctx: RequestContext, session: AsyncSession) -> list[ProjectRef]:
     """Return the closed projects that the caller manages, by code."""
-    rows = await repository.closed_projects(session)
+    statement = sa.select(Project).where(Project.is_active.is_(False), Project.deleted_at.is_(None))
+    rows = await session.scalars(statement.order_by(Project.project_code))
     found = [ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows]
     return [one for one in found if ctx.caller.may(MANAGE, Scope(project=one.id))]
 
@@ -109,7 +112,8 @@ async def _set_up_of(ctx: RequestContext, session: AsyncSession, public_id: UUID
 async def _party(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> tuple[str, str] | None:
     if order.role is None:
         return None
-    code = await repository.organization_code(session, key=ctx.caller.organization_id)
+    statement = sa.select(Organization.organization_code).where(Organization.id == ctx.caller.organization_id)
+    code = await session.scalar(statement)
     if code is None:
         th, en = "บัญชีของคุณไม่ได้สังกัดองค์กร", "Your account belongs to no organization."
         raise invalid("/role", "not_needed", th, en)

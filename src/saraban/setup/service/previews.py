@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from saraban.kit.errors import Text
 from saraban.numbering.formats.domain import SHIPPED, TOKEN_MEANINGS
 from saraban.numbering.series.domain import tokens
 from saraban.numbering.series.domain.template import Narrowing, Template
+from saraban.setup.domain.new_project import Data
 from saraban.setup.domain.project_yaml import plain_data
 from saraban.setup.service.project_files import TEMPLATES, template
 from saraban.workflow import service as workflow
@@ -16,7 +16,6 @@ from saraban.workflow.engine.decisions import expected_path
 from saraban.workflow.language import dsl
 from saraban.workflow.language.registers import REGISTERS
 
-Data = Mapping[str, Any]
 _TITLES = {
     "thai-public-works": Text("โครงการก่อสร้างภาครัฐ", "Thai public works"),
     "building": Text("อาคารเอกชน", "Private building"),

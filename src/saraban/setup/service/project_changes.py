@@ -4,20 +4,20 @@ Saves what a project file adds and changes, and closes what it leaves out where 
 What has rules of its own goes through the service that keeps them, whose refusals get the line and key of the file.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import partial
 from itertools import groupby
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.identity.models import Organization
+from saraban.identity.models import Organization, OrganizationRole, User
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.problem import pointer_of
@@ -25,6 +25,7 @@ from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain import FormatInUse
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects import service as projects
+from saraban.projects.domain.calendar import DayKind
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -45,8 +46,7 @@ from saraban.setup.service.current_project import WEEKDAY_OF
 from saraban.setup.service.master_data import MasterPlace
 from saraban.workflow.administration.service import workflow_assignment
 
-Key = TypeVar("Key")
-Row = TypeVar("Row")
+Row = TypeVar("Row", Organization, CorrespondenceType, Project, Contract)
 
 REASON: Final = "ตามไฟล์โครงการ / Project file"
 
@@ -95,11 +95,16 @@ class ApplyContext:
         return located(self.read.lines, replace(problem, pointer=pointer_of(("body", *place))), place)
 
 
-def row_of(saving: ApplyContext, rows: dict[Key, Row], key: Key, new: Callable[[], Row]) -> Row:
-    if key not in rows:
-        rows[key] = new()
-        saving.session.add(rows[key])
-    return rows[key]
+def open_row(saving: ApplyContext, row: Row, values: Values, columns: Mapping[str, str]) -> Row:
+    """
+    Add a row, or change it and open it again.
+
+    :param columns: by the keys of the file
+    """
+    fill(row, values, columns)
+    row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
+    saving.session.add(row)
+    return row
 
 
 def fill(row: object, values: Values, columns: Mapping[str, str]) -> None:
@@ -113,38 +118,33 @@ async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) 
     there = saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
     renamed = [there[one.path[1]].public_id for one in those if one.path[1] in there]
     await search_index.queue_renamed(session, organizations=renamed)
-    roles = await repository.organization_roles(session)
+    roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
+    columns = {"name": "organization_name", "nameEn": "organization_name_en"}
     for one in those:
         code = one.path[1]
         member = saving.wanted.found.get(("members", code))
         role_id = roles.get(member.values["role"]) if member else None
-        new = partial(Organization, organization_code=code, role_id=role_id, created_at=saving.ctx.now)
-        row = row_of(saving, saving.organizations, code, new)
-        fill(row, one.values, {"name": "organization_name", "nameEn": "organization_name_en"})
-        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
+        row = there.get(code) or Organization(organization_code=code, role_id=role_id, created_at=saving.ctx.now)
+        there[code] = open_row(saving, row, one.values, columns)
 
 
 async def save_types(saving: ApplyContext, those: Sequence[Difference]) -> None:
     rows = {row.type_code: row for row in await repository.types(saving.session)}
     for one in those:
         code, last = one.path[1], max((row.sort_order for row in rows.values()), default=0)
-        new = partial(CorrespondenceType, type_code=code, sort_order=last + 10, created_at=saving.ctx.now)
-        row = row_of(saving, rows, code, new)
-        fill(row, one.values, {"name": "type_name", "nameEn": "type_name_en"})
-        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
+        row = rows.get(code)
+        if row is None:
+            row = CorrespondenceType(type_code=code, sort_order=last + 10, created_at=saving.ctx.now)
+        rows[code] = open_row(saving, row, one.values, {"name": "type_name", "nameEn": "type_name_en"})
     await saving.session.flush()
     saving.types = {code: row.id for code, row in rows.items()}
 
 
 async def save_project(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    columns = {"name": "project_name", "nameEn": "project_name_en", "fileKinds": "file_kinds"}
     for one in those:
-        if saving.project is None:
-            saving.project = Project(project_code=one.values["code"], created_at=saving.ctx.now)
-            saving.session.add(saving.project)
-        columns = {"name": "project_name", "nameEn": "project_name_en", "fileKinds": "file_kinds"}
-        fill(saving.project, one.values, columns)
-        saving.project.is_active, saving.project.deleted_at = True, None
-        saving.project.updated_at = saving.ctx.now
+        row = saving.project or Project(project_code=one.values["code"], created_at=saving.ctx.now)
+        saving.project = open_row(saving, row, one.values, columns)
 
 
 async def save_members(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -163,15 +163,12 @@ async def save_contracts(saving: ApplyContext, those: Sequence[Difference]) -> N
     key = saving.project_row.id
     rows = await repository.contracts(saving.session, codes=(), project_id=key)
     saving.contracts = {row.contract_code: row for row in rows}
+    columns = {"name": "contract_name", "nameEn": "contract_name_en", "startDate": "start_date", "endDate": "end_date"}
     for one in those:
-        code = one.path[1]
-        new = partial(Contract, project_id=key, contract_code=code, created_at=saving.ctx.now)
-        row = row_of(saving, saving.contracts, code, new)
-        fill(row, one.values, {"name": "contract_name", "nameEn": "contract_name_en"})
-        for name, column in (("startDate", "start_date"), ("endDate", "end_date")):
-            if name in one.values:
-                setattr(row, column, date.fromisoformat(one.values[name]))
-        row.is_active, row.deleted_at, row.updated_at = True, None, saving.ctx.now
+        code, days = one.path[1], {key: one.values[key] for key in ("startDate", "endDate") if key in one.values}
+        row = saving.contracts.get(code) or Contract(project_id=key, contract_code=code, created_at=saving.ctx.now)
+        values = {**one.values, **{key: date.fromisoformat(day) for key, day in days.items()}}
+        saving.contracts[code] = open_row(saving, row, values, columns)
 
 
 async def save_parties(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -253,7 +250,7 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
 
 async def _account(saving: ApplyContext, one: Difference) -> None:
     """What may differ of an account: the address, the names and the organization."""
-    row = await repository.account(saving.session, username=one.path[1])
+    row = (await saving.session.scalars(sa.select(User).where(User.username == one.path[1]))).one()
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
     if "organization" in one.values:
         row.primary_organization_id = saving.organizations[one.values["organization"]].id
@@ -278,17 +275,17 @@ async def save_roles(saving: ApplyContext, those: Sequence[Difference]) -> None:
 
 
 async def save_teams(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    project = saving.project_public_id
     for one in those:
         with saving.placed(one.at, {"nameTh": "name"}):
             english = one.values.get("nameEn") or await _english(saving, one) or one.values["name"]
             order = ReviewTeamIn(name_th=one.values["name"], name_en=english)
             await projects.save_team(
-                saving.ctx, saving.session, project_public_id=saving.project_public_id, code=one.path[1], order=order
+                saving.ctx, saving.session, project_public_id=project, code=one.path[1], order=order
             )
 
 
 async def _english(saving: ApplyContext, one: Difference) -> str | None:
-    """The English name that a team has, where the file says none."""
     rows = await repository.teams(saving.session, project_id=saving.project_row.id)
     return next((row.name_en for row in rows if row.team_code == one.path[1]), None)
 
@@ -302,17 +299,13 @@ async def seated(saving: ApplyContext) -> Mapping[str, UUID]:
 
 
 async def save_seats(saving: ApplyContext, those: Sequence[Difference]) -> None:
-    people = await seated(saving)
+    people, project = await seated(saving), saving.project_public_id
     for one in those:
+        code, user = one.path[1], people[one.path[3]]
         order = TeamMemberIn(discipline_code=one.values.get("discipline"), role=one.values.get("role") or "REVIEWER")
         with saving.placed(one.at, {"disciplineCode": "discipline"}):
             await projects.save_member(
-                saving.ctx,
-                saving.session,
-                project_public_id=saving.project_public_id,
-                code=one.path[1],
-                user_public_id=people[one.path[3]],
-                order=order,
+                saving.ctx, saving.session, project_public_id=project, code=code, user_public_id=user, order=order
             )
 
 
@@ -363,27 +356,21 @@ async def save_assignments(saving: ApplyContext, those: Sequence[Difference]) ->
 
 
 async def save_calendar(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    ctx, session, project = saving.ctx, saving.session, saving.project_public_id
     for one in those:
-        weekend: Any = [WEEKDAY_OF[code] for code in one.values.get("weekend", ())]
         if "weekend" in one.values:
-            await projects.set_weekend(
-                saving.ctx, saving.session, project_public_id=saving.project_public_id, weekend=weekend
-            )
+            weekend = [WEEKDAY_OF[code] for code in one.values["weekend"]]
+            await projects.set_weekend(ctx, session, project_public_id=project, weekend=weekend)
 
 
 async def save_days(saving: ApplyContext, those: Sequence[Difference]) -> None:
+    ctx, session, project = saving.ctx, saving.session, saving.project_public_id
     for one in those:
-        values = one.values
-        kind: Any = values["kind"].upper()
-        order = NewCalendarDay(kind=kind, name_th=values["name"], name_en=values.get("nameEn") or values["name"])
+        name, day = one.values["name"], date.fromisoformat(one.values["date"])
+        kind = DayKind(one.values["kind"].upper())
+        order = NewCalendarDay(kind=kind, name_th=name, name_en=one.values.get("nameEn") or name)
         with saving.placed(one.at):
-            await projects.add_day(
-                saving.ctx,
-                saving.session,
-                project_public_id=saving.project_public_id,
-                day=date.fromisoformat(values["date"]),
-                order=order,
-            )
+            await projects.add_day(ctx, session, project_public_id=project, day=day, order=order)
 
 
 async def save_registers(saving: ApplyContext, those: Sequence[Difference]) -> None:
@@ -418,23 +405,20 @@ async def close(saving: ApplyContext, one: Difference) -> bool:
 
 async def _by_service(saving: ApplyContext, one: Difference) -> None:
     """What has a service that closes it; none of these is referred to by anything."""
-    ctx, session, values = saving.ctx, saving.session, one.values
+    ctx, session, values, project = saving.ctx, saving.session, one.values, saving.project_public_id
     match one.path:
         case ("assignments", _):
             await workflow_assignment.unassign(ctx, session, place=choice_place(saving, values))
         case ("calendar", "days", _):
             day = date.fromisoformat(values["date"])
-            await projects.remove_day(ctx, session, project_public_id=saving.project_public_id, day=day)
+            await projects.remove_day(ctx, session, project_public_id=project, day=day)
         case ("drawingRegisters", kind):
-            at = saving.project_public_id
-            await projects.reset_drawing_settings(ctx, session, project_public_id=at, register=kind)
+            await projects.reset_drawing_settings(ctx, session, project_public_id=project, register=kind)
         case ("reviewTeams", code):
-            await projects.remove_team(ctx, session, project_public_id=saving.project_public_id, code=code)
+            await projects.remove_team(ctx, session, project_public_id=project, code=code)
         case ("reviewTeams", code, "members", person):
             user = (await seated(saving))[person]
-            await projects.remove_member(
-                ctx, session, project_public_id=saving.project_public_id, code=code, user_public_id=user
-            )
+            await projects.remove_member(ctx, session, project_public_id=project, code=code, user_public_id=user)
         case ("people", username, "roles", _):
             await identity.revoke_role(ctx, session, username, role_grant(values))
 
@@ -444,7 +428,7 @@ async def _member(saving: ApplyContext, code: str) -> bool:
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.is_party(saving.session, **asked) or await repository.has_numbers(saving.session, **asked):
         return False
-    await repository.delete_where(saving.session, ProjectOrganization, **asked)
+    await saving.session.execute(sa.delete(ProjectOrganization).filter_by(**asked))
     return True
 
 
@@ -453,7 +437,7 @@ async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
     if await repository.has_numbers(saving.session, project_id=saving.project_row.id, **organization):
         return False
     here = {"contract_id": saving.contracts[contract].id, **organization}
-    await repository.delete_where(saving.session, ContractOrganization, **here)
+    await saving.session.execute(sa.delete(ContractOrganization).filter_by(**here))
     return True
 
 

@@ -13,10 +13,10 @@ from saraban.identity.service.people import VIEW
 from saraban.kit.errors import NotFound, unknown
 from saraban.kit.text import fold
 from saraban.projects.domain.master_data import CORRESPONDENCE_TYPES
+from saraban.setup.domain.new_project import Data
 from saraban.setup.domain.project_yaml import yaml_text
 from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project
-from saraban.setup.service.current_project import ProjectData
 
 MANAGE = "project.edit"
 
@@ -47,14 +47,14 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
     return yaml_text({"organizations": shared["organizations"], **more, **data, **of_people})
 
 
-def _organizations(data: ProjectData, people: list[ProjectData]) -> set[str]:
+def _organizations(data: Data, people: list[Data]) -> set[str]:
     parties = [party for contract in data["contracts"] for party in contract["parties"]]
     named = [*data["members"], *parties, *people]
     places = {role["place"] for one in people for role in one["roles"] if role["level"] == "Organization"}
     return {one["organization"] for one in named if "organization" in one} | places
 
 
-def _typed(data: ProjectData) -> list[ProjectData]:
+def _typed(data: Data) -> list[Data]:
     sub_types = [one for contract in data["contracts"] for one in contract["subTypes"]]
     return [*data["numberFormats"], *sub_types]
 
@@ -64,11 +64,7 @@ _FOLDER: Final = Path(__file__).parents[1] / "templates"
 
 
 def template(name: str) -> str:
-    """
-    Give the text of a template.
-
-    :raises Invalid: when there is none of this name
-    """
+    """:raises Invalid: when there is none of this name"""
     if name not in TEMPLATES:
         raise unknown("/NAME", name)
     return _text(name)

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
+import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
+from saraban.identity.models import Role
 from saraban.identity.service import Invitation, lock_rights
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
@@ -21,13 +23,14 @@ from saraban.kit.json import Json
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
 from saraban.setup.domain.comparison import ChangeType, Codes, Difference, ProjectItems, differences, project_items
+from saraban.setup.domain.new_project import Data
 from saraban.setup.domain.project_yaml import ReadFile, read_file
 from saraban.setup.domain.references import KnownCodes, reference_faults
 from saraban.setup.repository import project_contents as repository
 from saraban.setup.service import current_project, project_changes
-from saraban.setup.service.current_project import ProjectData
 from saraban.setup.service.project_changes import ApplyContext, close
 
+Pattern = tuple[str | None, ...]  # of a path; None stands for any code
 Save = Callable[[ApplyContext, Sequence[Difference]], Awaitable[None]]
 
 
@@ -35,8 +38,8 @@ async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
     """Add and change; what the parts refer to comes before them."""
     wanted = [one for one in found if one.what in {ChangeType.ADD, ChangeType.CHANGE}]
     is_new = saving.project is None
-    for fits, work in _STEPS:
-        those = [one for one in wanted if fits(one.path)]
+    for pattern, work in _STEPS:
+        those = [one for one in wanted if _fits(one.path, pattern)]
         if those or work in _ALWAYS:
             await work(saving, those)
             await saving.session.flush()
@@ -45,32 +48,28 @@ async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
         await numbering.default_formats(saving.ctx, saving.session, project_public_id=saving.project_public_id)
 
 
-def _at(*pattern: str | None) -> Callable[[Codes], bool]:
-    """Whether a path has these parts; None stands for any."""
-    return lambda path: (
-        len(path) == len(pattern)
-        and all(part is None or part == code for part, code in zip(pattern, path, strict=True))
-    )
+def _fits(path: Codes, pattern: Pattern) -> bool:
+    return len(path) == len(pattern) and all(part in {None, code} for part, code in zip(pattern, path, strict=True))
 
 
-_STEPS: Final[Sequence[tuple[Callable[[Codes], bool], Save]]] = (
-    (_at("organizations", None), project_changes.save_organizations),
-    (_at("correspondenceTypes", None), project_changes.save_types),
-    (_at("project"), project_changes.save_project),
-    (_at("members", None), project_changes.save_members),
-    (_at("contracts", None), project_changes.save_contracts),
-    (_at("contracts", None, "parties", None), project_changes.save_parties),
-    *((_at("contracts", None, name, None), project_changes.save_rows) for name in current_project.OF_CONTRACTS),
-    *((_at(name, None), project_changes.save_rows) for name in current_project.OF_PROJECTS),
-    (_at("drawingRegisters", None), project_changes.save_registers),
-    (_at("people", None), project_changes.save_people),
-    (_at("people", None, "roles", None), project_changes.save_roles),
-    (_at("reviewTeams", None), project_changes.save_teams),
-    (_at("reviewTeams", None, "members", None), project_changes.save_seats),
-    (_at("numberFormats", None), project_changes.save_formats),
-    (_at("assignments", None), project_changes.save_assignments),
-    (_at("calendar"), project_changes.save_calendar),
-    (_at("calendar", "days", None), project_changes.save_days),
+_STEPS: Final[Sequence[tuple[Pattern, Save]]] = (
+    (("organizations", None), project_changes.save_organizations),
+    (("correspondenceTypes", None), project_changes.save_types),
+    (("project",), project_changes.save_project),
+    (("members", None), project_changes.save_members),
+    (("contracts", None), project_changes.save_contracts),
+    (("contracts", None, "parties", None), project_changes.save_parties),
+    *((("contracts", None, name, None), project_changes.save_rows) for name in current_project.OF_CONTRACTS),
+    *(((name, None), project_changes.save_rows) for name in current_project.OF_PROJECTS),
+    (("drawingRegisters", None), project_changes.save_registers),
+    (("people", None), project_changes.save_people),
+    (("people", None, "roles", None), project_changes.save_roles),
+    (("reviewTeams", None), project_changes.save_teams),
+    (("reviewTeams", None, "members", None), project_changes.save_seats),
+    (("numberFormats", None), project_changes.save_formats),
+    (("assignments", None), project_changes.save_assignments),
+    (("calendar",), project_changes.save_calendar),
+    (("calendar", "days", None), project_changes.save_days),
 )
 # They look up the rows that later steps refer to.
 _ALWAYS: Final = frozenset(
@@ -230,7 +229,7 @@ async def _there(
     return project, project_items(data), elsewhere
 
 
-def _with_global_roles(data: ProjectData, grants: Sequence[AnyRow]) -> None:
+def _with_global_roles(data: Data, grants: Sequence[AnyRow]) -> None:
     for person in data["people"]:
         held = [{"role": row.role_name, "level": "Global"} for row in grants if row.username == person["username"]]
         person["roles"] = [*person.get("roles", ()), *held]
@@ -243,7 +242,9 @@ async def _known(session: AsyncSession, project: Project | None) -> KnownCodes:
             row.organization_code for row in await repository.organizations(session) if row.deleted_at is None
         },
         types={row.type_code for row in await repository.types(session) if row.is_active},
-        roles=await repository.roles(session),
+        roles={
+            row.role_name: row.scope for row in await session.scalars(sa.select(Role).where(Role.deleted_at.is_(None)))
+        },
         workflows=await repository.workflows(session),
         accounts={name: row.User.email for name, row in accounts.items()},
         codes=await repository.codes(session, project_id=project.id if project else None),

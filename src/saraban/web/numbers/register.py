@@ -20,6 +20,7 @@ from saraban.kit.text import control_character
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.dependencies import Numbers, limit_issuing
 from saraban.numbering.issue.schemas import CancelReservationIn, VoidIn
+from saraban.numbering.register.schemas import FoundNumberOut, SeriesOut
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
 from saraban.web.shell.forms import (
@@ -47,9 +48,9 @@ class SeriesPage(PageModel):
     template: ClassVar[str] = "numbers/register.html"
     fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/series_rows.html", "numbers/parts/series_list.html")
 
-    rows: Sequence[numbering.SeriesRow]
+    rows: Sequence[SeriesOut]
     next_cursor: str | None
-    hits: Sequence[numbering.NumberHit]
+    hits: Sequence[FoundNumberOut]
     most: int
     q: str
     place: ProjectRef

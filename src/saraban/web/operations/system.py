@@ -9,7 +9,9 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from saraban.kit.errors import Text
+from saraban.kit.http import wiring
 from saraban.ops import system_report
+from saraban.ops.health import OpsWiring
 from saraban.ops.system_report import SystemOut
 from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
@@ -150,7 +152,7 @@ class SystemPage(PageModel):
 @router.get("/system")
 async def system(page: CurrentPage, request: Request) -> Response:
     """What the installation stands on, what waits, what is sealed, what is off and what that means."""
-    report = await system_report.read_system(page.context, request.app.state)
+    report = await system_report.read_system(page.context, wiring(request, OpsWiring))
     reasons = {one.reason: reason_in_thai(one.reason) for one in report.dependencies.values()}
     return page.show(
         SystemPage(

@@ -272,7 +272,7 @@ async def _save(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
     return f"{HOME}/{public_id}?done=saved"
 
 
-ACTIONS: Final[dict[str, Callable[..., Awaitable[None]]]] = {
+ACTIONS: Final[dict[str, Callable[..., Awaitable[object]]]] = {
     "close": lambda ctx, session, person: accounts.set_active(ctx, session, username=person, active=False),
     "reopen": lambda ctx, session, person: accounts.set_active(ctx, session, username=person, active=True),
     "unlock": lambda ctx, session, person: accounts.unlock(ctx, session, username=person),

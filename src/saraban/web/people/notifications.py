@@ -15,6 +15,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Text
 from saraban.kit.http import Db, PageCursor, ReadSession
 from saraban.notifications import service as notifications
+from saraban.notifications.dependencies import mail_is_on
 from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
@@ -145,8 +146,7 @@ def _payload(form: SentForm) -> dict[str, object]:
 
 
 async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    mail_is_on = page.request.app.state.mail_settings is not None
-    chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on)
+    chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on(page.request))
     faults = form_errors(state.error, page.language)
     return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=state.done == "1", faults=faults))
 

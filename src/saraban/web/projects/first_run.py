@@ -13,18 +13,23 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.datastructures import FormData
 from starlette.responses import RedirectResponse, Response
 
+from saraban.attachments.dependencies import FileWiring
+from saraban.documents.core.dependencies import DocumentWiring
+from saraban.documents.demo.service import DemoServices
+from saraban.documents.demo.service.loader import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.dependencies import Attempts, Throttle, Tokens, refuse_cross_site
-from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator, FirstRun
+from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem, Invalid
-from saraban.kit.http import Address, Db, Now
+from saraban.kit.http import Address, Db, Now, wiring
 from saraban.setup import service as setup
 from saraban.setup.domain.master_rows import MasterCodeTaken
 from saraban.setup.schemas.new_project import NewProjectIn
 from saraban.web.projects.new_project import NO_PROJECT, order_of
 from saraban.web.shell.forms import EMPTY_FORM, FormValues, form_errors, has_own_page, read_form, text
 from saraban.web.shell.page import NotSetUpPage, PageModel, language_of, render, set_retry_after
-from saraban.web.shell.session import HOME, device_of, set_session_cookies
+from saraban.web.shell.session import HOME, SessionWiring, device_of, set_session_cookies
+from saraban.workflow.runtime.dependencies import InstanceWiring
 
 router = APIRouter(include_in_schema=False)
 
@@ -33,6 +38,16 @@ MINUTES: Final = 15
 DEMO: Final = "demo"
 # The fields that everybody fills in, by what the service calls them.
 _REQUIRED: Final = ("username", "email", "password", "organization", "organization-name")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstRunWiring(SessionWiring, FileWiring, InstanceWiring, DocumentWiring):
+    @property
+    def demo(self) -> DemoLoader:
+        services = DemoServices(
+            self.documents, self.storage, self.uploads, self.subjects, self.transitions, self.clock.zone
+        )
+        return DemoLoader(self.clock, services)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +74,7 @@ async def show(
     clock: Now,
     token: Annotated[str, Query(max_length=500)] = "",
 ) -> Response:
-    first_run: FirstRun = request.app.state.first_run
-    if await first_run.is_over():
+    if await wiring(request, FirstRunWiring).first_run.is_over():
         return RedirectResponse("/login", status_code=303)
     if not token:
         return render(request, NotSetUpPage(), status=200)
@@ -92,12 +106,13 @@ async def set_up(
         async with db.reading() as session:
             await identity.require_setup_token(session, token=token, now=clock.now())
         first, order = _read(form)
-        demo = request.app.state.load_demo if text(form, "start") == DEMO else None
+        wired = wiring(request, FirstRunWiring)
+        demo = wired.demo if wired.allows_demo and text(form, "start") == DEMO else None
 
         async def work(session: AsyncSession) -> None:
             await setup.begin(session, first, order, token=token, clock=clock, address=address)
             if demo is not None:
-                await demo.project(session)
+                await demo.load_project(session, update_shared=True)
 
         await db.transact(work)
     except (Invalid, MasterCodeTaken, setup.ProjectConflict) as error:
@@ -107,7 +122,7 @@ async def set_up(
             raise
         return _closed(request, error)
     if demo is not None:
-        await demo.documents()
+        await demo.load_documents()
     request.state.opened = await identity.log_in(
         db,
         issuer=tokens,
@@ -162,7 +177,7 @@ def _form(request: Request, token: str, form: FormValues = EMPTY_FORM, error: Do
         token=token,
         form=form,
         previews=setup.previews(),
-        has_demo=request.app.state.load_demo is not None,
+        has_demo=wiring(request, FirstRunWiring).allows_demo,
         faults=form_errors(error, language_of(request)),
     )
     return render(request, page)

@@ -98,7 +98,7 @@ async def create(form: CurrentForm, once: Idempotent) -> Response:
 
 
 async def _create(ctx: RequestContext, order: NewProjectIn, session: AsyncSession) -> Receipt:
-    return Receipt("project", await setup.new_project(ctx, session, order))
+    return await setup.new_project(ctx, session, order)
 
 
 async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:

@@ -8,10 +8,11 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import Response
 
+from saraban.identity.dependencies import IdentityWiring
 from saraban.identity.domain.context import EVERYTHING, Scope
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, Forbidden, Invalid, NotFound, Text
-from saraban.kit.http import Db, ReadSession
+from saraban.kit.http import Db, ReadSession, wiring
 from saraban.projects.service import ProjectRef
 from saraban.setup import service as setup
 from saraban.setup.domain.comparison import ChangeType, Difference
@@ -88,6 +89,7 @@ class ProjectFilePage(PageModel):
     conflicts: bool = False
     applied: bool = False
     invitations: Sequence[Invitation] = ()
+    links_base: str = ""
     file_faults: Sequence[FileFault] = ()
     changes: Mapping[str, tuple[Text, str]]
 
@@ -216,6 +218,7 @@ def _page(page: PageRequest, project: ProjectRef | None, sent: SentProjectFile |
         prune=kept.prune,
         update_shared=kept.update_shared,
         changes=CHANGES,
+        links_base=wiring(page.request, IdentityWiring).links.base(page.request),
     )
 
 

@@ -24,13 +24,14 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import HTMLResponse, Response
 
 import saraban
+from saraban.attachments.dependencies import FileWiring
 from saraban.documents.circulation.domain import RoutingStatus
 from saraban.identity.dependencies import Context as SignedIn
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.imports.domain import ImportState
 from saraban.kit.dates import date_in_figures, date_in_words, local_date, parse_date
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.http import Db
+from saraban.kit.http import Db, Wiring, wiring
 from saraban.kit.http import language as chosen_language
 from saraban.kit.ids import trace_id
 from saraban.kit.statements import together
@@ -281,7 +282,14 @@ def render(
 ) -> HTMLResponse:
     """Answer with a page; without a shell it needs nobody signed in."""
     language = language_of(request)
-    shared = {"request": request, "path": request.url.path, "zone": zone_of(request), "trace": trace_id(), **shell}
+    shared = {
+        "request": request,
+        "path": request.url.path,
+        "zone": zone_of(request),
+        "trace": trace_id(),
+        "uploads": wiring(request, FileWiring).uploads,
+        **shell,
+    }
     values = {field.name: getattr(model, field.name) for field in fields(model)}
     text = environment(language).get_template(template or model.template).render(shared | values)
     headers = {"Cache-Control": "no-store", "Vary": "HX-Request", "Content-Language": language}
@@ -294,7 +302,7 @@ def set_retry_after(response: Response, error: DomainError | None) -> None:
 
 
 def zone_of(request: Request) -> ZoneInfo:
-    return request.app.state.clock.zone  # type: ignore[no-any-return]
+    return wiring(request, Wiring).clock.zone
 
 
 def remember_project(response: Response, project: str) -> None:

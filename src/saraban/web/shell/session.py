@@ -23,6 +23,7 @@ from saraban.identity.dependencies import (
     Attempts,
     Context,
     CurrentCaller,
+    IdentityWiring,
     Throttle,
     Tokens,
     count_refresh,
@@ -46,7 +47,7 @@ from saraban.identity.service import (
 )
 from saraban.kit.addresses import split_url
 from saraban.kit.errors import DomainError, invalid
-from saraban.kit.http import Address, Db, Now, client_address
+from saraban.kit.http import Address, Db, Now, client_address, wiring
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
 from saraban.projects import service as projects
@@ -94,10 +95,11 @@ async def _with_renewed_session(request: Request) -> Request:
         return request
     refuse_cross_site(request)
     await count_refresh(request, refresh_token)
+    wired = wiring(request, IdentityWiring)
     try:
         opened = await identity.refresh(
-            request.app.state.db,
-            issuer=request.app.state.tokens,
+            wired.db,
+            issuer=wired.tokens,
             refresh_token=refresh_token,
             device=device_of(request),
         )
@@ -134,7 +136,7 @@ def set_session_cookies(request: Request, response: Response) -> None:
     opened: OpenedSession | None = getattr(request.state, "opened", None)
     if opened is None:
         return
-    life = request.app.state.tokens.refresh_life
+    life = wiring(request, IdentityWiring).tokens.refresh_life
     secure = request.url.scheme == "https"
     for name, value, seconds in (
         (ACCESS_COOKIE, opened.access_token, opened.expires_in),
@@ -156,6 +158,11 @@ router = APIRouter(include_in_schema=False)
 guarded = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 HOME = "/inbox"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionWiring(IdentityWiring):
+    allows_demo: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,7 +245,7 @@ async def forgot_password(
 ) -> Response:
     """Mail a link, if there is such a person; the answer does not say whether there is."""
     refuse_cross_site(request)
-    if request.app.state.settings.mails_invitations:
+    if wiring(request, IdentityWiring).links.are_mailed:
         ask = partial(identity.request_reset, db, limiter=attempts, identifier=identifier, now=clock.now())
         await ask(address=client_address(request), least_seconds=throttle.rules.least)
     return _form(request, next=HOME, is_reset=True)
@@ -250,9 +257,7 @@ async def log_out(request: Request, db: Db, address: Address, clock: Now) -> Res
     refuse_cross_site(request)
     token = request.cookies.get(REFRESH_COOKIE)
     if token:
-        await db.transact(
-            lambda session: identity.log_out(session, refresh_token=token, address=address, now=clock.now())
-        )
+        await db.transact(identity.log_out, token, address=address, now=clock.now())
     response = RedirectResponse("/login", status_code=303)
     delete_session_cookies(response)
     response.headers["Clear-Site-Data"] = '"cache"'
@@ -315,7 +320,7 @@ def _form(
     request: Request, *, next: str, username: str = "", error: DomainError | None = None, is_reset: bool = False
 ) -> HTMLResponse:
     problem = to_problem(error, language=language_of(request), trace_id=trace_id()) if error else None
-    settings = request.app.state.settings
+    wired = wiring(request, SessionWiring)
     response = render(
         request,
         LogInPage(
@@ -323,8 +328,8 @@ def _form(
             username=username,
             problem=problem,
             locked_for=max(1, round(error.retry_after)) if error and error.retry_after else 0,
-            shows_demo=settings.env != "production",
-            mails_links=settings.mails_invitations,
+            shows_demo=wired.allows_demo,
+            mails_links=wired.links.are_mailed,
             is_reset=is_reset,
         ),
         status=status_of(error) if error else 200,

@@ -1,17 +1,23 @@
 """What the endpoints of definitions fetch from the application: the definition cache, and keys that a body has twice."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from saraban.kit.errors import FieldProblem
-from saraban.kit.http import async_dependency
+from saraban.kit.http import Wiring, async_dependency, wiring
 from saraban.workflow.administration.domain import definition_text
 from saraban.workflow.administration.service.definition_cache import DefinitionCache
 
 
+@dataclass(frozen=True, kw_only=True)
+class DefinitionWiring(Wiring):
+    definition_cache: DefinitionCache
+
+
 def definition_cache(request: Request) -> DefinitionCache:
-    return request.app.state.definition_cache  # type: ignore[no-any-return]
+    return wiring(request, DefinitionWiring).definition_cache
 
 
 async def written_twice(request: Request) -> tuple[FieldProblem, ...]:

@@ -4,7 +4,7 @@ Decides whom a state waits for: organizations, people by key or by name, and peo
 Who those people are, rows know; whether one of them is asked is decided here.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -142,23 +142,32 @@ def by_person(definition: Definition, state: str) -> bool:
     return any(require.user is not None or asks_holders(require) for require in definition.state(state).required)
 
 
-def concerns(person: Caller, definition: Definition, state: str) -> bool:
-    """Return whether a state may ask a person by name or for what they hold, wherever they hold it."""
+def states_by_person(versions: Mapping[UUID, Definition]) -> dict[UUID, list[str]]:
+    """Return the states that ask people by name or for what they hold, by the key of the version."""
+    found = {key: [name for name in one.states if by_person(one, name)] for key, one in versions.items()}
+    return {key: names for key, names in found.items() if names}
 
-    def holds(require: Require) -> bool:
-        return bool(require.roles & person.roles or require.permissions & person.permissions)
 
-    return _in_person(definition, state, person, holds)
+def states_of_person(versions: Mapping[UUID, Definition], person: Caller) -> dict[UUID, list[str]]:
+    """Return the states that may ask a person by name or for what they hold, wherever they hold it."""
+    found = {key: [name for name in one.states if _concerns(one, name, person)] for key, one in versions.items()}
+    return {key: names for key, names in found.items() if names}
+
+
+def _concerns(definition: Definition, state: str, person: Caller) -> bool:
+    return any(
+        require.user == person.public_id
+        if require.user is not None
+        else asks_holders(require) and (require.roles & person.roles or require.permissions & person.permissions)
+        for require in definition.state(state).required
+    )
 
 
 def asks_in_person(definition: Definition, state: str, person: Caller, subject: SubjectFacts) -> bool:
     """Return whether a state asks a person by name or for what they hold, and they may see what it is about."""
-    asked = _in_person(definition, state, person, lambda require: meets(require, person, subject))
-    return asked and subject.seen_by(person, state)
-
-
-def _in_person(definition: Definition, state: str, person: Caller, holds: Callable[[Require], bool]) -> bool:
-    return any(
-        require.user == person.public_id if require.user is not None else asks_holders(require) and holds(require)
+    return subject.seen_by(person, state) and any(
+        require.user == person.public_id
+        if require.user is not None
+        else asks_holders(require) and meets(require, person, subject)
         for require in definition.state(state).required
     )

@@ -6,7 +6,6 @@ have always had the same name, the name says it too.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
@@ -59,24 +58,6 @@ BY_NAME: Final[Mapping[str, Outcome]] = MappingProxyType(
         "cancelled": "withdrawn",
     }
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """
-    What a definition says of a step, beside the names that it gives to things.
-
-    :param outcome: what it means to have ended with it, None where it goes on or no word says it
-    :param asks: the role of the organizations that the state reached waits for, or `recipient`
-    :param decided_by: the role of the organizations that take such a step
-    """
-
-    outcome: Outcome | None = None
-    asks: str | None = None
-    decided_by: str | None = None
-
-
-NOTHING = Meaning()
 
 
 OVERRIDDEN: Final = Text(" (ผู้ดูแลบังคับเปลี่ยนขั้นตอน)", " (override)")

@@ -88,6 +88,24 @@ class SubjectFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Meaning:
+    """
+    What a definition says of a step, beside the names that it gives to things.
+
+    :param outcome: what it means to have ended with it, None where it goes on or no word says it
+    :param asks: the role of the organizations that the state reached waits for, or `recipient`
+    :param decided_by: the role of the organizations that take such a step
+    """
+
+    outcome: Outcome | None = None
+    asks: str | None = None
+    decided_by: str | None = None
+
+
+NOTHING = Meaning()
+
+
+@dataclass(frozen=True, slots=True)
 class ResponseChoice:
     """One of the codes that an action asks for; `usual` counts where none is given."""
 

@@ -1,6 +1,7 @@
 """What the endpoints of instances fetch from the application: subjects, transitions, and versions from `If-Match`."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Request, Response
@@ -9,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from saraban.kit import etags
 from saraban.kit.errors import invalid
-from saraban.kit.http import async_dependency
+from saraban.kit.http import Wiring, async_dependency, wiring
 from saraban.workflow.runtime.service.subjects import Subjects
 from saraban.workflow.runtime.service.transition_metrics import count_unread
 from saraban.workflow.runtime.service.transitions import Transitions
@@ -32,12 +33,18 @@ class CountedRoute(APIRoute):
         return count
 
 
+@dataclass(frozen=True, kw_only=True)
+class InstanceWiring(Wiring):
+    subjects: Subjects
+    transitions: Transitions
+
+
 def subjects(request: Request) -> Subjects:
-    return request.app.state.subjects  # type: ignore[no-any-return]
+    return wiring(request, InstanceWiring).subjects
 
 
 def transitions(request: Request) -> Transitions:
-    return request.app.state.transitions  # type: ignore[no-any-return]
+    return wiring(request, InstanceWiring).transitions
 
 
 def if_match(

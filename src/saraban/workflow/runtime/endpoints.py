@@ -3,7 +3,6 @@
 review, histories, what waits.
 """
 
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -62,8 +61,7 @@ async def delegate(body: schemas.DelegationIn, ctx: KeyedContext, db: Db, idempo
     The delegate may take the steps that you may take, and nothing else: no reading, editing or managing. Both names stand in
     the history. What is lent to you cannot be lent on.
     """
-    work = partial(delegations.delegate, ctx, wanted=body)
-    receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), work)
+    receipt = await idempotency.run(Operation.of(ctx, "POST /delegations", body), delegations.delegate, ctx, body)
     async with read_after_commit(db) as session:
         view = await delegations.read(ctx, session, public_id=receipt.resource_id)
     headers = {"Location": f"/api/v1/delegations/{view.public_id}", "ETag": view.etag}
@@ -92,7 +90,7 @@ async def read_delegation(
 @router.delete("/delegations/{publicId}", status_code=204, summary="Take a delegation back")
 async def revoke_delegation(public_id: PathId, ctx: Context, db: Db, if_match: DelegationIfMatch = None) -> None:
     """At once. Steps that were taken stay, with both names. For the delegator and whoever manages that account."""
-    await db.transact(lambda session: delegations.revoke(ctx, session, public_id=public_id, if_match=if_match))
+    await db.transact(delegations.revoke, ctx, public_id=public_id, if_match=if_match)
 
 
 @router.get("/workflow/instances/{publicId}", response_model=schemas.InstanceEnvelope)

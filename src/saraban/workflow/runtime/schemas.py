@@ -3,7 +3,7 @@ What the workflow endpoints take and give; documents put theirs into the same en
 """
 
 from datetime import date, datetime
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 from uuid import UUID
 
 from pydantic import ConfigDict, Field, model_validator
@@ -251,12 +251,8 @@ class TransitionPayload(BranchPayload):
 
     @model_validator(mode="after")
     def _keepable(self) -> Self:
-        small(storable(self.values))
+        small(storable(self.model_extra or {}))
         return self
-
-    @property
-    def values(self) -> dict[str, Any]:
-        return self.model_extra or {}
 
 
 class SubjectOut(Schema):

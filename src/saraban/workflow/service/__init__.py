@@ -23,11 +23,10 @@ from saraban.workflow.administration.service.versions import find as find_defini
 from saraban.workflow.engine.decisions import ActionForbidden, ConditionNotMet, Step, TransitionNotPossible
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.language.subject import Envelope, SubjectFacts
-from saraban.workflow.runtime.repository import has_instances, starting_id
+from saraban.workflow.runtime.repository import has_instances
 from saraban.workflow.runtime.service.definitions import (
     StartingWorkflow,
     WorkflowNotDefined,
-    found_starting,
     starting,
 )
 from saraban.workflow.runtime.service.instances import (
@@ -41,6 +40,7 @@ from saraban.workflow.runtime.service.instances import (
     start_found,
     states_of,
 )
+from saraban.workflow.runtime.service.persist_transition import TRANSITIONED
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, SubjectStep
 from saraban.workflow.runtime.service.tasks import (
     HistoryStep,
@@ -60,4 +60,3 @@ from saraban.workflow.runtime.service.transition_request import (
     VersionConflict,
 )
 from saraban.workflow.runtime.service.transitions import Transitions
-from saraban.workflow.runtime.service.workflow_events import TRANSITIONED

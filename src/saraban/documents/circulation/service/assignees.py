@@ -3,7 +3,7 @@ The assignees of a circulation: who can be one, what they have answered, what cl
 is told of them.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -329,21 +329,10 @@ class CirculationSubject:
         rows = await repository.visible(session, reach=reach(caller), public_ids=core.ids_of(entity_ids))
         return {row.entity_id: facts_of(row) for row in rows}
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
-        found: dict[str, workflow.SubjectFacts] = {}
-        for key, caller in callers.items():
-            found |= await self.facts(session, caller=caller, entity_ids=[key])
-        return found
-
-    async def apply(self, session: AsyncSession, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
-        for one in steps:
-            await self._apply(session, one)
-        return [one.entity_id for one in steps]  # who has still to answer is another
-
-    async def _apply(self, session: AsyncSession, one: workflow.SubjectStep) -> None:
-        step, now = one.step, one.now
-        row = (await repository.visible(session, reach=None, public_ids=[UUID(one.entity_id)]))[0]
-        status = domain.status_code(step.next_state, ended=step.terminal, outcome=one.meaning.outcome)
+    async def apply(self, session: AsyncSession, taken: workflow.SubjectStep) -> bool:
+        step, now = taken.step, taken.now
+        row = (await repository.visible(session, reach=None, public_ids=[UUID(taken.entity_id)]))[0]
+        status = domain.status_code(step.next_state, ended=step.terminal, outcome=taken.meaning.outcome)
         values: dict[str, Any] = {"circulation_status_code": status, "updated_at": now}
         if status == domain.STATUSES[domain.ROUTING] and row.circulation.submitted_at is None:
             values["submitted_at"] = now
@@ -353,9 +342,10 @@ class CirculationSubject:
         is_open = not step.terminal and row.circulation.closed_at is None
         await self.index.follow(session, documents=[row.circulation.id], code=status, is_open=is_open)
         if step.action == "respond":
-            own = own_row(one.caller, row.assignees)
+            own = own_row(taken.caller, row.assignees)
             if own is None:
                 raise NotAssigned
             await take_answer(session, own, status=RoutingStatus.COMPLETED, comment=step.comment, now=now)
         if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
             await close_open(session, row.assignees, reason=step.comment, now=now)
+        return True  # other assignees have still to answer

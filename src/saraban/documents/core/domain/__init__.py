@@ -18,7 +18,8 @@ from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.dates import local_date
 from saraban.kit.text import ascii_digits, normal_form
 from saraban.projects.domain.master_data import RFA_APPROVE_CODES
-from saraban.workflow.language.outcome import BY_NAME, NOTHING, OUTCOMES, Meaning, Outcome
+from saraban.workflow.language.outcome import BY_NAME, OUTCOMES, Outcome
+from saraban.workflow.language.subject import NOTHING, Meaning
 
 DRAFT = "draft"
 _UNSPOKEN: Final = re.compile(r"^(?:เลข)?ที่\.?(?=[ก-ฮ]*[\s\d./-])|\s|(?<=[^\W\d_])\.")

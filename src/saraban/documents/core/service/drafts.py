@@ -250,16 +250,13 @@ async def check(
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project, of_contract, starts = await fetch_each(
-        session,
-        projects.parties_query(project.id, None),
-        projects.parties_query(project.id, contract_id),
-        workflow.starting_id(matter, otherwise=code),
+    of_project, of_contract = await fetch_each(
+        session, projects.parties_query(project.id, None), projects.parties_query(project.id, contract_id)
     )
     check_takes_part(plan, of_project, pointer)
     recipients = recipients_among(of_project, order.recipients)
     references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
-    starting = await workflow.found_starting(session, starts, code=code, matter=matter)
+    starting = await workflow.starting(session, code=code, matter=matter)
     return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting)
 
 

@@ -32,8 +32,7 @@ from saraban.numbering import service as numbering
 from saraban.projects.models import Project
 from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
-from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import Envelope, ItemResult, SubjectFacts
+from saraban.workflow.language.subject import NOTHING, Envelope, ItemResult, Meaning, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
@@ -327,7 +326,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
             session,
             entity_type=self.rules.entity_type,
             entity_ids=[row.entity_id for row in rows],
-            facts=self.facts(session, rows, zone=ctx.zone),
+            facts=await self.facts(session, rows, zone=ctx.zone),
             now=now,
         )
 

@@ -5,14 +5,13 @@ master's rows.
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property, partial
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules, Placement, Reach, counts_as_issued, may_see, reach
+from saraban.documents.core.domain import KindRules, Placement, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
@@ -170,37 +169,33 @@ class DocumentSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, SubjectFacts]:
-        around = await self._read(session, reach=reach(caller), revision_ids=ids_of(entity_ids))
+        rows = await repository.subject_rows(
+            session, reach=reach(caller), revision_ids=ids_of(entity_ids), type_codes=self.rules.type_codes
+        )
+        around = await subject_contexts(session, rows=rows)
         return {key: facts_in(self.rules, one, zone=self.zone) for key, one in around.items()}
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
-        around = await self._read(session, reach=None, revision_ids=ids_of(callers))
-        # Not by person: one who was given a right meanwhile asks with and without it.
-        reaches = {id(caller): reach(caller) for caller in callers.values()}
-        return {
-            key: facts_in(self.rules, one, zone=self.zone)
-            for key, one in around.items()
-            if may_see(reaches[id(callers[key])], placement(one))
-        }
-
-    async def apply(self, session: AsyncSession, steps: Sequence[SubjectStep]) -> Collection[str]:
-        """One statement for all that come to the same status; what is issued now, others see from now on."""
-        statuses: dict[tuple[str, datetime | None], list[SubjectRow]] = {}
-        reached: dict[ReachedState, list[int]] = {}
-        for one in steps:
-            around = one.facts.source
-            assert isinstance(around, SubjectContext)  # it was this port that gave the facts
-            there, status = self._reached(one, around)
-            statuses.setdefault(status, []).append(around.row)
-            reached.setdefault(there, []).append(around.row.revision_id)
-        for (code, issued_at), rows in statuses.items():
-            revisions = [row.revision_id for row in rows]
-            await repository.set_status(session, revision_ids=revisions, code=code, issued_at=issued_at)
-        for there, revisions in reached.items():
-            await self.own_statuses(session, revisions, there)
-        for (code, issued_at), rows in statuses.items():
-            await self._write_reach(session, rows, code, issued=issued_at is not None)
-        return ()
+    async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:
+        """Set the status, which others see from now on where the step issues the revision."""
+        around = step.facts.source
+        assert isinstance(around, SubjectContext)  # it was this port that gave the facts
+        row, (reached, code) = around.row, self._reached(step, around)
+        issued_at = step.now if reached.issued else None
+        await repository.set_status(session, revision_ids=[row.revision_id], code=code, issued_at=issued_at)
+        await self.own_statuses(session, [row.revision_id], reached)
+        if issued_at is not None:
+            await self.index.renew(session, documents=[row.document_id])
+            # What was issued before is shown to nobody any more.
+            await search.note_changes(session, int(self.rules.register), [row.public_id])
+            return False
+        await self.index.follow(
+            session,
+            documents=[row.document_id],
+            revisions=[row.revision_id],
+            code=code,
+            is_open=code not in self._finished_codes,
+        )
+        return False
 
     async def answer_items(self, session: AsyncSession, facts: SubjectFacts, results: Sequence[ItemResult]) -> None:
         around = facts.source
@@ -208,27 +203,12 @@ class DocumentSubject:
         assert self.own_items is not None  # of kinds that carry items
         await self.own_items(session, around.row.revision_id, results)
 
-    async def _write_reach(self, session: AsyncSession, rows: Sequence[SubjectRow], code: str, *, issued: bool) -> None:
-        documents = [row.document_id for row in rows]
-        if issued:
-            await self.index.renew(session, documents=documents)
-            # What was issued before is shown to nobody any more.
-            await search.note_changes(session, int(self.rules.register), [row.public_id for row in rows])
-            return
-        await self.index.follow(
-            session,
-            documents=documents,
-            revisions=[row.revision_id for row in rows],
-            code=code,
-            is_open=code not in self._finished_codes,
-        )
-
     @cached_property
     def _finished_codes(self) -> frozenset[str]:
         return self.rules.finished_codes
 
-    def _reached(self, one: SubjectStep, around: SubjectContext) -> tuple[ReachedState, tuple[str, datetime | None]]:
-        """Return what a kind hears of a state that was come to, and the status to show with the moment of its issue."""
+    def _reached(self, one: SubjectStep, around: SubjectContext) -> tuple[ReachedState, str]:
+        """Return the state that the step leads to, as kinds receive it, and the code of the status to show."""
         step, meaning = one.step, one.meaning
         code = self.rules.status_code(
             step.next_state, around.main_role, left=step.state, ended=step.terminal, meaning=meaning
@@ -245,12 +225,4 @@ class DocumentSubject:
             issued,
             one.item_results,
         )
-        return there, (code, one.now if issued else None)
-
-    async def _read(
-        self, session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID]
-    ) -> dict[str, SubjectContext]:
-        rows = await repository.subject_rows(
-            session, reach=reach, revision_ids=revision_ids, type_codes=self.rules.type_codes
-        )
-        return await subject_contexts(session, rows=rows)
+        return there, code

@@ -36,7 +36,6 @@ class DrawingKind:
 
     @property
     def entity_type(self) -> str:
-        """What the audit trail calls a drawing of the kind."""
         return f"{self.path}_drawing"
 
 

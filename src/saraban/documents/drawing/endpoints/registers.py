@@ -93,14 +93,17 @@ async def save_settings(
     kind: Kind, public_id: PathId, body: RegisterSettings, idempotency: Idempotent, ctx: Manager
 ) -> RegisterSettings:
     """The revision scheme and the form of numbers count for what is registered from then on."""
-
-    async def work(session: AsyncSession) -> Receipt:
-        await projects.save_drawing_settings(ctx, session, project_public_id=public_id, register=kind, wanted=body)
-        return Receipt("drawing_settings")
-
-    asked = {"kind": kind, "project": str(public_id), "body": body.model_dump(mode="json")}
-    await idempotency.run(Operation.of(ctx, "PUT /projects/{publicId}/drawing-registers", asked), work)
+    payload = {"kind": kind, "project": str(public_id), "body": body.model_dump(mode="json")}
+    operation = Operation.of(ctx, "PUT /projects/{publicId}/drawing-registers", payload)
+    await idempotency.run(operation, _save_settings, ctx, kind, public_id, body)
     return body
+
+
+async def _save_settings(
+    ctx: RequestContext, session: AsyncSession, kind: KindName, public_id: UUID, settings: RegisterSettings
+) -> Receipt:
+    await projects.save_drawing_settings(ctx, session, project_public_id=public_id, register=kind, wanted=settings)
+    return Receipt("drawing_settings")
 
 
 @router.get("/current-set", summary="What one builds from")
@@ -108,8 +111,7 @@ async def current_set(
     session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader
 ) -> PageOut[WorkflowItem[DrawingSummary]]:
     """Each drawing of a register at its current revision, or at that of a day that has passed, in the order of numbers."""
-    page = await service.list_items(ctx, session, KINDS[search.kind], search)
-    return PageOut[WorkflowItem[DrawingSummary]](items=page.items, next_cursor=page.next_cursor)
+    return await service.list_items(ctx, session, KINDS[search.kind], search)
 
 
 @router.get("/{kind}", summary="A register of drawings")
@@ -117,8 +119,7 @@ async def listing(
     kind: Kind, session: ReadSession, search: Annotated[DrawingQuery, Query()], ctx: Reader
 ) -> PageOut[WorkflowItem[DrawingSummary]]:
     """In the order of numbers. A drawing is shown to the parties of its contract, else to its originator, else to the project."""
-    page = await service.list_items(ctx, session, KINDS[kind], search)
-    return PageOut[WorkflowItem[DrawingSummary]](items=page.items, next_cursor=page.next_cursor)
+    return await service.list_items(ctx, session, KINDS[kind], search)
 
 
 @router.post("/{kind}", status_code=201, response_model=DrawingEnvelope, summary="Register a drawing")
@@ -192,12 +193,8 @@ async def correct(
     What was mistyped, and files that it does not have yet; one that is being approved or has been answered takes its first files only.
     What has been sent keeps the words that it was sent with. With `If-Match`, only the version of the drawing that was read.
     """
-
-    async def work(session: AsyncSession) -> Receipt:
-        return await service.correct(ctx, session, KINDS[kind], public_id, body, if_match)
-
-    asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
-    receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", asked), work)
+    operation = Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", _payload(kind, public_id, body))
+    receipt = await idempotency.run(operation, service.correct, ctx, KINDS[kind], public_id, body, if_match)
     return await _shown(ctx, db, kind, receipt, stated=body)
 
 
@@ -212,12 +209,8 @@ async def change(
     if_match: IfMatch = None,
 ) -> Response:
     """The number, the revisions, the contract and the originator stay. With `If-Match`, only the version that was read."""
-
-    async def work(session: AsyncSession) -> Receipt:
-        return await service.change(ctx, session, KINDS[kind], public_id, body, if_match)
-
-    asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
-    receipt = await idempotency.run(Operation.of(ctx, "PATCH /drawings/{publicId}", asked), work)
+    operation = Operation.of(ctx, "PATCH /drawings/{publicId}", _payload(kind, public_id, body))
+    receipt = await idempotency.run(operation, service.change, ctx, KINDS[kind], public_id, body, if_match)
     return await _shown(ctx, db, kind, receipt)
 
 
@@ -242,12 +235,9 @@ async def revise(
     kind: Kind, public_id: PathId, body: NewDrawingRevision, db: Db, idempotency: Idempotent, ctx: Reviser
 ) -> Response:
     """It is the current one from then on. Its label comes after that of the newest in the register's revision scheme."""
-
-    async def work(session: AsyncSession) -> Receipt:
-        return await service.revise(ctx, session, KINDS[kind], public_id, body)
-
-    asked = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json")}
-    receipt = await idempotency.run(Operation.of(ctx, "POST /drawings/{publicId}/revisions", asked), work)
+    payload = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json")}
+    operation = Operation.of(ctx, "POST /drawings/{publicId}/revisions", payload)
+    receipt = await idempotency.run(operation, service.revise, ctx, KINDS[kind], public_id, body)
     return await _shown(ctx, db, kind, receipt, status=201, located=True, stated=body)
 
 
@@ -262,13 +252,13 @@ async def start_approval(kind: Kind, public_id: PathId, db: Db, idempotency: Ide
     Of the current revision, where the project has chosen workflows for the register and the revision has none yet. New revisions
     start theirs by themselves; its steps are taken at `/workflow/instances`.
     """
-
-    async def work(session: AsyncSession) -> Receipt:
-        return await service.start_approval(ctx, session, KINDS[kind], public_id)
-
-    asked = {"kind": kind, "id": str(public_id)}
-    receipt = await idempotency.run(Operation.of(ctx, "POST /drawings/{publicId}/approval", asked), work)
+    operation = Operation.of(ctx, "POST /drawings/{publicId}/approval", {"kind": kind, "id": str(public_id)})
+    receipt = await idempotency.run(operation, service.start_approval, ctx, KINDS[kind], public_id)
     return await _shown(ctx, db, kind, receipt, status=201, located=True)
+
+
+def _payload(kind: KindName, public_id: UUID, body: Schema) -> dict[str, object]:
+    return {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
 
 
 async def _shown(

@@ -1,7 +1,6 @@
 """The rows by which documents carry revisions of drawings: one set of statements for every table of them."""
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -10,7 +9,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.models import CarriedDrawing
 from saraban.kit.db import table_of
-from saraban.kit.statements import PreparedStatement
 
 CarrierTable = type[CarriedDrawing]
 _COLUMNS: Final[Mapping[DrawingKind, str]] = {kind: f"{kind.path}_drawing_revision_id" for kind in KINDS.values()}
@@ -29,17 +27,12 @@ class CarriedRow(NamedTuple):
     title_en: str | None = None
 
 
-@cache
-def _listed(carrier: CarrierTable) -> PreparedStatement:
+async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
     columns = table_of(carrier).c
     names = ("id", carrier.CARRIER, *_COLUMNS.values(), *carrier.WRITTEN)
-    listed = columns[carrier.CARRIER].in_(sa.bindparam("carriers", expanding=True))
-    return PreparedStatement(sa.select(*(columns[name] for name in names)).where(listed).order_by(columns.id))
-
-
-async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
+    statement = sa.select(*(columns[name] for name in names)).where(columns[carrier.CARRIER].in_(carriers))
     found = []
-    for item, key, *rest in await _listed(carrier).rows(session, carriers=list(carriers)):
+    for item, key, *rest in await session.execute(statement.order_by(columns.id)):
         keys, texts = rest[: len(_COLUMNS)], rest[len(_COLUMNS) :]
         kind, revision = next((kind, one) for kind, one in zip(_COLUMNS, keys, strict=True) if one is not None)
         found.append(CarriedRow(item, key, kind, revision, *texts))
@@ -65,7 +58,6 @@ async def remove(session: AsyncSession, carrier: CarrierTable, key: int) -> None
 async def carriers(
     session: AsyncSession, carrier: CarrierTable, kind: DrawingKind, revisions: Collection[int]
 ) -> list[int]:
-    """Return the keys of what carries one of these revisions."""
     columns = table_of(carrier).c
     statement = sa.select(columns[carrier.CARRIER]).distinct().where(columns[_COLUMNS[kind]].in_(revisions))
     return list(await session.scalars(statement))

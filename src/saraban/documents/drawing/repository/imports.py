@@ -14,7 +14,6 @@ from saraban.documents.drawing.models import ContractDrawing, Drawing, DrawingRe
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.identity.models import Organization
 from saraban.kit.db import table_of
-from saraban.kit.driver import DriverConnection, insert_many
 from saraban.kit.text import Spellings, sort_key
 from saraban.projects.models import (
     Contract,
@@ -149,7 +148,6 @@ async def histories(
 async def current_revisions(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> Sequence[UUID]:
-    """Return the public ids of what is current of drawings by their numbers."""
     tables = tables_of(kind)
     statement = (
         sa.select(tables.revision.public_id)
@@ -165,10 +163,10 @@ async def insert_rows(
 ) -> None:
     """:param rows: all with the same columns"""
     if rows:
-        await _insert(session, table_of(model), rows)
+        await session.execute(sa.insert(table_of(model)), rows)
 
 
-async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
+async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
     """:param pairs: public ids of revisions, and of the drawings or revisions that they refer to"""
     if not pairs:
         return
@@ -177,7 +175,7 @@ async def insert_references(session: AsyncSession, kind: DrawingKind, pairs: Seq
     named = other.head if KINDS[kind.derives_from or ""].whole else other.revision
     targets = await keys_of(session, named, {target for _, target in pairs})
     rows = [{tables.source.key: sources[one], tables.target.key: targets[of]} for one, of in pairs]
-    await _insert(session, table_of(tables.link), rows)
+    await session.execute(sa.insert(table_of(tables.link)), rows)
 
 
 async def keys_of(
@@ -187,16 +185,11 @@ async def keys_of(
     return {public_id: key for public_id, key in await session.execute(statement)}  # noqa: C416  the rows are no pairs
 
 
-async def count(session: AsyncSession, *, project_id: int) -> int:
+async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
+    """Count the drawings of a project in all registers, whoever is shown them."""
     heads = [tables_of(kind).head for kind in KINDS.values()]
     counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
     return sum((await session.execute(sa.select(*counts))).one())
-
-
-async def _insert(session: AsyncSession, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
-    """:param rows: all with the same columns"""
-    columns = tuple(rows[0])
-    await insert_many(await DriverConnection.of(session), table, columns, [tuple(row.values()) for row in rows])
 
 
 class EndedRevision(NamedTuple):
@@ -248,7 +241,6 @@ class CategoryPair(NamedTuple):
 
 
 async def pairs(session: AsyncSession, *, project_id: int) -> set[CategoryPair]:
-    """Return the codes of the categories and sub categories of contract drawings that go together in a project."""
     pair = ContractDrawingCategoryPair
     statement = (
         sa.select(ContractDrawingCategory.cat_code, ContractDrawingSubCategory.sub_cat_code)

@@ -16,13 +16,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
-from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, CurrentPeriod, DrawingKind
+from saraban.documents.drawing.domain import Audience, AudienceKind, CurrentPeriod, DrawingKind
 from saraban.documents.drawing.models import Drawing, DrawingRevision
 from saraban.documents.drawing.repository.tables import REFERENCES, Condition, DrawingTables, tables_of
 from saraban.identity.models import Organization
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.keys import is_spelled
-from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import sort_key
 from saraban.projects.models import (
     Contract,
@@ -39,44 +38,21 @@ from saraban.search_index.models import SearchEntry, says
 _MOST_RANGES: Final = 100  # SQLite merges up to 500
 
 
-def _among(name: str) -> Any:
-    return sa.bindparam(name, expanding=True)
-
-
-_READER_CONTRACTS: Final = PreparedStatement(
-    sa.select(Contract.id).where(
-        Contract.project_id == sa.bindparam("project"),
-        sa.or_(
-            Contract.id.in_(_among("contracts")),
-            Contract.id.in_(
-                sa.select(ContractOrganization.contract_id).where(
-                    ContractOrganization.organization_id.in_(_among("organizations"))
-                )
-            ),
-        ),
-    )
-)
-_MEMBERS: Final = PreparedStatement(
-    sa.select(ProjectOrganization.organization_id, ProjectOrganization.role_in_project).where(
-        ProjectOrganization.project_id == sa.bindparam("project"),
-        ProjectOrganization.organization_id.in_(_among("organizations")),
-    )
-)
-
-
 async def reader_contracts(
     session: AsyncSession, *, project_id: int, contracts: Collection[int], organizations: Collection[int]
 ) -> set[int]:
     """Return the contracts of a project that a reader has a right in, or an organization of theirs is a party to."""
-    found = await _READER_CONTRACTS.rows(
-        session, project=project_id, contracts=list(contracts), organizations=list(organizations)
-    )
-    return {key for (key,) in found}
+    party = sa.select(ContractOrganization.contract_id).where(ContractOrganization.organization_id.in_(organizations))
+    is_reader = sa.or_(Contract.id.in_(contracts), Contract.id.in_(party))
+    return set(await session.scalars(sa.select(Contract.id).where(Contract.project_id == project_id, is_reader)))
 
 
 async def members(session: AsyncSession, *, project_id: int, organizations: Collection[int]) -> dict[int, str]:
-    """Return which of the organizations take part in a project, with their roles there."""
-    return dict(await _MEMBERS.rows(session, project=project_id, organizations=list(organizations)))
+    member = ProjectOrganization
+    statement = sa.select(member.organization_id, member.role_in_project).where(
+        member.project_id == project_id, member.organization_id.in_(organizations)
+    )
+    return dict((await session.execute(statement)).all())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +95,6 @@ class DrawingSearch:
 
 
 async def sees_more_than(session: AsyncSession, kind: DrawingKind, search: DrawingSearch, most: int) -> bool:
-    """Say whether a reader is shown more than so many drawings, whatever they look for."""
     head = tables_of(kind).head
     rows = sa.select(head.id).where(head.project_id == search.project_id)
     if search.audiences is not None:
@@ -261,7 +236,6 @@ _NAMED: Final = ("", "_name", "_name_en")
 
 
 def _wide(kind: DrawingKind) -> AnySelect:
-    """A drawing and one of its revisions, with the names of what they refer to."""
     tables = tables_of(kind)
     head = tables.head
     joined: Any = sa.join(head, tables.revision, tables.drawing == head.id)
@@ -350,7 +324,6 @@ async def history(session: AsyncSession, kind: DrawingKind, condition: Condition
 
 
 def named(kind: DrawingKind, public_id: UUID) -> Condition:
-    """The drawing with this public id."""
     return tables_of(kind).head.public_id == public_id
 
 
@@ -380,32 +353,19 @@ class LinkedDrawingFile(NamedTuple):
     is_main: bool
 
 
-def _files(kind: DrawingKind) -> PreparedStatement:
-    tables = tables_of(kind)
-    file = tables.file
-    of = tables.of_file.in_(_among("keys"))
-    return PreparedStatement(
-        sa.select(tables.of_file, file.attachment_id, file.file_type, file.is_main_document).where(of)
-    )
-
-
-_FILES: Final = {kind: _files(kind) for kind in KINDS.values()}
-
-
 async def files(
     session: AsyncSession, kind: DrawingKind, revision_ids: Collection[int]
 ) -> dict[int, list[LinkedDrawingFile]]:
     """Return the files of each revision, the main one first."""
     found = {key: list[LinkedDrawingFile]() for key in revision_ids}
-    linked = await _FILES[kind].rows(session, keys=list(revision_ids))
-    if not linked:
-        return found
-    attachments = {
-        one.id: one
-        for one in await session.scalars(sa.select(Attachment).where(Attachment.id.in_({row[1] for row in linked})))
-    }
-    for key, attachment, file_type, is_main in linked:
-        found[key].append(LinkedDrawingFile(attachments[attachment], file_type, is_main))
+    file = tables_of(kind).file
+    statement = (
+        sa.select(tables_of(kind).of_file, Attachment, file.file_type, file.is_main_document)
+        .join(Attachment, Attachment.id == file.attachment_id)
+        .where(tables_of(kind).of_file.in_(revision_ids))
+    )
+    for key, attachment, file_type, is_main in await session.execute(statement) if revision_ids else ():
+        found[key].append(LinkedDrawingFile(attachment, file_type, is_main))
     for listed in found.values():
         listed.sort(key=lambda one: (not one.is_main, one.attachment.created_at, one.attachment.public_id))
     return found
@@ -414,7 +374,6 @@ async def files(
 async def holders_of_file(
     session: AsyncSession, kind: DrawingKind, attachment_id: int
 ) -> Sequence[tuple[int, int, int]]:
-    """Return project and audience of the drawings that have a file."""
     tables = tables_of(kind)
     head = tables.head
     statement = (
@@ -464,7 +423,6 @@ async def open_lists(session: AsyncSession, kind: DrawingKind, *, project_id: in
 
 
 async def open_tags(session: AsyncSession, *, project_id: int) -> Sequence[Tag]:
-    """Return the tags that a project gives, in its order."""
     statement = sa.select(Tag).where(Tag.project_id == project_id, Tag.is_active)
     return (await session.scalars(statement.order_by(Tag.sort_order, Tag.tag_code))).all()
 
@@ -486,7 +444,6 @@ async def tags(session: AsyncSession, kind: DrawingKind, drawing_ids: Collection
 async def links(
     session: AsyncSession, kind: DrawingKind, *, sources: Collection[int] = (), targets: Collection[int] = ()
 ) -> list[tuple[int, int]]:
-    """Return which revisions of a kind refer to what, of these sources or to these targets."""
     tables = REFERENCES[kind]
     statement = sa.select(tables.source, tables.target).where(
         sa.or_(tables.source.in_(sources), tables.target.in_(targets))

@@ -1,16 +1,15 @@
 """Revisions of drawings as documents carry them and as people name them."""
 
 from collections.abc import Collection
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.drawing.domain import KINDS, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.domain import Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.kit.db import AnySelect
-from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import Spellings
 
 
@@ -59,44 +58,35 @@ def _seen(kind: DrawingKind) -> AnySelect:
     ).join(head, head.id == tables.drawing)
 
 
-def _of_project(kind: DrawingKind) -> PreparedStatement:
-    tables, project = tables_of(kind), sa.bindparam("project", type_=sa.Integer())
-    sought = tables.revision.public_id.in_(sa.bindparam("sought", expanding=True))
-    column = tables.head.project_id
-    return PreparedStatement(_seen(kind).where(sought, column == sa.func.coalesce(project, column)))
+async def revisions_by_public_id(
+    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int | None
+) -> list[SeenRevision]:
+    """:param project_id: the only one whose drawings count; None for any"""
+    tables = tables_of(kind)
+    statement = _seen(kind).where(tables.revision.public_id.in_(public_ids))
+    if project_id is not None:
+        statement = statement.where(tables.head.project_id == project_id)
+    return [SeenRevision(*row) for row in await session.execute(statement)]
 
 
-def _carried(kind: DrawingKind) -> PreparedStatement:
+async def revisions_by_key(
+    session: AsyncSession, kind: DrawingKind, keys: Collection[int]
+) -> dict[int, CarriedRevision]:
+    """Return revisions for a document that carries them, whose readers are shown what it carries."""
     tables = tables_of(kind)
     head, revision = tables.head, tables.revision
-    named: AnySelect = sa.select(
+    statement: AnySelect = sa.select(
         revision.id,
         revision.public_id,
         revision.revision_label,
         revision.title,
         revision.title_en,
         revision.is_current,
-        sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
-        head.public_id.label("drawing"),
+        sa.func.coalesce(revision.drawing_number, tables.number),
+        head.public_id,
     )
-    sought = revision.id.in_(sa.bindparam("sought", expanding=True))
-    return PreparedStatement(named.join(head, head.id == tables.drawing).where(sought))
-
-
-_BY_PUBLIC_ID: Final = {kind: _of_project(kind) for kind in KINDS.values()}
-_BY_KEY: Final = {kind: _carried(kind) for kind in KINDS.values()}
-
-
-async def revisions_by_public_id(
-    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int | None
-) -> list[SeenRevision]:
-    """:param project_id: the only one whose drawings count; None for any"""
-    rows = await _BY_PUBLIC_ID[kind].rows(session, sought=list(public_ids), project=project_id)
-    return [SeenRevision(*row) for row in rows]
-
-
-async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[CarriedRevision]:
-    return [CarriedRevision(*row) for row in await _BY_KEY[kind].rows(session, sought=list(keys))]
+    statement = statement.join(head, head.id == tables.drawing).where(revision.id.in_(keys))
+    return {row[0]: CarriedRevision(*row) for row in await session.execute(statement)} if keys else {}
 
 
 async def current_by_number(

@@ -82,7 +82,6 @@ class DrawingTables:
 
     @property
     def tagged(self) -> sa.Table:
-        """The tags of drawings, by `drawing_id` and `tag_id`."""
         return table_of(self.tag)
 
     def is_numbered(self, numbers: Iterable[str]) -> Condition:

@@ -11,13 +11,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import DocumentRevision
-from saraban.documents.drawing.domain import ASBUILT, KINDS, SHOP, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.domain import ASBUILT, SHOP, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing, RfaItemClaim
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
 from saraban.kit.db import table_of
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.keys import spelled
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import (
     ContractDrawingCategory,
     ContractDrawingCategoryPair,
@@ -38,7 +37,9 @@ async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Dra
 
 async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[int]:
     """Hold revisions until the end of the transaction, and return those that are current then."""
-    return [key for key, is_current in await _LOCKED[kind].rows(session, keys=list(keys)) if is_current]
+    revision = tables_of(kind).revision
+    statement = sa.select(revision.id, revision.is_current).where(revision.id.in_(keys)).order_by(revision.id)
+    return [key for key, is_current in await session.execute(statement.with_for_update()) if is_current]
 
 
 _CLAIMED: Final = {SHOP: RfaItemClaim.shop_drawing_revision_id, ASBUILT: RfaItemClaim.asbuilt_drawing_revision_id}
@@ -50,7 +51,6 @@ async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool
 
 
 async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
-    """Return which revisions an open RFA carries that is no draft any more."""
     column = _CLAIMED[kind]
     statement = (
         sa.select(column)
@@ -60,22 +60,7 @@ async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[i
     return {key for key in await session.scalars(statement) if key is not None}
 
 
-def _locked(kind: DrawingKind) -> PreparedStatement:
-    revision = tables_of(kind).revision
-    among: sa.BindParameter[int] = sa.bindparam("keys", expanding=True)
-    return PreparedStatement(
-        sa.select(revision.id, revision.is_current)
-        .where(revision.id.in_(among))
-        .order_by(revision.id)
-        .with_for_update()
-    )
-
-
-_LOCKED: Final = {kind: _locked(kind) for kind in KINDS.values()}
-
-
 async def current_by_revision(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, int]:
-    """Return the current revision of the drawing of each revision, by keys."""
     tables = tables_of(kind)
     current = aliased(tables.revision)
     drawing = tables.drawing.key
@@ -173,23 +158,12 @@ async def _key(session: AsyncSession, column: Any, project_id: int, given: Mappi
 
 
 async def answer(session: AsyncSession, kind: DrawingKind, revision_id: int, *, code: str) -> None:
-    for statement in _ANSWERS[kind]:
-        await session.execute(statement.statement, {"revision": revision_id, "code": code})
-
-
-def _answering(kind: DrawingKind) -> tuple[PreparedStatement, PreparedStatement]:
     tables = tables_of(kind)
     revision, head = table_of(tables.revision), table_of(tables.head)
-    named = revision.c.id == sa.bindparam("revision", type_=sa.Integer)
-    key = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == sa.bindparam("code"))
-    drawn = sa.select(aliased(tables.revision)).subquery()
-    of = sa.select(drawn.c[tables.drawing.key]).where(drawn.c.id == sa.bindparam("revision", type_=sa.Integer))
-    touched = sa.update(head).where(head.c.id == of.scalar_subquery()).values(version=head.c.version + 1)
-    answered = sa.update(revision).where(named).values(rfa_approve_code_id=key.scalar_subquery())
-    return PreparedStatement(answered), PreparedStatement(touched)
-
-
-_ANSWERS = {kind: _answering(kind) for kind in KINDS.values()}
+    key = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()
+    await session.execute(sa.update(revision).where(revision.c.id == revision_id).values(rfa_approve_code_id=key))
+    drawing = sa.select(tables.drawing).where(tables.revision.id == revision_id).scalar_subquery()
+    await session.execute(sa.update(head).where(head.c.id == drawing).values(version=head.c.version + 1))
 
 
 async def replace_tags(session: AsyncSession, kind: DrawingKind, drawing_id: int, tag_ids: Collection[int]) -> None:

@@ -2,8 +2,9 @@
 
 from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.repository.carried import add as add_carried
+from saraban.documents.drawing.repository.imports import count_drawings, link_revisions
 from saraban.documents.drawing.repository.registers import revisions_with_file as revisions_of_file
-from saraban.documents.drawing.repository.revisions import SeenRevision
+from saraban.documents.drawing.repository.revisions import SeenRevision, revisions_by_key
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.service.approval import (
     DrawingSubject,
@@ -25,9 +26,7 @@ from saraban.documents.drawing.service.register_export import write_sheet, write
 from saraban.documents.drawing.service.register_import import (
     DRAWING_IMPORTERS,
     DrawingImporter,
-    count_drawings,
     create_codes,
-    link_revisions,
 )
 from saraban.documents.drawing.service.registers import (
     classifications,
@@ -60,7 +59,6 @@ from saraban.documents.drawing.service.revisions import (
     drawing_of_file,
     hold_revisions,
     revision_files,
-    revisions_by_key,
     revisions_by_number,
     visible_revisions,
 )

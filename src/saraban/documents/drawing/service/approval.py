@@ -20,7 +20,6 @@ from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import Party
 from saraban.workflow import service as workflow
@@ -127,7 +126,10 @@ async def _around(session: AsyncSession, kind: DrawingKind, revisions: Collectio
         return {}
     rows = await repository.history(session, kind, tables_of(kind).revision.public_id.in_(revisions))
     places = {(row.head.project_id, row.head.contract_id) for row in rows}
-    parties = {place: await fetch(session, projects.parties_query(*place)) for place in sorted(places, key=str)}
+    parties = {
+        place: await projects.list_parties(session, project_id=place[0], contract_id=place[1])
+        for place in sorted(places, key=str)
+    }
     return {
         str(row.revision.public_id): RevisionContext(row, kind, parties[row.head.project_id, row.head.contract_id])
         for row in rows
@@ -147,21 +149,17 @@ class DrawingSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        return await self.facts_for(session, dict.fromkeys(entity_ids, caller))
+        around, reader = await _around(session, self.kind, core.ids_of(entity_ids)), reach(caller)
+        return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reader)}
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, workflow.SubjectFacts]:
-        around = await _around(session, self.kind, core.ids_of(callers))
-        return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reach(callers[key]))}
-
-    async def apply(self, session: AsyncSession, steps: Sequence[workflow.SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, step: workflow.SubjectStep) -> bool:
         """Write the answer of a final step to its revision."""
-        for one in steps:
-            code = approve_code(one.meaning, answered=one.step.response_code) if one.step.terminal else None
-            if code is not None:
-                around = one.facts.source
-                assert isinstance(around, RevisionContext)  # it was this port that gave the facts
-                await writes.answer(session, self.kind, around.row.revision.id, code=code)
-        return ()
+        code = approve_code(step.meaning, answered=step.step.response_code) if step.step.terminal else None
+        if code is not None:
+            around = step.facts.source
+            assert isinstance(around, RevisionContext)  # it was this port that gave the facts
+            await writes.answer(session, self.kind, around.row.revision.id, code=code)
+        return False
 
 
 async def start(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:
@@ -218,12 +216,9 @@ async def states(
     if kind not in KINDS:
         return {}
     ids = [row.revision.public_id for row in rows]
-
-    async def facts() -> Mapping[str, workflow.SubjectFacts]:
-        return {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
-
+    facts = {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
     return await workflow.states_of(
-        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts(), now=ctx.now
+        ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts, now=ctx.now
     )
 
 

@@ -11,12 +11,11 @@ from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import carried as repository
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.carried import CarriedRow, CarrierTable
-from saraban.documents.drawing.repository.revisions import CarriedRevision
+from saraban.documents.drawing.repository.revisions import CarriedRevision, revisions_by_key
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.documents.drawing.service.revisions import (
     current_revisions,
     revision_files,
-    revisions_by_key,
     visible_revisions,
 )
 from saraban.identity.domain.context import RequestContext
@@ -75,7 +74,6 @@ async def carried_drawings(
 
 
 async def carried_ids(session: AsyncSession, carrier: CarrierTable, key: int) -> list[UUID]:
-    """Return the public ids of the revisions that a document carries, in the order of its list."""
     return [one.public_id for _, one in await carried_drawings(session, carrier, [key])]
 
 
@@ -108,7 +106,6 @@ async def carried_answers(
 
 
 async def carriers_of_file(session: AsyncSession, carrier: CarrierTable, attachment_id: int) -> list[int]:
-    """Return the keys of what carries the revision that a file hangs on."""
     found: list[int] = []
     for kind in KINDS.values():
         revisions = await registers.revisions_with_file(session, kind, attachment_id)

@@ -67,8 +67,6 @@ _FIELDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ReadLine:
-    """A line of the file: what it states, or what is wrong with its cells."""
-
     row: SheetRow
     stated: DrawingSheetLine | None
     faults: tuple[FieldProblem, ...] = ()
@@ -87,7 +85,6 @@ def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
 
 
 def _columns_of(kind: DrawingKind) -> dict[str, str]:
-    """Return the columns by the fields of the API; those of shop drawings call the category the main one."""
     return _FIELDS | ({} if kind.whole else dict.fromkeys(("category", "categoryCode"), "main_category"))
 
 
@@ -105,7 +102,6 @@ def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLin
 
 
 def place_ids(project: ProjectDetail) -> dict[str, Mapping[str, UUID]]:
-    """Return the contracts and originators of a project by any spelling of their codes."""
     return {
         "contract": Spellings({one.contract_code: one.public_id for one in project.contracts}),
         "originator": Spellings({one.organization_code: one.public_id for one in project.organizations}),
@@ -323,7 +319,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         """Return whose a new drawing is, looked up once for all lines that say the same."""
         contract = stated.contract or self._defaults.get("contract")
         originator = stated.originator or self._defaults.get("originator")
-        return await self._places.get((contract, originator), partial(self._find_place, session, contract, originator))
+        return await self._places.get((contract, originator), self._find_place, session, contract, originator)
 
     async def _find_place(self, session: AsyncSession, contract: str | None, originator: str | None) -> Place:
         ids = {"contract": self._id("contract", contract), "originator": self._id("originator", originator)}
@@ -342,7 +338,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         names = ("category", "sub_category", "volume", "discipline")
         given = {f"{name}_code": code for name in names if (code := getattr(stated, name)) is not None}
         key = (contract and contract.code, *given.items())
-        return await self._columns.get(key, partial(classified, session, self.kind, self.project, contract, given))
+        return await self._columns.get(key, classified, session, self.kind, self.project, contract, given)
 
     async def _collect(
         self,
@@ -423,7 +419,6 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         return {"missing": self.missing.report()}
 
     async def write(self, session: AsyncSession, rows: RegisterRows) -> int:
-        """Add to register and ledger what `judge` has found, in the same transaction."""
         await numbering.register_external(
             self.ctx, session, project=self.project, register=self.kind.path, numbers=rows.numbers
         )

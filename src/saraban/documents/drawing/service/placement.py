@@ -17,7 +17,6 @@ from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.errors import invalid, required
 from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch
 from saraban.numbering import service as numbering
 from saraban.numbering.series.domain.tokens import REV
 from saraban.projects import service as projects
@@ -29,7 +28,6 @@ ORIGINATOR = "/originatorOrganizationPublicId"
 def belonging(
     project: ProjectRef, contract: ContractRef | None, originator: OrganizationRef | None
 ) -> dict[str, int | None]:
-    """Return whose a drawing is, and whom it concerns."""
     contract_id, originator_id = contract.id if contract else None, originator.id if originator else None
     audience_kind, audience_id = audience_of(contract=contract_id, originator=originator_id)
     return {
@@ -196,7 +194,7 @@ async def plan_number(
 
 
 async def _registrar(ctx: RequestContext, session: AsyncSession, project: ProjectRef) -> UUID:
-    parties = await fetch(session, projects.parties_query(project.id, None))
+    parties = await projects.list_parties(session, project_id=project.id)
     own = [one for one in parties if one.id in ctx.caller.organization_ids]
     owners = [one for one in parties if one.role == PartyRole.OWNER]
     if not own + owners:

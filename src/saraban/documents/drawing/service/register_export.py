@@ -96,7 +96,6 @@ async def _pages(
 
 
 def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[object]:
-    """The cells that an import takes, by its columns, and what only the register knows."""
     head, revision, named = row.head, row.revision, row.named
     stated = {
         "drawing_number": row.number,

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.drawing.domain import CREATE, KINDS, DrawingKind
 from saraban.documents.drawing.domain.register_import import columns_of
 from saraban.documents.drawing.models import DrawingImport
-from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.schemas import DrawingImportCommit, DrawingImportQuery
 from saraban.documents.drawing.service.import_lines import RegisterImport, place_ids
 from saraban.identity.domain.context import RequestContext, Scope
@@ -97,7 +95,7 @@ class DrawingImporter(Importer[DrawingImport]):
         row = turn.row
         if row.creates_missing:
             codes = (row.report or {}).get("missing", {})
-            await db.transact(partial(create_codes, ctx, register=self.kind, owner=turn.found.project, codes=codes))
+            await db.transact(create_codes, ctx, self.kind, owner=turn.found.project, codes=codes)
         async with db.reading() as session:
             place = await projects.find_project(session, public_id=turn.found.project, pointer="/projectPublicId")
             run = RegisterImport(ctx, self.kind, place, {"contract": row.contract, "originator": row.originator})
@@ -129,7 +127,6 @@ async def create_codes(
 async def _import_list(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, owner: UUID, rows: Mapping[str, Mapping[str, Json]]
 ) -> None:
-    """Add rows to one of the project's lists, and categories to sub categories that are there."""
     if not rows:
         return
     page = await master_data.list_rows(ctx, session, kind, owner=owner, include_closed=True, limit=master_data.EVERY)
@@ -141,17 +138,3 @@ async def _import_list(
         values |= {"categories": ", ".join(both)} if both else {}
         sheet.append(SheetRow(number, {one.name: str(values.get(one.name) or "") for one in kind.fields}))
     await master_import.import_rows(ctx, session, kind, owner=owner, rows=sheet)
-
-
-async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
-    """
-    Write down what many revisions derive from; who does has registered both.
-
-    :param pairs: public ids of revisions, and of what each derives from
-    """
-    await repository.insert_references(session, kind, pairs)
-
-
-async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
-    """Count the drawings of a project in all registers, whoever is shown them."""
-    return await repository.count(session, project_id=project_id)

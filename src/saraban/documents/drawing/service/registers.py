@@ -1,12 +1,9 @@
 """Reading drawings: pages of a register as it stands or stood on a day, one drawing with its history, and who may read its files."""
 
-import base64
-import binascii
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
-from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -16,8 +13,10 @@ from saraban.documents.core.domain import ABOVE, Reach, reach
 from saraban.documents.core.domain.registers import FEW
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch
+from saraban.documents.drawing.repository.imports import RegisteredDrawing
+from saraban.documents.drawing.repository.registers import DrawingRow, DrawingSearch
 from saraban.documents.drawing.repository.tables import Condition, tables_of
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
@@ -33,9 +32,9 @@ from saraban.documents.drawing.service.presentation import file_shown, revision_
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.db import table_of
-from saraban.kit.errors import NotFound, invalid, unknown
-from saraban.kit.pagination import Page, list_mark
-from saraban.kit.statements import together
+from saraban.kit.errors import NotFound, unknown
+from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark
+from saraban.kit.schema import PageOut
 from saraban.kit.text import fold
 from saraban.projects import service as projects
 from saraban.search_index import service as search_index
@@ -46,7 +45,6 @@ from saraban.workflow.runtime.schemas import WorkflowItem, WorkflowOut
 
 _DAY = timedelta(days=1)
 _LISTS = ("category", "sub_category", "volume")
-_MARK = 8  # bytes of `list_mark`
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +61,14 @@ class DrawingReader:
         return self.audiences is None or audience in self.audiences
 
 
-class DrawingPlacement(Protocol):
-    """What decides who may write a drawing, as its head has it."""
-
-    @property
-    def project_id(self) -> int: ...
-
-    @property
-    def contract_id(self) -> int | None: ...
-
-    @property
-    def originator_id(self) -> int | None: ...
-
-
 async def reader_of(ctx: RequestContext, session: AsyncSession, project_id: int) -> DrawingReader:
     held: Reach = reach(ctx.caller)
     if held.everything or project_id in held.projects:
         return DrawingReader(None)
-    organizations = held.organizations
-    contracts, members = await together(
-        session,
-        repository.reader_contracts(
-            session, project_id=project_id, contracts=held.contracts, organizations=organizations
-        ),
-        repository.members(session, project_id=project_id, organizations=organizations),
+    contracts = await repository.reader_contracts(
+        session, project_id=project_id, contracts=held.contracts, organizations=held.organizations
     )
+    members = await repository.members(session, project_id=project_id, organizations=held.organizations)
     audiences = [(AudienceKind.CONTRACT, key) for key in sorted(contracts)]
     audiences += [(AudienceKind.ORGANIZATION, key) for key in sorted(held.organizations)]
     if members or contracts:
@@ -105,7 +86,7 @@ async def readers_of(
     return {key: await reader_of(ctx, session, key) for key in sorted(visible.intersection(project_ids))}
 
 
-async def scope_of(ctx: RequestContext, session: AsyncSession, place: DrawingPlacement) -> Scope:
+async def scope_of(ctx: RequestContext, session: AsyncSession, place: Drawing | RegisteredDrawing) -> Scope:
     """
     Return the scope in which a right to write a drawing counts: the originator's; of a drawing that names none, that of the owner
     and the consultants of its project.
@@ -135,7 +116,7 @@ async def list_drawings(
 
 async def list_items(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
-) -> Page[WorkflowItem[DrawingSummary]]:
+) -> PageOut[WorkflowItem[DrawingSummary]]:
     """
     Return the same, each with the workflow of its revision; of a day that is over without it, as without the answer.
 
@@ -152,7 +133,7 @@ async def list_items(
         )
         for row in found.items
     ]
-    return Page(items, found.next_cursor)
+    return PageOut[WorkflowItem[DrawingSummary]](items=items, next_cursor=found.next_cursor)
 
 
 async def find_page(
@@ -166,13 +147,13 @@ async def find_page(
     """
     search = await _search(ctx, session, kind, query)
     mark = list_mark("drawings", kind.path, query.model_dump_json(exclude={"cursor", "limit"}))
-    after = _number_after(query.cursor, mark) if query.cursor else None
+    after = decode_cursor(query.cursor, mark, str)[0] if query.cursor else None
     places = await repository.find_places(session, kind, replace(search, after=after), limit=query.limit + 1)
     shown = places[: query.limit]
     items = await repository.rows(session, kind, shown)
     if search.moment is not None and search.moment < ctx.now:
         items = [row.unanswered() for row in items]
-    return Page(items, _cursor(shown[-1], mark) if len(places) > query.limit else None)
+    return Page(items, encode_cursor(mark, shown[-1].number) if len(places) > query.limit else None)
 
 
 async def list_numbers(
@@ -225,20 +206,6 @@ def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
     if query.as_of is None:
         return None
     return min(datetime.combine(query.as_of + _DAY, time(), ctx.zone), ctx.now)
-
-
-def _cursor(last: DrawingPlace, mark: bytes) -> str:
-    return base64.urlsafe_b64encode(mark + last.number.encode()).rstrip(b"=").decode()
-
-
-def _number_after(cursor: str, mark: bytes) -> str:
-    try:
-        raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        if raw[:_MARK] != mark:
-            raise ValueError(cursor)  # noqa: TRY301  one way out for every cursor of another list
-        return raw[_MARK:].decode()
-    except (ValueError, binascii.Error) as fault:
-        raise invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.") from fault
 
 
 async def find(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID) -> list[DrawingRow]:

@@ -108,7 +108,7 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingK
                 "ระบุเลขที่แบบหรือโทเคนการจองอย่างใดอย่างหนึ่ง",
                 "Give either the drawing number or the reservation token.",
             )
-        return await services.idempotency.run(operation, lambda session: register(ctx, session, kind, new))
+        return await services.idempotency.run(operation, register, ctx, kind, new)
     async with services.idempotency.claim(operation) as claim:
         if claim.receipt is not None:
             return claim.receipt

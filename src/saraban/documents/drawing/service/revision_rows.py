@@ -55,7 +55,6 @@ async def add_revision(
     *,
     pointer: str,
 ) -> UUID:
-    """:returns: its public id"""
     tables = tables_of(kind)
     row = tables.revision(
         revision_number=at.number,

@@ -14,14 +14,13 @@ from saraban.documents.drawing.repository import registers as repository
 from saraban.documents.drawing.repository import revisions as revision_rows
 from saraban.documents.drawing.repository import writes
 from saraban.documents.drawing.repository.registers import DrawingRow
-from saraban.documents.drawing.repository.revisions import CarriedRevision, SeenRevision
+from saraban.documents.drawing.repository.revisions import SeenRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
 from saraban.documents.drawing.service.presentation import file_shown
 from saraban.documents.drawing.service.registers import audience_of_row, find, reader_of, readers_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
-from saraban.kit.statements import together
 from saraban.projects import service as projects
 
 
@@ -40,13 +39,11 @@ async def visible_revisions(
     """
     if not public_ids:
         return {}
-    reading = revision_rows.revisions_by_public_id(session, kind, public_ids, project_id=project_id)
+    rows = await revision_rows.revisions_by_public_id(session, kind, public_ids, project_id=project_id)
     if project_id is None:
-        rows = await reading
         readers = await readers_of(ctx, session, {row.project_id for row in rows})
     else:
-        rows, reader = await together(session, reading, reader_of(ctx, session, project_id))
-        readers = {project_id: reader}
+        readers = {project_id: await reader_of(ctx, session, project_id)}
     return {
         row.public_id: row for row in rows if row.project_id in readers and readers[row.project_id].sees(row.audience)
     }
@@ -111,15 +108,6 @@ async def revisions_by_number(
                 found[NumberedRevision(number)] = row
     named = {one: NumberedRevision(now.get(one.number, one.number), one.label) for one in wanted}
     return {one: found[name] for one, name in named.items() if name in found}
-
-
-async def revisions_by_key(
-    session: AsyncSession, kind: DrawingKind, keys: Collection[int]
-) -> dict[int, CarriedRevision]:
-    """Return revisions for a document that carries them, whose readers are shown what it carries."""
-    if not keys:
-        return {}
-    return {row.key: row for row in await revision_rows.revisions_by_key(session, kind, keys)}
 
 
 async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequence[int]) -> list[int]:

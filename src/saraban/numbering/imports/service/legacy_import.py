@@ -3,7 +3,6 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -105,7 +104,7 @@ async def import_at_terminal(
         place = await import_target(ctx, session, project_public_id=project_public_id)
     row = NumberImport(state=ImportState.CHECKING, project_id=place.project.id)
     if file is not None:
-        row = await db.transact(partial(_begin, ctx, place.project.id, file, moving=moves is not None))
+        row = await db.transact(_begin, ctx, place.project.id, file, moving=moves is not None)
     run = NumberRun(ctx, place, moves or {})
     found = ImportRow(row, project_public_id, ctx.caller.username, ctx.caller.public_id)
     turn = ImportTurn(found, sheet=sheet, progress=progress)
@@ -114,7 +113,7 @@ async def import_at_terminal(
 
 
 async def _begin(
-    ctx: RequestContext, project: int, file: SourceFile, session: AsyncSession, *, moving: bool
+    ctx: RequestContext, session: AsyncSession, project: int, file: SourceFile, *, moving: bool
 ) -> NumberImport:
     """Note that the file is being imported, or that an import of it that was broken off goes on."""
     row = await repository.unfinished_import(session, project_id=project, sha256=file.sha256)

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequenc
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, time
-from functools import partial
 from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
@@ -64,8 +63,6 @@ _COLUMN_OF = {key: key for key in COLUMN_KEYS} | {
 
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
-    """The project that is imported into, with what its codes stand for."""
-
     project: ProjectRef
     organizations: Mapping[str, UUID]
     contracts: Mapping[str, UUID]
@@ -114,8 +111,6 @@ Printed = tuple[str, str, str, int, str, bool]  # number, base, series, sequence
 
 
 class CheckedRow(NamedTuple):
-    """A line of the file: what it would become, or what is wrong with it."""
-
     row: SheetRow
     number: ImportedNumber | None
     faults: Sequence[FieldProblem]
@@ -189,7 +184,6 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         *,
         lock: bool = False,  # noqa: ARG002
     ) -> tuple[list[JudgedRow], list[ImportedNumber]]:
-        """Hold lines against the ledger."""
         numbers = [read.number for read in batch if read.number is not None]
         known = {
             register: await repository.numbers_in_ledger(
@@ -290,7 +284,7 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
     async def _group(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         month = (line.issued.year, line.issued.month) if line.issued else line.year
         key = (line.codes, month, line.sequence is None)
-        return await self._groups.get(key, partial(self._grouped, session, line))
+        return await self._groups.get(key, self._grouped, session, line)
 
     async def _grouped(self, session: AsyncSession, line: LegacyRow) -> RowGroup:
         request = self._request(line)
@@ -367,7 +361,6 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
         }
 
     def _issued(self, number: ImportedNumber) -> dict[str, object]:
-        """Return what the ledger and its audit trail have in common."""
         return {
             "project_id": self.place.project.id,
             "series": number.series,

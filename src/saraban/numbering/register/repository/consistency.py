@@ -6,10 +6,8 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import InstrumentedAttribute
 
-from saraban.kit.db import AnySelect
-from saraban.kit.statements import PreparedStatement, Rows
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.numbering.register.domain import (
     AuditedOperation,
     CounterRow,
@@ -29,7 +27,6 @@ from saraban.numbering.series.models import (
 from saraban.projects.models import Project
 
 CounterPlace = tuple[int, str, int]  # project, series, range
-_Key = tuple[InstrumentedAttribute[int], InstrumentedAttribute[str], InstrumentedAttribute[int]]
 
 
 async def counters_page(
@@ -47,9 +44,16 @@ async def counters_page(
         .outerjoin(Project, Project.id == NumberCounter.project_id)  # outer: its place in the plan stays the last
         .outerjoin(NumberRange, COUNTER_OF_RANGE)
     )
-    key = (NumberCounter.project_id, NumberCounter.series, NumberCounter.range)
+    key = project, series, range_ = NumberCounter.project_id, NumberCounter.series, NumberCounter.range
     if after is not None:
-        statement = statement.where(_above(key, after))
+        same = project == after[0]
+        statement = statement.where(
+            sa.or_(
+                project > after[0],
+                sa.and_(same, series > after[1]),
+                sa.and_(same, series == after[1], range_ > after[2]),
+            )
+        )
     rows = [CounterRow(*row) for row in (await session.execute(statement.order_by(*key).limit(limit))).all()]
     last = rows[-1] if len(rows) == limit else None
     return rows, (last.project_id, last.series, last.range) if last else None
@@ -110,7 +114,6 @@ def _following(project_id: int, after: tuple[str, int] | None) -> AnySelect:
 
 
 async def last_number(session: AsyncSession, counter: CounterRow) -> int | None:
-    """Return where a counter stands; None where it has no row."""
     statement = sa.select(NumberCounter.last_number).where(
         NumberCounter.project_id == counter.project_id,
         NumberCounter.series == counter.series,
@@ -130,20 +133,6 @@ async def last_issued(session: AsyncSession, counter: CounterRow) -> int:
     return await session.scalar(statement) or 0
 
 
-def _above(key: _Key, position: CounterPlace) -> sa.ColumnElement[bool]:
-    project, series, range_ = key
-    same = project == position[0]
-    return sa.or_(
-        project > position[0],
-        sa.and_(same, series > position[1]),
-        sa.and_(same, series == position[1], range_ > position[2]),
-    )
-
-
-_KEYS: sa.BindParameter[UUID] = sa.bindparam("keys", expanding=True)
-_LIMIT = sa.bindparam("most", type_=sa.Integer)
-_AFTER = sa.bindparam("after", type_=sa.Integer)
-_UPTO = sa.bindparam("upto", type_=sa.Integer)
 HIGHEST_KEY = 2**63 - 1
 
 
@@ -157,10 +146,10 @@ class NumberedDocuments:
     """
 
     def __init__(self, document: Any, printed: Any, ended: Any = None) -> None:
-        self.key = document.id
         ended = document.cancelled_at if ended is None else ended
-        carried = (document.public_id, document.number_uuid, printed, ended.is_not(None))
-        self.named = PreparedStatement(sa.select(*carried).where(document.public_id.in_(_KEYS)))
+        self._document = document
+        self._carried = (document.public_id, document.number_uuid, printed, ended.is_not(None))
+        self.key: sa.ColumnElement[int] = document.id
         # Of a number of the ledger: whether its holder is one of these, and prints it.
         self.hold = sa.exists().where(
             document.public_id == LEDGER.c.holder_public_id,
@@ -168,21 +157,29 @@ class NumberedDocuments:
             printed == LEDGER.c.document_number,
             ended.is_(None),
         )
-        self.page_end = _page_end(self.key)
-        holder = LEDGER.c.holder_public_id
+
+    def named(self, public_ids: Sequence[UUID]) -> AnySelect:
+        return sa.select(*self._carried).where(self._document.public_id.in_(public_ids))
+
+    def without_number(self, *, above: int, upto: int) -> AnySelect:
+        """Return project and facts of the documents whose number is not theirs."""
+        document, holder = self._document, LEDGER.c.holder_public_id
         # The bounds are known by then: the database looks up each number of the page, and what fits never leaves it.
-        self.without = PreparedStatement(
-            sa.select(_PROJECT_CODE, *carried)
+        return (
+            sa.select(_PROJECT_CODE, *self._carried)
             .outerjoin(LEDGER, LEDGER.c.uuid == document.number_uuid)
             .outerjoin(Project, Project.id == document.project_id)
-            .where(self.key > _AFTER, self.key <= _UPTO, sa.or_(holder.is_(None), holder != document.public_id))
+            .where(self.key > above, self.key <= upto, sa.or_(holder.is_(None), holder != document.public_id))
             .order_by(self.key)
         )
 
 
-def _page_end(key: sa.ColumnElement[int]) -> PreparedStatement:
-    page = sa.select(key.label("id")).where(key > _AFTER).order_by(key).limit(_LIMIT).subquery()
-    return PreparedStatement(sa.select(sa.func.max(page.c.id), sa.func.count()))
+async def _page_end(
+    session: AsyncSession, key: sa.ColumnElement[int], *, above: int, limit: int
+) -> tuple[int | None, int]:
+    page = sa.select(key.label("id")).where(key > above).order_by(key).limit(limit).subquery()
+    last, count = (await session.execute(sa.select(sa.func.max(page.c.id), sa.func.count()))).one()
+    return last, count
 
 
 _PROJECT_CODE = sa.func.coalesce(Project.project_code, "")
@@ -206,68 +203,11 @@ _NUMBERS = sa.select(
 ).outerjoin(Project, Project.id == LEDGER.c.project_id)
 
 
-def _numbers_above(select: AnySelect) -> PreparedStatement:
-    """The next numbers of a counter above (sequence, id)."""
-    sequence, number = sa.bindparam("sequence", type_=sa.Integer), LEDGER.c.sequence_number
-    return PreparedStatement(
-        select.where(
-            LEDGER.c.project_id == sa.bindparam("project"),
-            LEDGER.c.series == sa.bindparam("series"),
-            LEDGER.c.range == sa.bindparam("range"),
-            number >= sequence,
-            sa.or_(number > sequence, LEDGER.c.id > sa.bindparam("key")),
-        )
-        .order_by(number, LEDGER.c.id)
-        .limit(_LIMIT)
-    )
-
-
-_SEQUENCES = _numbers_above(sa.select(LEDGER.c.sequence_number, LEDGER.c.source))
-_ENTRIES = _numbers_above(_NUMBERS)
-_NAMED = PreparedStatement(_NUMBERS.where(LEDGER.c.id.in_(_KEYS)).order_by(LEDGER.c.id))
-_OPERATIONS = PreparedStatement(
-    sa.select(
-        AUDIT.c.reservation_uuid,
-        AUDIT.c.id,
-        AUDIT.c.operation,
-        AUDIT.c.generated_number,
-        AUDIT.c.series,
-        AUDIT.c.sequence_number,
-        AUDIT.c.new_value,
-    )
-    .where(AUDIT.c.reservation_uuid.in_(_KEYS))
-    .order_by(AUDIT.c.id)
-)
-_RENDERINGS = PreparedStatement(
-    sa.select(RENDERINGS.c.reservation_id, RENDERINGS.c.document_number).where(RENDERINGS.c.reservation_id.in_(_KEYS))
-)
-_LINKS = PreparedStatement(
-    sa.select(LEDGER.c.uuid, LEDGER.c.replaces_uuid, LEDGER.c.replaced_by_uuid).where(LEDGER.c.uuid.in_(_KEYS))
-)
-_AUDIT_END = _page_end(AUDIT.c.id)
-# As with documents: what fits never leaves the database.
-_ORPHANS = PreparedStatement(
-    sa.select(
-        AUDIT.c.reservation_uuid,
-        AUDIT.c.operation,
-        AUDIT.c.generated_number,
-        _PROJECT_CODE,
-    )
-    .outerjoin(LEDGER, LEDGER.c.uuid == AUDIT.c.reservation_uuid)
-    .outerjoin(Project, Project.id == AUDIT.c.project_id)
-    .where(
-        AUDIT.c.id > _AFTER,
-        AUDIT.c.id <= _UPTO,
-        AUDIT.c.reservation_uuid.is_not(None),
-        LEDGER.c.id.is_(None),
-    )
-    .order_by(AUDIT.c.id)
-)
-
-
-def plain_numbers(carriers: Sequence[NumberedDocuments]) -> PreparedStatement:
+async def plain_numbers(
+    session: AsyncSession, carriers: Sequence[NumberedDocuments], *, above: int, limit: int
+) -> Sequence[AnyRow]:
     """
-    Return the statement for a page of the ledger: of each number what it is printed from, and whether all else is plain.
+    Return a page of the ledger: of each number what it is printed from, and whether all else is plain.
 
     A number is plain that one operation issued for good, that was revised at most since, and that the other records show
     as it is. Any other may be in order too, and has to be looked at.
@@ -294,7 +234,7 @@ def plain_numbers(carriers: Sequence[NumberedDocuments]) -> PreparedStatement:
         sa.exists().where(*rendering),
         sa.or_(LEDGER.c.holder_public_id.is_(None), *(register.hold for register in carriers)),
     )
-    return PreparedStatement(
+    statement = (
         sa.select(
             LEDGER.c.id,
             sa.case((sa.and_(*plain), 1), else_=0),
@@ -305,64 +245,94 @@ def plain_numbers(carriers: Sequence[NumberedDocuments]) -> PreparedStatement:
             LEDGER.c.revision_label,
             LEDGER.c.format_template,
         )
-        .where(LEDGER.c.id > _AFTER)
+        .where(LEDGER.c.id > above)
         .order_by(LEDGER.c.id)
-        .limit(_LIMIT)
+        .limit(limit)
+    )
+    return (await session.execute(statement)).all()
+
+
+def _numbers_above(statement: AnySelect, counter: CounterRow, *, after: tuple[int, int], limit: int) -> AnySelect:
+    """Limit a statement to the next numbers of a counter above (sequence, id)."""
+    number, (sequence, key) = LEDGER.c.sequence_number, after
+    return (
+        statement.where(
+            LEDGER.c.project_id == counter.project_id,
+            LEDGER.c.series == counter.series,
+            LEDGER.c.range == counter.range,
+            number >= sequence,
+            sa.or_(number > sequence, LEDGER.c.id > key),
+        )
+        .order_by(number, LEDGER.c.id)
+        .limit(limit)
     )
 
 
-async def sequences(session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int) -> Rows:
+async def sequences(
+    session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
+) -> Sequence[tuple[int, str]]:
     """Return sequence and source of the next numbers of one counter in order, those above (sequence, id)."""
-    return await _SEQUENCES.rows(session, **_position(counter, after), most=limit)
+    statement = sa.select(LEDGER.c.sequence_number, LEDGER.c.source)
+    rows = await session.execute(_numbers_above(statement, counter, after=after, limit=limit))
+    return [(sequence, source) for sequence, source in rows]
 
 
 async def ledger_numbers(
     session: AsyncSession, counter: CounterRow, *, after: tuple[int, int], limit: int
 ) -> Sequence[LedgerNumber]:
-    return [LedgerNumber(*row) for row in await _ENTRIES.rows(session, **_position(counter, after), most=limit)]
+    rows = await session.execute(_numbers_above(_NUMBERS, counter, after=after, limit=limit))
+    return [LedgerNumber(*row) for row in rows]
 
 
-def _position(counter: CounterRow, after: tuple[int, int]) -> dict[str, object]:
-    place = (counter.project_id, counter.series, counter.range, *after)
-    return dict(zip(("project", "series", "range", "sequence", "key"), place, strict=True))
-
-
-async def numbers_of(session: AsyncSession, found: Sequence[int]) -> Sequence[LedgerNumber]:
-    return [LedgerNumber(*row) for row in await _NAMED.rows(session, keys=found)] if found else []
+async def numbers_of(session: AsyncSession, keys: Sequence[int]) -> Sequence[LedgerNumber]:
+    if not keys:
+        return []
+    rows = await session.execute(_NUMBERS.where(LEDGER.c.id.in_(keys)).order_by(LEDGER.c.id))
+    return [LedgerNumber(*row) for row in rows]
 
 
 async def audited_operations(
     session: AsyncSession, public_ids: Sequence[UUID]
 ) -> Mapping[UUID, list[AuditedOperation]]:
     """Return the audit rows of these numbers, each in order."""
+    statement = sa.select(
+        AUDIT.c.reservation_uuid,
+        AUDIT.c.id,
+        AUDIT.c.operation,
+        AUDIT.c.generated_number,
+        AUDIT.c.series,
+        AUDIT.c.sequence_number,
+        AUDIT.c.new_value,
+    ).where(AUDIT.c.reservation_uuid.in_(public_ids))
     operations: dict[UUID, list[AuditedOperation]] = {}
-    for row in await _OPERATIONS.rows(session, keys=public_ids):
-        operations.setdefault(row[0], []).append(AuditedOperation(*row[1:]))
+    for public_id, *row in await session.execute(statement.order_by(AUDIT.c.id)) if public_ids else ():
+        operations.setdefault(public_id, []).append(AuditedOperation(*row))
     return operations
 
 
 async def renderings_of(session: AsyncSession, keys: Sequence[int]) -> Mapping[int, set[str]]:
+    statement = sa.select(RENDERINGS.c.reservation_id, RENDERINGS.c.document_number)
     printed: dict[int, set[str]] = {}
-    for key, number in await _RENDERINGS.rows(session, keys=keys):
+    for key, number in await session.execute(statement.where(RENDERINGS.c.reservation_id.in_(keys))) if keys else ():
         printed.setdefault(key, set()).add(number)
     return printed
 
 
 async def links_of(session: AsyncSession, public_ids: Sequence[UUID]) -> Mapping[UUID, tuple[UUID | None, UUID | None]]:
-    """Return (replaces, replaced by) of these numbers."""
     if not public_ids:
         return {}
-    return {row[0]: (row[1], row[2]) for row in await _LINKS.rows(session, keys=public_ids)}
+    statement = sa.select(LEDGER.c.uuid, LEDGER.c.replaces_uuid, LEDGER.c.replaced_by_uuid)
+    rows = await session.execute(statement.where(LEDGER.c.uuid.in_(public_ids)))
+    return {public_id: (replaces, replaced_by) for public_id, replaces, replaced_by in rows}
 
 
 async def documents_of(
     session: AsyncSession, carriers: Sequence[NumberedDocuments], public_ids: Sequence[UUID]
 ) -> Mapping[UUID, NumberedDocument]:
-    """Return those of these documents that there are."""
     if not public_ids:
         return {}
-    found = [row for register in carriers for row in await register.named.rows(session, keys=public_ids)]
-    return {row[0]: NumberedDocument(*row) for row in found}
+    rows = [row for register in carriers for row in await session.execute(register.named(public_ids))]
+    return {row[0]: NumberedDocument(*row) for row in rows}
 
 
 async def documents_without_number(
@@ -373,25 +343,34 @@ async def documents_without_number(
 
     :returns: of each its project and what it carries; how many were looked at, and the last
     """
-    ((last, count),) = await register.page_end.rows(session, after=above, most=limit)
-    rows = await register.without.rows(session, after=above, upto=last) if count else []
-    return [(row[0], NumberedDocument(*row[1:])) for row in rows], count, last
+    last, count = await _page_end(session, register.key, above=above, limit=limit)
+    rows = await session.execute(register.without_number(above=above, upto=last)) if last is not None else ()
+    return [(project, NumberedDocument(*row)) for project, *row in rows], count, last
 
 
-async def orphaned_operations(session: AsyncSession, *, above: int, limit: int) -> tuple[Rows, int, int | None]:
+async def orphaned_operations(
+    session: AsyncSession, *, above: int, limit: int
+) -> tuple[Sequence[AnyRow], int, int | None]:
     """
     Look through the next rows of the audit for those about a number that the ledger does not have.
 
     :returns: of each its number's public id, operation, number and project; how many were looked at, and the last
     """
-    ((last, count),) = await _AUDIT_END.rows(session, after=above, most=limit)
-    return await _ORPHANS.rows(session, after=above, upto=last) if count else [], count, last
+    last, count = await _page_end(session, AUDIT.c.id, above=above, limit=limit)
+    if last is None:
+        return [], count, last
+    # As with documents: what fits never leaves the database.
+    statement = (
+        sa.select(AUDIT.c.reservation_uuid, AUDIT.c.operation, AUDIT.c.generated_number, _PROJECT_CODE)
+        .outerjoin(LEDGER, LEDGER.c.uuid == AUDIT.c.reservation_uuid)
+        .outerjoin(Project, Project.id == AUDIT.c.project_id)
+        .where(AUDIT.c.id > above, AUDIT.c.id <= last, AUDIT.c.reservation_uuid.is_not(None), LEDGER.c.id.is_(None))
+        .order_by(AUDIT.c.id)
+    )
+    return (await session.execute(statement)).all(), count, last
 
 
-def keys_of(carriers: Sequence[NumberedDocuments]) -> Sequence[Any]:
-    """Return the keys of what there is to look at: the ledger, the audit and the documents."""
-    return (LEDGER.c.id, AUDIT.c.id, *(register.key for register in carriers))
-
-
-async def size_of(key: Any, session: AsyncSession) -> int:
-    return await session.scalar(sa.select(sa.func.count(key))) or 0
+async def count_rows(session: AsyncSession, carriers: Sequence[NumberedDocuments]) -> int:
+    """Count what there is to look at: the ledger, the audit and the documents."""
+    keys = (LEDGER.c.id, AUDIT.c.id, *(register.key for register in carriers))
+    return sum([await session.scalar(sa.select(sa.func.count(key))) or 0 for key in keys])

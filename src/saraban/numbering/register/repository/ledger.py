@@ -103,11 +103,9 @@ class RegisterPlace:
     organizations: frozenset[int] | None = None
 
     def of(self, originator: InstrumentedAttribute[int]) -> list[sa.ColumnElement[bool]]:
-        """Return the conditions on a column with the originator."""
         return [] if self.organizations is None else [originator.in_(sorted(self.organizations))]
 
     def has_number_in(self, series: InstrumentedAttribute[str] | str) -> sa.ColumnElement[bool]:
-        """Return that a series has a number that was issued for one of the organizations."""
         # Each is looked for by itself: of several at once MariaDB reads all the series.
         each = (_own.originator_organization_id == one for one in sorted(self.organizations or ()))
         found = (sa.exists().where(issued, _own.project_id == self.project, _own.series == series) for issued in each)
@@ -129,12 +127,10 @@ async def main_counter(session: AsyncSession, *, project_id: int, series: str) -
 
 
 async def has_number_in(session: AsyncSession, place: RegisterPlace, series: str) -> bool:
-    """Return whether a series has a number that was issued for one of the organizations of a place."""
     return bool(await session.scalar(sa.select(place.has_number_in(series))))
 
 
 async def first_originator(session: AsyncSession, *, project_id: int, series: str) -> int | None:
-    """Return whom the first number of a series was issued for; None where there is none."""
     statement = (
         sa.select(LedgerEntry.originator_organization_id)
         .where(LedgerEntry.project_id == project_id, LedgerEntry.series == series)

@@ -7,8 +7,8 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import InstrumentedAttribute, aliased
 
 from saraban.kit.db import AnyRow, AnySelect
-from saraban.numbering.register.domain import FoundNumber, SeriesRow
 from saraban.numbering.register.repository.ledger import RegisterPlace
+from saraban.numbering.register.schemas import SeriesOut
 from saraban.numbering.series.models import COUNTERS, LedgerEntry, NumberCounter, NumberRendering
 from saraban.projects.models import CorrespondenceType, Project
 
@@ -24,7 +24,7 @@ async def series_page(
     text: str | None,
     after: str | None,
     limit: int,
-) -> Sequence[SeriesRow]:
+) -> Sequence[SeriesOut]:
     """Return the series of a project by name, those above `after`, whether they count or have numbers only."""
     counted = await _counted_series(session, place, text=text, after=after, limit=limit)
     upto = counted[-1].series if len(counted) == limit else None
@@ -34,16 +34,16 @@ async def series_page(
 
 async def _counted_series(
     session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, limit: int
-) -> Sequence[SeriesRow]:
+) -> Sequence[SeriesOut]:
     statement = (
         sa.select(
             NumberCounter.series,
-            CorrespondenceType.type_code,
-            NumberCounter.current_year,
+            CorrespondenceType.type_code.label("document_type"),
+            NumberCounter.current_year.label("year"),
             NumberCounter.last_number,
-            NumberCounter.range_count,
+            sa.func.coalesce(_highest(NumberCounter.project_id, NumberCounter.series), 0).label("highest_number"),
+            NumberCounter.range_count.label("ranges"),
             NumberCounter.updated_at,
-            sa.func.coalesce(_highest(NumberCounter.project_id, NumberCounter.series), 0),
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == NumberCounter.correspondence_type_id)
         .where(NumberCounter.project_id == place.project, NumberCounter.range == 0)
@@ -54,7 +54,7 @@ async def _counted_series(
     if after is not None:
         statement = statement.where(NumberCounter.series > after)
     rows = await session.execute(statement.order_by(NumberCounter.series).limit(limit))
-    return [SeriesRow(*row) for row in rows.all()]
+    return list(map(SeriesOut.model_validate, rows))
 
 
 async def series_of(session: AsyncSession, *, columns: Sequence[str], keys: Collection[int]) -> Sequence[AnyRow]:
@@ -83,9 +83,9 @@ def _highest(project_id: InstrumentedAttribute[int], series: InstrumentedAttribu
 
 async def _uncounted_series(
     session: AsyncSession, place: RegisterPlace, *, text: str | None, after: str | None, upto: str | None, limit: int
-) -> Sequence[SeriesRow]:
+) -> Sequence[SeriesOut]:
     """Return the series that the ledger has and no counter, above `after`, none above `upto`."""
-    found: list[SeriesRow] = []
+    found: list[SeriesOut] = []
     on_sqlite = session.get_bind().dialect.name == "sqlite"
     while len(found) < limit:
         names = _names(place.project, text, after, upto, most=_NAMES, on_sqlite=on_sqlite)
@@ -148,19 +148,19 @@ def _each_by_a_seek(bounds: list[sa.ColumnElement[bool]], after: str | None, mos
     return name.union_all(sa.select(following, name.c.place + 1).where(name.c.series.is_not(None), name.c.place < most))
 
 
-async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesRow]:
+async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Sequence[int]) -> Sequence[SeriesOut]:
     """Series that were never drawn from, by their first numbers."""
     if not keys:
         return []
     statement = (
         sa.select(
             LedgerEntry.series,
-            CorrespondenceType.type_code,
-            LedgerEntry.issue_year,
-            sa.literal(0),
-            sa.literal(0),
-            LedgerEntry.created_at,
-            sa.func.coalesce(_highest(LedgerEntry.project_id, LedgerEntry.series), 0),
+            CorrespondenceType.type_code.label("document_type"),
+            LedgerEntry.issue_year.label("year"),
+            sa.literal(0).label("last_number"),
+            sa.func.coalesce(_highest(LedgerEntry.project_id, LedgerEntry.series), 0).label("highest_number"),
+            sa.literal(0).label("ranges"),
+            LedgerEntry.created_at.label("updated_at"),
         )
         .outerjoin(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
         .where(
@@ -169,10 +169,10 @@ async def _by_first_number(session: AsyncSession, place: RegisterPlace, keys: Se
         )
         .order_by(LedgerEntry.series)
     )
-    return [SeriesRow(*row) for row in (await session.execute(statement)).all()]
+    return list(map(SeriesOut.model_validate, await session.execute(statement)))
 
 
-async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str, limit: int) -> Sequence[FoundNumber]:
+async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str, limit: int) -> Sequence[AnyRow]:
     """
     Return numbers of a project that were ever printed with `text` in them, each once, those that begin with it first.
 
@@ -180,7 +180,7 @@ async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str
     is not.
     """
     printed = NumberRendering.document_number
-    found: dict[int, FoundNumber] = {}
+    found: dict[int, AnyRow] = {}
     for fits in (
         sa.and_(printed >= text, printed < text + _LAST_LETTER),
         sa.func.instr(sa.func.upper(printed), text.upper()) > 0,
@@ -188,7 +188,7 @@ async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str
         statement = (
             sa.select(
                 LedgerEntry.id,
-                printed,
+                printed.label("printed"),
                 LedgerEntry.public_id,
                 LedgerEntry.document_number,
                 LedgerEntry.document_number_status,
@@ -204,8 +204,8 @@ async def find_numbers(session: AsyncSession, place: RegisterPlace, *, text: str
             .limit(limit)
             .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
         )
-        for row in (await session.execute(statement)).all():
-            found.setdefault(row.id, FoundNumber(*row))
+        for row in await session.execute(statement):
+            found.setdefault(row.id, row)
         if len(found) >= limit or any(one.printed == text for one in found.values()):
             break
     return list(found.values())[:limit]

@@ -1,15 +1,16 @@
-"""What numbering asks of those whose documents carry numbers; they are registered where the parts meet."""
+"""The check of numbers: whether counters, ledger, audit, renderings and documents agree."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from functools import lru_cache, partial
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from time import monotonic
+from typing import Protocol
 from uuid import UUID
 
 import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.db import Database, Snapshots
-from saraban.kit.statements import PreparedStatement
+from saraban.kit.db import Database
 from saraban.numbering.register.domain import (
     CounterRow,
     Discrepancy,
@@ -25,9 +26,8 @@ from saraban.numbering.register.domain import (
 from saraban.numbering.register.repository import consistency, ledger
 from saraban.numbering.register.repository.consistency import NumberedDocuments
 
-S = TypeVar("S")
-
 PAGE = 1000
+SNAPSHOT_SECONDS = 2.0
 Progress = Callable[[int, int], None]  # rows done, rows in all
 
 
@@ -37,196 +37,221 @@ async def check_consistency(
     """
     Name whatever two of the records disagree about, in the order in which it is found.
 
-    A page is compared in one snapshot and snapshots are short, so that a check of hours delays nobody. A page with a
-    discrepancy is compared once more in a new snapshot, and what is found both times is told.
+    A page is compared in one snapshot. A snapshot lasts about two seconds: an open one makes an online `ALTER TABLE`
+    wait, and keeps the database from removing old versions of rows. A page with a discrepancy is compared once more in a
+    new snapshot, and what is found both times is reported.
 
     :param carriers: the registers whose documents carry numbers
     """
-    async with Snapshots(db) as snapshots:
-        total = sum([await snapshots.step(partial(consistency.size_of, key)) for key in consistency.keys_of(carriers)])
-        run = _CheckRun(snapshots, total, progress)
-        for page in (consistency.counters_page, consistency.uncounted_page):
-            async for counter in _paged(snapshots, page):
-                async for found in run.along(_SeriesWalk(counter).step, _Place(seen=counter.before)):
-                    yield found
-        numbers = partial(_numbers, carriers, consistency.plain_numbers(carriers))
-        steps: list[_Step[int]] = [numbers, _orphans, *(partial(_documents, register) for register in carriers)]
-        for step in steps:
-            async for found in run.along(step, 0):
-                yield found
+    async with db.reading() as session:
+        total = await consistency.count_rows(session, carriers)
+    check = _Check(db, carriers, total, progress)
+    while check.pages:
+        # Another snapshot begins also where a table was altered after the last one began.
+        for discrepancy in await db.repeat(check.compare_pages):
+            yield discrepancy
 
 
-class _Compared(NamedTuple, Generic[S]):
-    """What a page showed, its rows, and where the next one begins; None after the last."""
+class _Page(Protocol):
+    """A page of one of the records, which is still to be compared."""
 
-    found: Sequence[Discrepancy]
-    rows: int
-    following: S | None
+    async def compare(self, session: AsyncSession) -> "_Compared": ...
 
 
-_Step = Callable[[AsyncSession, S], Awaitable[_Compared[S]]]
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """
+    What a page showed.
+
+    :param following: the pages that come after it
+    :param rows: how many it has, as `progress` counts them
+    """
+
+    discrepancies: Sequence[Discrepancy]
+    following: Sequence[_Page]
+    rows: int = 0
 
 
-class _CheckRun:
-    """Take steps, tell what they find, and how far they are."""
+class _Check:
+    """:ivar pages: the next one is the last in the list"""
 
-    def __init__(self, snapshots: Snapshots, total: int, progress: Progress) -> None:
-        self._snapshots = snapshots
+    def __init__(self, db: Database, carriers: Sequence[NumberedDocuments], total: int, progress: Progress) -> None:
+        self._db = db
         self._done, self._total, self._progress = 0, total, progress
+        self._suspected: set[tuple[str, ...]] | None = None
+        self.pages: list[_Page] = [
+            *(_DocumentPage(register) for register in reversed(carriers)),
+            _AuditPage(),
+            _LedgerPage(carriers),
+            _CounterPage(is_counted=False),
+            _CounterPage(is_counted=True),
+        ]
 
-    async def along(self, step: _Step[S], begin: S) -> AsyncIterator[Discrepancy]:
-        place: S | None = begin
-        while place is not None:
-            compared = await self._snapshots.step(partial(_at, step, place))
-            if compared.found:
-                suspected = {_subject(one) for one in compared.found}
-                await self._snapshots.end()
-                compared = await self._snapshots.step(partial(_at, step, place))
-                await self._snapshots.end()  # whoever is told may take their time
-                for one in compared.found:
-                    if _subject(one) in suspected:
-                        yield one
-            place = compared.following
-            self._done += compared.rows
-            self._progress(self._done, max(self._total, self._done))
+    async def compare_pages(self) -> Sequence[Discrepancy]:
+        """Compare pages in one snapshot until its time is over or a page has discrepancies; return those found twice."""
+        async with self._db.snapshot() as session:
+            end = monotonic() + SNAPSHOT_SECONDS
+            while self.pages and monotonic() < end:
+                compared = await self.pages[-1].compare(session)
+                if compared.discrepancies and self._suspected is None:
+                    self._suspected = set(map(_subject, compared.discrepancies))
+                    return ()
+                suspected, self._suspected = self._suspected or (), None
+                self.pages[-1:] = reversed(compared.following)
+                self._done += compared.rows
+                self._progress(self._done, max(self._total, self._done))
+                if confirmed := [one for one in compared.discrepancies if _subject(one) in suspected]:
+                    return confirmed
+        return ()
 
 
-async def _at(step: _Step[S], place: S, session: AsyncSession) -> _Compared[S]:
-    return await step(session, place)
-
-
-def _subject(found: Discrepancy) -> tuple[str, ...]:
+def _subject(discrepancy: Discrepancy) -> tuple[str, ...]:
     """What a discrepancy is about: its detail may have gone on counting meanwhile."""
-    return (found.what, found.project, found.about)
+    return (discrepancy.what, discrepancy.project, discrepancy.about)
 
 
-async def _paged(
-    snapshots: Snapshots,
-    page: Callable[..., Awaitable[tuple[Sequence[CounterRow], consistency.CounterPlace | None]]],
-) -> AsyncIterator[CounterRow]:
+@dataclass(frozen=True, slots=True)
+class _CounterPage:
+    """:param is_counted: counters; otherwise the series of the ledger that have none"""
+
+    is_counted: bool
     after: consistency.CounterPlace | None = None
-    while True:
-        counters, after = await snapshots.step(partial(page, after=after, limit=PAGE))
-        for counter in counters:
-            yield counter
-        if after is None:
-            return
+
+    async def compare(self, session: AsyncSession) -> _Compared:
+        read = consistency.counters_page if self.is_counted else consistency.uncounted_page
+        counters, after = await read(session, after=self.after, limit=PAGE)
+        following: list[_Page] = [_SeriesPage(counter, seen=counter.before) for counter in counters]
+        return _Compared((), following if after is None else [*following, replace(self, after=after)])
 
 
-class _Place(NamedTuple):
-    """How far a walk along the numbers of a counter is."""
+@dataclass(frozen=True, slots=True)
+class _SeriesPage:
+    """
+    Sequences of one counter in order: what is missing between them, and what the counter does not explain.
 
+    :param seen: the last sequence before the page
+    :param position: sequence and key behind which it begins
+    :param before: the number before it, and the audit row of its issue
+    :param drawn: the highest sequence that was drawn, of a counter that has no row
+    """
+
+    counter: CounterRow
     seen: int
     position: tuple[int, int] = (0, 0)
     before: tuple[LedgerNumber, float] | None = None
+    drawn: int | None = None
 
-
-class _SeriesWalk:
-    """The sequences of one counter in order: what is missing between them, and what the counter does not explain."""
-
-    def __init__(self, counter: CounterRow) -> None:
-        self._counter = counter
-        self._session: AsyncSession | None = None
-        self._last: int | None = None
-        self._drawn: int | None = None
-
-    async def step(self, session: AsyncSession, place: _Place) -> _Compared[_Place]:
-        last, counter = await self._read(session), self._counter
-        numbers = await consistency.sequences(session, counter, after=place.position, limit=PAGE)
-        full = len(numbers) == PAGE
-        following: _Place | None = None
-        # A page of one sequence alone (an old register has them) would be the next page, too.
-        if (full and numbers[0][0] == numbers[-1][0]) or not are_plain(
-            numbers, seen=place.seen, counter=last, most=PAGE
-        ):
-            found, following = await self._compared(session, place, last)
-        else:
-            found = []
-            if full:
-                # The next page begins with the last number of this one: it may have been issued twice.
-                before = numbers[-1][0] - 1
-                following = _Place(before, (before, consistency.HIGHEST_KEY), place.before)
+    async def compare(self, session: AsyncSession) -> _Compared:
+        counter, last, drawn = self.counter, await consistency.last_number(session, self.counter), self.drawn
+        if last is None and drawn is None:
+            drawn = await consistency.last_issued(session, counter)
+        counted = (drawn or 0) if last is None else last
+        page = replace(self, drawn=drawn)
+        numbers = await consistency.sequences(session, counter, after=self.position, limit=PAGE)
+        compared = page.compare_plain(numbers, counted) or await page.compare_each(session, counted)
         # Where a counter is missing, it must have stood where the last number was drawn.
-        if self._last is None and self._drawn and place.position == (0, 0):
-            found.insert(0, Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series))
-        return _Compared(found, 0, following)
+        if last is None and drawn and self.position == (0, 0):
+            missing = Discrepancy(DiscrepancyKind.COUNTER_MISSING, counter.project, counter.series)
+            return replace(compared, discrepancies=[missing, *compared.discrepancies])
+        return compared
 
-    async def _read(self, session: AsyncSession) -> int:
-        """Once in each snapshot: a number that was issued since has moved the counter too."""
-        if self._session is not session:
-            self._session, self._last = session, await consistency.last_number(session, self._counter)
-        if self._last is None and self._drawn is None:
-            self._drawn = await consistency.last_issued(session, self._counter)
-        return self._drawn or 0 if self._last is None else self._last
+    def compare_plain(self, numbers: Sequence[tuple[int, str]], last: int) -> _Compared | None:
+        """:returns: None where the numbers have to be looked at one by one"""
+        is_full = len(numbers) == PAGE
+        # A page of one sequence alone (an old register has them) would be the next page, too.
+        is_same = is_full and numbers[0][0] == numbers[-1][0]
+        if is_same or not are_plain(numbers, seen=self.seen, counter=last, most=PAGE):
+            return None
+        if not is_full:
+            return _Compared((), ())
+        # The next page begins with the last number of this one: it may have been issued twice.
+        before = numbers[-1][0] - 1
+        return _Compared((), [replace(self, seen=before, position=(before, consistency.HIGHEST_KEY))])
 
-    async def _compared(
-        self, session: AsyncSession, place: _Place, last: int
-    ) -> tuple[list[Discrepancy], _Place | None]:
-        counter = self._counter
-        entries = await consistency.ledger_numbers(session, counter, after=place.position, limit=PAGE)
+    async def compare_each(self, session: AsyncSession, last: int) -> _Compared:
+        counter = self.counter
+        entries = await consistency.ledger_numbers(session, counter, after=self.position, limit=PAGE)
         ended = len(entries) < PAGE
         operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
         gaps, resets = await ledger.gaps_of(
             session, project_id=counter.project_id, series=counter.series, counter=counter.range
         )
         issued = {key: issue for key, those in operations.items() if (issue := issuing_operation(those)) is not None}
-        check = SeriesCheck(counter, last, resets, place.before)
-        lines = ledger_lines(entries, after=place.seen, counter=last, gaps=gaps, upto=None if ended else 0)
-        found = list(check.along(lines, issued))
+        check = SeriesCheck(counter, last, resets, self.before)
+        lines = ledger_lines(entries, after=self.seen, counter=last, gaps=gaps, upto=None if ended else 0)
+        discrepancies = list(check.along(lines, issued))
         if ended:
-            return found, None
+            return _Compared(discrepancies, ())
         end = entries[-1]
-        return found, _Place(max(place.seen, end.sequence), (end.sequence, end.id), check.before)
-
-
-async def _numbers(
-    carriers: Sequence[NumberedDocuments], statement: PreparedStatement, session: AsyncSession, after: int
-) -> _Compared[int]:
-    """Numbers of the ledger that are not what the other records say; those that are plain are not looked at further."""
-    rows = await statement.rows(session, after=after, most=PAGE)
-    doubtful = [
-        key for key, plain, values, *printed in rows if not plain or misprint(_values(values), *printed) is not None
-    ]
-    entries = await consistency.numbers_of(session, doubtful)
-    operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
-    renderings = await consistency.renderings_of(session, doubtful)
-    linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
-    links = await consistency.links_of(session, linked)
-    holders = {entry.holder for entry in entries if entry.holder is not None}
-    documents = await consistency.documents_of(session, carriers, list(holders))
-    found = [
-        wrong
-        for entry in entries
-        for wrong in check_number(
-            entry,
-            operations=operations.get(entry.public_id, []),
-            renderings=renderings.get(entry.id, ()),
-            links=links,
-            document=documents.get(entry.holder) if entry.holder else None,
-        )
-    ]
-    return _Compared(found, len(rows), rows[-1][0] if rows else None)
+        seen, position = max(self.seen, end.sequence), (end.sequence, end.id)
+        return _Compared(discrepancies, [replace(self, seen=seen, position=position, before=check.before)])
 
 
 # Numbers of one series have the same values.
 _values = lru_cache(maxsize=4096)(orjson.loads)
 
 
-async def _orphans(session: AsyncSession, after: int) -> _Compared[int]:
+@dataclass(frozen=True, slots=True)
+class _LedgerPage:
+    """Numbers of the ledger that are not what the other records say; those that are plain are not looked at further."""
+
+    carriers: Sequence[NumberedDocuments]
+    after: int = 0
+
+    async def compare(self, session: AsyncSession) -> _Compared:
+        rows = await consistency.plain_numbers(session, self.carriers, above=self.after, limit=PAGE)
+        doubtful = [
+            key for key, plain, values, *printed in rows if not plain or misprint(_values(values), *printed) is not None
+        ]
+        entries = await consistency.numbers_of(session, doubtful)
+        operations = await consistency.audited_operations(session, [entry.public_id for entry in entries])
+        renderings = await consistency.renderings_of(session, doubtful)
+        linked = [one for entry in entries for one in (entry.replaces, entry.replaced_by) if one is not None]
+        links = await consistency.links_of(session, linked)
+        holders = {entry.holder for entry in entries if entry.holder is not None}
+        documents = await consistency.documents_of(session, self.carriers, list(holders))
+        discrepancies = [
+            wrong
+            for entry in entries
+            for wrong in check_number(
+                entry,
+                operations=operations.get(entry.public_id, []),
+                renderings=renderings.get(entry.id, ()),
+                links=links,
+                document=documents.get(entry.holder) if entry.holder else None,
+            )
+        ]
+        return _Compared(discrepancies, [replace(self, after=rows[-1][0])] if rows else (), len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _AuditPage:
     """Rows of the audit whose number the ledger does not have."""
-    rows, count, last = await consistency.orphaned_operations(session, above=after, limit=PAGE)
-    lost: dict[UUID, Discrepancy] = {}
-    for public_id, operation, number, project in rows:
-        about = number or str(public_id)
-        lost.setdefault(public_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, project, about, operation))
-    return _Compared(list(lost.values()), count, last)
+
+    after: int = 0
+
+    async def compare(self, session: AsyncSession) -> _Compared:
+        rows, count, last = await consistency.orphaned_operations(session, above=self.after, limit=PAGE)
+        lost: dict[UUID, Discrepancy] = {}
+        for public_id, operation, number, project in rows:
+            about = number or str(public_id)
+            lost.setdefault(public_id, Discrepancy(DiscrepancyKind.LEDGER_MISSING, project, about, operation))
+        return _Compared(list(lost.values()), () if last is None else [replace(self, after=last)], count)
 
 
-async def _documents(register: NumberedDocuments, session: AsyncSession, after: int) -> _Compared[int]:
+@dataclass(frozen=True, slots=True)
+class _DocumentPage:
     """Documents whose number is not theirs."""
-    rows, count, last = await consistency.documents_without_number(session, register, above=after, limit=PAGE)
-    found = [
-        Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, one.printed, str(one.public_id))
-        for project, one in rows
-    ]
-    return _Compared(found, count, last)
+
+    register: NumberedDocuments
+    after: int = 0
+
+    async def compare(self, session: AsyncSession) -> _Compared:
+        rows, count, last = await consistency.documents_without_number(
+            session, self.register, above=self.after, limit=PAGE
+        )
+        discrepancies = [
+            Discrepancy(DiscrepancyKind.DOCUMENT_WITHOUT_NUMBER, project, document.printed, str(document.public_id))
+            for project, document in rows
+        ]
+        return _Compared(discrepancies, () if last is None else [replace(self, after=last)], count)

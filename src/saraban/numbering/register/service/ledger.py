@@ -3,7 +3,6 @@ The register of numbers: the series of a project, the ledger of each, a search, 
 with everything that became of it, what the reader may still do with it, and where an old number leads.
 """
 
-import base64
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,9 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.db import database_now
-from saraban.kit.errors import Invalid, NotFound, invalid
-from saraban.kit.pagination import Page, list_mark
-from saraban.kit.text import control_character, fold
+from saraban.kit.errors import NotFound
+from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
+from saraban.kit.text import fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (
     by_printed_number,
@@ -31,16 +30,15 @@ from saraban.numbering.issue.service.monitoring import SeriesUtilization
 from saraban.numbering.issue.service.number_plan import FormatChoice, format_choice
 from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest
 from saraban.numbering.register.domain import (
-    FoundNumber,
     Gap,
     GapReason,
     LedgerLine,
     NumberRow,
-    SeriesRow,
     ledger_lines,
 )
 from saraban.numbering.register.repository import ledger, search
 from saraban.numbering.register.repository.ledger import RegisterPlace
+from saraban.numbering.register.schemas import FoundNumberOut, SeriesOut
 from saraban.numbering.series.domain.counter import LARGEST, SequenceRange
 from saraban.numbering.series.domain.states import DOCUMENTS, NumberState
 from saraban.numbering.series.domain.template import Template, TemplateInvalid
@@ -103,7 +101,7 @@ async def list_series(
     text: str | None = None,
     cursor: str | None = None,
     limit: int = 50,
-) -> Page[SeriesRow]:
+) -> Page[SeriesOut]:
     """
     Return the series of a project by name: those that count, and those that were only imported or stated.
 
@@ -113,11 +111,11 @@ async def list_series(
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     text = fold(text) if text else None
-    mark = list_mark(str(project_public_id), text or "").hex()
-    after = _series_after(cursor, mark) if cursor else None
+    mark = list_mark("series", str(project_public_id), text or "")
+    after = decode_cursor(cursor, mark, str)[0] if cursor else None
     rows = await search.series_page(session, viewed.place, text=text, after=after, limit=limit + 1)
     more = len(rows) > limit
-    return Page(list(rows[:limit]), _encoded(f"{mark}{rows[limit - 1].series}") if more else None)
+    return Page(list(rows[:limit]), encode_cursor(mark, rows[limit - 1].series) if more else None)
 
 
 async def series_printing(
@@ -137,28 +135,9 @@ async def series_printing(
     ]
 
 
-def _series_after(cursor: str, mark: str) -> str:
-    position = _decoded(cursor)
-    if not position.startswith(mark) or control_character(position) is not None:
-        raise _malformed()
-    return position.removeprefix(mark)
-
-
-@dataclass(frozen=True, slots=True)
-class NumberHit:
-    """
-    A number that a search found, and what is in its place now.
-
-    :param current: the number that it was replaced by at last; its own where nothing replaced it
-    """
-
-    found: FoundNumber
-    current: str
-
-
 async def search_numbers(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, text: str, limit: int = 20
-) -> list[NumberHit]:
+) -> list[FoundNumberOut]:
     """
     Find numbers by any form in which they were ever printed, or a part of one: of former revisions and replaced ones too.
 
@@ -166,12 +145,21 @@ async def search_numbers(
     """
     viewed = await viewed_register(ctx, session, project_public_id)
     wanted = fold(text).strip()
-    found = await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else []
-    hits = []
-    for one in found:
-        last = await _last_in_place(ctx, session, one.replaced_by) if one.replaced_by else None
-        hits.append(NumberHit(one, last.document_number if last else one.number))
-    return hits
+    numbers = []
+    for row in await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else ():
+        last = await _last_in_place(ctx, session, row.replaced_by_uuid) if row.replaced_by_uuid else None
+        number = FoundNumberOut(
+            public_id=row.public_id,
+            printed=row.printed,
+            document_number=row.document_number,
+            status=row.document_number_status,
+            current_number=last.document_number if last else row.document_number,
+            series=row.series,
+            document_kind=row.holder_kind,
+            document_public_id=row.holder_public_id,
+        )
+        numbers.append(number)
+    return numbers
 
 
 async def series_ledger(
@@ -192,10 +180,13 @@ async def series_ledger(
     :raises NotFound: for a series that never counted and has no number, and for another organization's to who may not see it
     :raises Forbidden: for who may see the counters neither of the project nor of an organization
     """
-    after = _sequence(cursor) if cursor else first - 1
     viewed = await viewed_register(ctx, session, project_public_id)
     project, organizations = viewed.project, viewed.place.organizations
     series = fold(series)
+    mark = list_mark("ledger", str(project_public_id), series)
+    after = decode_cursor(cursor, mark, int)[0] if cursor else first - 1
+    if after > LARGEST:
+        raise malformed_cursor()
     counter = await ledger.main_counter(session, project_id=project.id, series=series)
     begun_for = (
         counter.originator if counter else await ledger.first_originator(session, project_id=project.id, series=series)
@@ -220,7 +211,7 @@ async def series_ledger(
         _shown_to(organizations, line)
         for line in ledger_lines(rows, after=after, counter=last, gaps=gaps, upto=0 if more else None)
     ]
-    return SeriesLedger(project.code, series, last, lines, _encoded(rows[-1].sequence) if more else None)
+    return SeriesLedger(project.code, series, last, lines, encode_cursor(mark, rows[-1].sequence) if more else None)
 
 
 def _shown_to(organizations: Collection[int] | None, line: LedgerLine[NumberRow]) -> LedgerLine[NumberRow]:
@@ -234,28 +225,6 @@ def _whole(rows: Sequence[NumberRow], *, following: NumberRow) -> Sequence[Numbe
     """A page ends between two sequences, never within one that two widths have printed."""
     kept = [row for row in rows if row.sequence != following.sequence]
     return kept or rows
-
-
-def _encoded(position: object) -> str:
-    return base64.urlsafe_b64encode(str(position).encode()).rstrip(b"=").decode()
-
-
-def _decoded(cursor: str) -> str:
-    try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except ValueError as fault:
-        raise _malformed() from fault
-
-
-def _sequence(cursor: str) -> int:
-    position = _decoded(cursor)
-    if not (position.isascii() and position.isdigit() and len(position) <= 10 and int(position) <= LARGEST):
-        raise _malformed()
-    return int(position)
-
-
-def _malformed() -> Invalid:
-    return invalid("query:cursor", "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")
 
 
 async def measure_utilization(session: AsyncSession, *, now: datetime) -> Sequence[SeriesUtilization]:
@@ -291,7 +260,6 @@ async def audit_trail(session: AsyncSession, *, number: str) -> list[NumberOpera
 
 
 async def holders_of_number(session: AsyncSession, *, number: str) -> frozenset[UUID]:
-    """Return the documents for which a number was ever printed, in whatever project."""
     return await ledger.holders_of_number(session, fold(number))
 
 

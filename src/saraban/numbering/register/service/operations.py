@@ -57,7 +57,6 @@ async def list_operations(
 
 
 async def _account(session: AsyncSession, named: str) -> int | None:
-    """Return the key of whom a public id or a user name names."""
     try:
         found = await identity.look_up(session, public_ids=[UUID(named)])
     except ValueError:

@@ -81,7 +81,6 @@ def _cell(cell: object, zone: ZoneInfo) -> object:
 
 
 async def write_export(path: Path, given: AsyncIterator[list[object]]) -> int:
-    """Write the rows to a sheet, and say how many there were."""
     count = 0
     with SheetWriter(path, LEDGER_HEADINGS) as sheet:
         async for row in given:

@@ -169,7 +169,6 @@ def printed_values(template: Template, values: Mapping[str, str]) -> dict[str, s
 
 
 def year_of_issue(moment: datetime, zone: ZoneInfo) -> int:
-    """Return the A.D. year of a moment in the deployment's zone."""
     return moment.astimezone(zone).year
 
 

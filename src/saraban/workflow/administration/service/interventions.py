@@ -4,10 +4,8 @@ What an administrator does to a running instance: a step by force, an end withou
 The choreography is that of every transition (REQ-WFL-02); what differs is who may, and what the record says.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +15,6 @@ from saraban.audit.service import Severity
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import Forbidden, Invalid, Text, invalid
-from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
 from saraban.workflow.language.definition import Definition, State
@@ -43,7 +40,6 @@ from saraban.workflow.runtime.service.transition_request import (
 from saraban.workflow.runtime.service.transitions import Transitions, check_running
 
 MOST_PEOPLE = 200
-Write = Callable[[AsyncSession], Awaitable[None]]
 
 
 class InterventionForbidden(Forbidden):
@@ -101,33 +97,29 @@ async def force(
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
     interventions.checked_reason(command.comment or "")
-    policy = DecisionPolicy("force", partial(_decide_force, action, to), {"action": action, "to": to})
-    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=ForcedStep(action, to))
 
 
-async def _decide_force(
-    action: str | None,
-    to: str | None,
-    session: AsyncSession,
-    held: HeldInstance,
-    request: TransitionRequest,
-    _alone: bool,
-) -> Decision:
-    await check_running(session, held, request)
-    if action is None:
-        _require(interventions.may_steer(held.caller, held.facts))
-    else:
-        _require(interventions.may_push(held.caller, held.facts, _waiting(held)))
-    reason = interventions.checked_reason(request.command.comment or "")
-    step = interventions.forced(held.definition, held.row.current_state, action=action, to=to, reason=reason)
-    record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
-    return _decided(held, request, step, record)
+@dataclass(frozen=True, slots=True)
+class ForcedStep(DecisionPolicy):
+    path = "force"
+    action: str | None
+    to: str | None
 
+    @property
+    def details(self) -> Mapping[str, str | None]:
+        return {"action": self.action, "to": self.to}
 
-def _decided(
-    held: HeldInstance, request: TransitionRequest, step: Step, record: StepRecord, write: Write | None = None
-) -> Decision:
-    return Decision(held, step, request.command, request.ctx.now, record, request.trace or None, write)
+    async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
+        await check_running(session, held, request)
+        if self.action is None:
+            _require(interventions.may_steer(held.caller, held.facts))
+        else:
+            _require(interventions.may_push(held.caller, held.facts, _waiting(held)))
+        reason, state = interventions.checked_reason(request.command.comment or ""), held.row.current_state
+        step = interventions.forced(held.definition, state, action=self.action, to=self.to, reason=reason)
+        record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
+        return Decision(held, step, request.command, record)
 
 
 async def terminate(
@@ -140,31 +132,56 @@ async def terminate(
     :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
     interventions.checked_reason(command.comment or "")
-    policy = DecisionPolicy("terminate", _decide_termination)
-    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=Termination())
 
 
-async def _decide_termination(
-    session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
-) -> Decision:
-    await check_running(session, held, request)
-    _require(interventions.may_steer(held.caller, held.facts))
-    reason = interventions.checked_reason(request.command.comment or "")
-    step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
-    values, details = {"status": InstanceStatus.TERMINATED}, {"terminated": True, "reason": reason}
-    return _decided(held, request, step, StepRecord("workflow.terminate", Severity.WARN, details, values))
+class Termination(DecisionPolicy):
+    path = "terminate"
+
+    async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
+        await check_running(session, held, request)
+        _require(interventions.may_steer(held.caller, held.facts))
+        reason = interventions.checked_reason(request.command.comment or "")
+        step = interventions.terminated(held.definition, held.row.current_state, reason=reason)
+        values, details = {"status": InstanceStatus.TERMINATED}, {"terminated": True, "reason": reason}
+        return Decision(held, step, request.command, StepRecord("workflow.terminate", Severity.WARN, details, values))
 
 
 @dataclass(frozen=True, slots=True)
-class Reassignment:
+class Reassignment(DecisionPolicy):
     """
     To whom the present state is given.
 
     :param branch_public_id: in a parallel review, the branch that shall ask this person
     """
 
+    path = "reassign"
     user_public_id: UUID
     branch_public_id: UUID | None = None
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        return {"userPublicId": str(self.user_public_id), "branchPublicId": str(self.branch_public_id)}
+
+    async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
+        await check_running(session, held, request)
+        _require(interventions.may_give(held.caller, held.facts, _waiting(held)))
+        key = self.user_public_id
+        person = (await identity.load_callers(session, [key])).get(key)
+        if person is None or person.is_service:
+            raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
+        if self.branch_public_id is not None:
+            branch = await _waiting_branch(session, held, self.branch_public_id)
+            return await _give_branch(session, held, request, branch, person)
+        row, reason = held.row, interventions.checked_reason(request.command.comment or "")
+        if row.assigned_user_id == person.user_id:
+            raise _same_person()
+        step = interventions.reassigned(
+            held.definition, row.current_state, person=person, facts=held.facts, reason=reason
+        )
+        told = {"before": await _in_charge(session, held), "after": _named(person)}
+        record = _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
+        return Decision(held, step, request.command, record)
 
 
 async def reassign(
@@ -184,33 +201,7 @@ async def reassign(
         happened
     """
     interventions.checked_reason(command.comment or "")
-    said = {
-        "userPublicId": str(reassignment.user_public_id),
-        "branchPublicId": str(reassignment.branch_public_id),
-    }
-    policy = DecisionPolicy("reassign", partial(_decide_reassignment, reassignment), said)
-    return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
-
-
-async def _decide_reassignment(
-    reassignment: Reassignment, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
-) -> Decision:
-    await check_running(session, held, request)
-    _require(interventions.may_give(held.caller, held.facts, _waiting(held)))
-    key = reassignment.user_public_id
-    person = (await identity.load_callers(session, [key])).get(key)
-    if person is None or person.is_service:
-        raise invalid("/userPublicId", "unknown", "ไม่พบผู้ใช้นี้", "There is no such person.")
-    if reassignment.branch_public_id is not None:
-        branch = await _waiting_branch(session, held, reassignment.branch_public_id)
-        return await _branch_given(session, held, request, branch, person)
-    row, reason = held.row, interventions.checked_reason(request.command.comment or "")
-    if row.assigned_user_id == person.user_id:
-        raise _same_person()
-    step = interventions.reassigned(held.definition, row.current_state, person=person, facts=held.facts, reason=reason)
-    told = {"before": await _in_charge(session, held), "after": _named(person)}
-    record = _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
-    return _decided(held, request, step, record)
+    return await transitions.take(ctx, public_id=public_id, command=command, policy=reassignment)
 
 
 async def _waiting_branch(session: AsyncSession, held: HeldInstance, public_id: UUID) -> WorkflowBranch:
@@ -237,7 +228,7 @@ def _kept_reassignment(
     )
 
 
-async def _branch_given(
+async def _give_branch(
     session: AsyncSession, held: HeldInstance, request: TransitionRequest, branch: WorkflowBranch, person: Caller
 ) -> Decision:
     """The branch asks the person from here on; the rest of the step finds it so."""
@@ -254,13 +245,10 @@ async def _branch_given(
     before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
     told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
     record = _kept_reassignment(held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id)
-    return _decided(held, request, step, record, partial(_give_branch, branch, person, held.ctx.now))
-
-
-async def _give_branch(branch: WorkflowBranch, person: Caller, now: datetime, session: AsyncSession) -> None:
-    values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": now}
+    values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": held.ctx.now}
     if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
+    return Decision(held, step, request.command, record)
 
 
 async def _in_charge(session: AsyncSession, held: HeldInstance) -> dict[str, str] | None:

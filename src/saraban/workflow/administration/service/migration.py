@@ -48,9 +48,8 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance, WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignees, assignment, branches, definitions, instances
-from saraban.workflow.runtime.service.instances import due_on
-from saraban.workflow.runtime.service.persist_transition import persist_transitions
+from saraban.workflow.runtime.service import assignees, assignment, branches, definitions
+from saraban.workflow.runtime.service.persist_transition import due_on, persist_transition
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
 from saraban.workflow.runtime.service.transition_request import (
     Command,
@@ -205,17 +204,17 @@ async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
     locked = await rows_of(session, versions, lock=True)
     still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
-    examined, moves = await _examined(session, run, still, versions), []
+    examined = await _examined(session, run, still, versions)
     for one in examined:
         facts, to = one.standing.facts, one.found.to
         if facts is None or to is None or not one.found.goes:
             continue
         if one.found.outcome is MigrationOutcome.MOVES:
-            moves.append(_decided(run, one, facts, to))
+            if one.round:  # the step itself closes branches only where the new version has reviews
+                await assignee_rows.close(session, instance_id=one.row.id, now=one.row.not_before(run.ctx.now))
+            await persist_transition(session, _decided(run, one, facts, to))
         else:
             await _stay(session, run, one, InstanceState(one.row, run.definition, facts))
-    if moves:
-        await persist_transitions(session, moves)
     gone = sum(one.found.goes for one in examined)
     if gone:
         await _note(session, run, gone)
@@ -283,7 +282,7 @@ async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple
 
 def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str) -> Decision:
     """The step of an instance that stands in another state under the new version."""
-    row, now = one.row, run.ctx.now
+    row = one.row
     held = HeldInstance(row, run.definition, facts, port=run.subjects.port(row.entity_type), ctx=run.ctx)
     step = Step(row.current_state, interventions.MIGRATE, to, terminal=False)
     record = StepRecord(
@@ -291,9 +290,7 @@ def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str) -> Decisio
         details={"migrated": {"before": one.version, "after": run.plan.version}},
         values={"definition_id": run.definition_id},
     )
-    # The step itself closes branches only where the new version knows of reviews.
-    closes = partial(assignee_rows.close, instance_id=row.id, now=row.not_before(now)) if one.round else None
-    return Decision(held, step, Command(interventions.MIGRATE), now, record, write=closes)
+    return Decision(held, step, Command(interventions.MIGRATE), record)
 
 
 async def _stay(session: AsyncSession, run: _Run, one: _Examined, here: InstanceState) -> None:
@@ -324,7 +321,7 @@ async def _wait_on(session: AsyncSession, here: InstanceState, now: datetime) ->
     row, since = here.row, here.row.last_transition_at
     state = here.definition.states[row.current_state]
     if state.review is None:
-        await instances.renew_work_items(session, here, since=since)
+        await assignees.renew_work_items(session, here, since=since)
         return
     waiting = waiting_of(here.definition, state.name, here.facts)
     await assignee_rows.await_organizations(

@@ -16,15 +16,13 @@ from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
 from saraban.identity.models import Organization, User, UserName, name_columns
-from saraban.kit.db import AnyRow, AnySelect, table_of
+from saraban.kit.db import AnySelect, table_of
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
 from saraban.kit.pagination import Cursor
-from saraban.kit.statements import PreparedStatement, Query
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.runtime.models import (
     Instance,
-    UuidText,
     WorkflowAssignment,
     WorkflowDefinition,
     WorkflowHistory,
@@ -34,59 +32,15 @@ from saraban.workflow.runtime.models import (
 
 NO_STATE_SYNC = {"synchronize_session": False}
 
-# The statements of every transition are made once: making one takes as long as a fifth of its execution.
-_KEY = sa.bindparam("key", type_=UuidText())
-_INSTANCE = sa.select(WorkflowInstance).where(WorkflowInstance.id == _KEY)
-_STAND = sa.select(
-    WorkflowInstance.entity_type,
-    WorkflowInstance.entity_id,
-    WorkflowInstance.definition_id,
-    WorkflowInstance.current_state,
-    WorkflowInstance.version_no,
-).where(WorkflowInstance.id == _KEY)
-
-
-_NUMBERS: Any = sa.bindparam("keys", expanding=True)
-_ORGANIZATIONS = PreparedStatement(
-    sa.select(Organization.id, Organization.public_id, Organization.organization_code).where(
-        Organization.id.in_(_NUMBERS)
-    )
+_INSTANCES = table_of(WorkflowInstance)
+_HISTORIES = table_of(WorkflowHistory)
+_ITEMS = table_of(WorkflowWorkItem)
+_SELECT: AnySelect = sa.select(*(_INSTANCES.c[name] for name in Instance.__slots__))
+_HAS_FILES = (
+    sa.exists()
+    .where(WorkflowHistory.instance_id == _INSTANCES.c.id, Attachment.workflow_history_id == WorkflowHistory.id)
+    .correlate(_INSTANCES)
 )
-_USERS = sa.select(User.user_id, User.public_id).where(User.user_id.in_(_NUMBERS))
-
-
-def _latest_with_files() -> AnySelect:
-    place = sa.func.row_number().over(
-        partition_by=WorkflowHistory.instance_id,
-        order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
-    )
-    ranked = (
-        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place.label("place"))
-        .where(WorkflowHistory.instance_id.in_(sa.bindparam("instances", expanding=True)))
-        .subquery()
-    )
-    with_files = sa.exists().where(Attachment.workflow_history_id == ranked.c.id)
-    return (
-        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
-        .where(ranked.c.place <= sa.bindparam("each"), with_files)
-        .order_by(ranked.c.instance_id, ranked.c.place)
-    )
-
-
-_LATEST_WITH_FILES = PreparedStatement(_latest_with_files())
-
-
-_COLUMNS = [table_of(WorkflowInstance).columns[name] for name in Instance.__slots__]
-_OF_ENTITIES: Any = (  # sa.Select; it has more columns than its type can count
-    sa.select(*_COLUMNS)
-    .where(
-        WorkflowInstance.entity_type == sa.bindparam("entity_type"),
-        WorkflowInstance.entity_id.in_(sa.bindparam("entities", expanding=True)),
-    )
-    .order_by(WorkflowInstance.created_at, WorkflowInstance.id)
-)
-_OF = PreparedStatement(_OF_ENTITIES)
-_LOCKED_OF = PreparedStatement(_OF_ENTITIES.with_for_update())
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
@@ -104,26 +58,25 @@ async def active_id(session: AsyncSession, code: str) -> UUID | None:
 
 
 async def instance(session: AsyncSession, public_id: UUID) -> Instance | None:
-    row = await session.scalar(_INSTANCE, {"key": public_id})
-    return None if row is None else Instance.detached(session, row)
-
-
-async def stand(session: AsyncSession, public_id: UUID) -> AnyRow | None:
-    """(entity type, entity, definition, state, version) of an instance at this moment, None when there is none."""
-    return (await session.execute(_STAND, {"key": public_id})).one_or_none()
+    row = (await session.execute(_SELECT.where(_INSTANCES.c.id == public_id))).one_or_none()
+    return None if row is None else Instance(*row)
 
 
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
-    rows = (await session.scalars(sa.select(WorkflowInstance).where(WorkflowInstance.id.in_(ids)))).all()
-    return [Instance.detached(session, row) for row in rows]
+    return await _instances(session, _SELECT.where(_INSTANCES.c.id.in_(ids)))
 
 
 async def instances_of(
     session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
 ) -> dict[str, Instance]:
-    asked = {"entity_type": entity_type, "entities": list(entity_ids)}
-    found = [Instance(*row) for row in await (_LOCKED_OF if lock else _OF).rows(session, **asked)]
-    return {row.entity_id: row for row in found}
+    is_wanted = _INSTANCES.c.entity_type == entity_type, _INSTANCES.c.entity_id.in_(entity_ids)
+    statement = _SELECT.where(*is_wanted).order_by(_INSTANCES.c.created_at, _INSTANCES.c.id)
+    rows = await _instances(session, statement.with_for_update() if lock else statement)
+    return {row.entity_id: row for row in rows}
+
+
+async def _instances(session: AsyncSession, statement: AnySelect) -> list[Instance]:
+    return [Instance(*row) for row in await session.execute(statement)]
 
 
 async def has_instances(session: AsyncSession, entity_type: str) -> bool:
@@ -131,17 +84,18 @@ async def has_instances(session: AsyncSession, entity_type: str) -> bool:
     return await session.scalar(instance.limit(1)) is not None
 
 
+def count_of(result: Any) -> int:
+    """Return how many rows a statement changed."""
+    return int(result.rowcount)
+
+
 async def compare_and_set(
     session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]
 ) -> bool:
     """Write `values` and the next version number, unless somebody else has moved the instance since."""
-    statement = (
-        sa.update(WorkflowInstance)
-        .where(WorkflowInstance.id == public_id, WorkflowInstance.version_no == expected)
-        .values(version_no=expected + 1, **values)
-        .execution_options(**NO_STATE_SYNC)
-    )
-    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
+    is_unchanged = _INSTANCES.c.id == public_id, _INSTANCES.c.version_no == expected
+    statement = sa.update(_INSTANCES).where(*is_unchanged).values(version_no=expected + 1, **values)
+    return count_of(await session.execute(statement)) == 1
 
 
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
@@ -160,8 +114,22 @@ async def latest_steps_with_files(
     """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
     if not instance_ids:
         return []
-    rows = await _LATEST_WITH_FILES.rows(session, instances=list(instance_ids), each=each)
-    return [tuple(row) for row in rows]
+    place = sa.func.row_number().over(
+        partition_by=WorkflowHistory.instance_id,
+        order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
+    )
+    ranked = (
+        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place.label("place"))
+        .where(WorkflowHistory.instance_id.in_(instance_ids))
+        .subquery()
+    )
+    with_files = sa.exists().where(Attachment.workflow_history_id == ranked.c.id)
+    statement = (
+        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
+        .where(ranked.c.place <= each, with_files)
+        .order_by(ranked.c.instance_id, ranked.c.place)
+    )
+    return [tuple(row) for row in await session.execute(statement)]
 
 
 class StepRow(NamedTuple):
@@ -186,7 +154,7 @@ class StepRow(NamedTuple):
 
 
 _ABSENT = aliased(User)
-_STEPS = PreparedStatement(
+_STEPS: AnySelect = (
     sa.select(
         *(getattr(WorkflowHistory, name) for name in StepRow._fields[:8]),
         Organization.organization_code,
@@ -197,15 +165,13 @@ _STEPS = PreparedStatement(
     .outerjoin(User, User.user_id == WorkflowHistory.action_by_user_id)
     .outerjoin(_ABSENT, _ABSENT.user_id == WorkflowHistory.on_behalf_of_user_id)
     .outerjoin(Organization, Organization.id == WorkflowHistory.acting_organization_id)
-    .where(WorkflowHistory.instance_id.in_(sa.bindparam("instances", type_=UuidText(), expanding=True)))
     .order_by(WorkflowHistory.created_at, WorkflowHistory.id)
-    .limit(sa.bindparam("limit", type_=sa.Integer()))
 )
 
 
 async def steps_of(session: AsyncSession, instance_ids: Collection[UUID], *, limit: int) -> Sequence[StepRow]:
     """The steps of some instances, oldest first."""
-    rows = await _STEPS.rows(session, instances=list(instance_ids), limit=limit)
+    rows = await session.execute(_STEPS.where(WorkflowHistory.instance_id.in_(instance_ids)).limit(limit))
     return [StepRow._make((*row[:9], _person(row[9:13]), _person(row[13:]))) for row in rows]
 
 
@@ -262,12 +228,18 @@ def _branch(mine: sa.ColumnElement[bool], after: Cursor | None, limit: int) -> A
 
 
 async def organizations(session: AsyncSession, ids: Collection[int]) -> dict[int, tuple[UUID, str]]:
-    rows = await _ORGANIZATIONS.rows(session, keys=list(ids)) if ids else []
-    return {key: (public_id, code) for key, public_id, code in rows}
+    """Public id and code by key."""
+    if not ids:
+        return {}
+    statement = sa.select(Organization.id, Organization.public_id, Organization.organization_code)
+    rows = await session.execute(statement.where(Organization.id.in_(ids)))
+    return {row.id: (row.public_id, row.organization_code) for row in rows}
 
 
 async def user_public_ids(session: AsyncSession, ids: Collection[int]) -> dict[int, UUID]:
-    rows = (await session.execute(_USERS, {"keys": list(ids)})).all() if ids else []
+    if not ids:
+        return {}
+    rows = await session.execute(sa.select(User.user_id, User.public_id).where(User.user_id.in_(ids)))
     return {row.user_id: row.public_id for row in rows}
 
 
@@ -281,13 +253,12 @@ async def user_ids(session: AsyncSession, public_ids: Collection[UUID]) -> froze
 async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instance | None:
     """The instance in one of whose steps a file was attached."""
     statement = (
-        sa.select(WorkflowInstance)
-        .join(WorkflowHistory, WorkflowHistory.instance_id == WorkflowInstance.id)
+        _SELECT.join(WorkflowHistory, WorkflowHistory.instance_id == _INSTANCES.c.id)
         .join(Attachment, Attachment.workflow_history_id == WorkflowHistory.id)
         .where(Attachment.id == attachment_id)
     )
-    row = await session.scalar(statement)
-    return None if row is None else Instance.detached(session, row)
+    row = (await session.execute(statement)).one_or_none()
+    return None if row is None else Instance(*row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,23 +272,6 @@ class WorkItems:
     since: datetime
 
 
-_KEYS = sa.bindparam("keys", type_=UuidText(), expanding=True)
-_HAS_FILES = (
-    sa.exists()
-    .where(WorkflowHistory.instance_id == WorkflowInstance.id, Attachment.workflow_history_id == WorkflowHistory.id)
-    .correlate(WorkflowInstance)
-)
-_ROWS: Any = (  # sa.Select; it has more columns than its type can count
-    sa.select(*_COLUMNS, _HAS_FILES.label("files"))
-    .where(WorkflowInstance.id.in_(_KEYS))
-    .order_by(WorkflowInstance.id)
-    # There is an index on the key and the version too, and weighing it takes MariaDB as long as reading the rows.
-    .with_hint(WorkflowInstance, "USE INDEX (PRIMARY)", "mariadb")
-)
-_LOCKED = PreparedStatement(_ROWS.with_for_update())
-_FREE = PreparedStatement(_ROWS.with_for_update(skip_locked=True))
-_HISTORIES = table_of(WorkflowHistory)
-_INSTANCES = table_of(WorkflowInstance)
 _WRITTEN = (
     "definition_id",
     "current_state",
@@ -331,16 +285,21 @@ _WRITTEN = (
 _ITEMS = table_of(WorkflowWorkItem)
 
 
-async def lock_instances(
-    session: AsyncSession, ids: Collection[UUID], *, wait: bool
-) -> Sequence[tuple[Instance, bool]]:
-    """
-    Lock some instances until the transaction ends, and say whether a step of each has files.
+@dataclass(frozen=True, slots=True)
+class LockedInstance:
+    """:param has_files: whether a step of it has any"""
 
-    :param wait: for those that another transaction holds; otherwise they are left out
-    """
-    rows = await (_LOCKED if wait else _FREE).rows(session, keys=list(ids))
-    return [(Instance(*row[:-1]), bool(row[-1])) for row in rows]
+    row: Instance
+    has_files: bool
+
+
+async def lock_instance(session: AsyncSession, public_id: UUID) -> LockedInstance | None:
+    """Lock an instance until the transaction ends; wait for another transaction that holds it."""
+    statement = _SELECT.add_columns(_HAS_FILES).where(_INSTANCES.c.id == public_id).with_for_update()
+    # Weighing the index on the key and the version takes MariaDB as long as reading the row.
+    hinted = statement.with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
+    row = (await session.execute(hinted)).one_or_none()
+    return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 
 
 async def update_instance(session: AsyncSession, row: Instance) -> bool:
@@ -349,92 +308,71 @@ async def update_instance(session: AsyncSession, row: Instance) -> bool:
 
     :param row: as it is after the step, the new version number included
     """
-    unchanged = _INSTANCES.c.id == row.id, _INSTANCES.c.version_no == row.version_no - 1
-    statement = sa.update(_INSTANCES).where(*unchanged).values(version_no=row.version_no, **_new(row))
-    changed: Any = await session.execute(statement)
-    return bool(changed.rowcount == 1)
+    values = {name: getattr(row, name) for name in _WRITTEN}
+    return await compare_and_set(session, public_id=row.id, expected=row.version_no - 1, values=values)
 
 
-def _new(row: Instance) -> dict[str, object]:
-    return {name: getattr(row, name) for name in _WRITTEN}
+async def insert_history(session: AsyncSession, history: Mapping[str, object]) -> None:
+    await session.execute(sa.insert(_HISTORIES).values(history))
 
 
-async def insert_histories(session: AsyncSession, histories: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(sa.insert(_HISTORIES), list(histories))
-
-
-async def write_work_items(session: AsyncSession, one: WorkItems) -> None:
+async def write_work_items(session: AsyncSession, items: WorkItems) -> None:
     """Make the work items of an instance exactly these."""
-    await session.execute(sa.delete(_ITEMS).where(_ITEMS.c.instance_id == one.instance_id))
-    if rows := _items(one):
+    await session.execute(sa.delete(_ITEMS).where(_ITEMS.c.instance_id == items.instance_id))
+    assignees = [(key, None) for key in sorted(items.organizations)] + [(None, key) for key in sorted(items.users)]
+    common = {"instance_id": items.instance_id, "state": items.state, "created_at": items.since}
+    rows = [
+        {"id": new_id(), **common, "organization_id": organization, "user_id": user} for organization, user in assignees
+    ]
+    if rows:
         await session.execute(sa.insert(_ITEMS), rows)
 
 
-def _items(one: WorkItems) -> list[dict[str, object]]:
-    common = {"instance_id": str(one.instance_id), "state": one.state, "created_at": one.since}
-    return [
-        *(
-            {"id": str(new_id()), **common, "organization_id": key, "user_id": None}
-            for key in sorted(one.organizations)
-        ),
-        *({"id": str(new_id()), **common, "organization_id": None, "user_id": key} for key in sorted(one.users)),
-    ]
-
-
 EVERYWHERE, EVERY_TYPE = 0, ""
-_C, _D = WorkflowAssignment, WorkflowDefinition
+_ANY_MATTER = Matter("", EVERYWHERE, EVERY_TYPE)
 
-# The project before the installation, and within either a type before all: the greater key is the more specific.
-_CHOSEN = (
-    sa.select(_C.workflow_code)
-    .where(
-        _C.kind == sa.bindparam("kind"),
-        _C.reach.in_([EVERYWHERE, sa.bindparam("project")]),
-        _C.type_code.in_([EVERY_TYPE, sa.bindparam("type_code")]),
+
+def _chosen(matter: Matter) -> sa.Select[str]:
+    """The project before the installation, and within either a type before all: the greater key is the more specific."""
+    chosen = WorkflowAssignment
+    return (
+        sa.select(chosen.workflow_code)
+        .where(
+            chosen.kind == matter.kind,
+            chosen.reach.in_([EVERYWHERE, matter.project]),
+            chosen.type_code.in_([EVERY_TYPE, matter.type_code]),
+        )
+        .order_by(chosen.reach.desc(), chosen.type_code.desc())
+        .limit(1)
     )
-    .order_by(_C.reach.desc(), _C.type_code.desc())
-    .limit(1)
-    .scalar_subquery()
-)
-_STARTS = (
-    sa.select(_D.id)
-    .where(_D.workflow_code == sa.func.coalesce(_CHOSEN, sa.bindparam("otherwise")), _D.is_active)
-    .order_by(_D.version.desc())
-    .limit(1)
-)
 
 
-_STARTING = PreparedStatement(_STARTS)
-_ROWS = table_of(WorkflowInstance)
-# Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
-_START = sa.insert(_ROWS).from_select(
-    [column.name for column in _ROWS.c],
-    sa.select(*(sa.bindparam(column.name, type_=column.type).label(column.name) for column in _ROWS.c)).where(
-        _STARTS.scalar_subquery() == sa.bindparam("planned", type_=_D.id.type)
-    ),
-    include_defaults=False,
-)
+def _starting(matter: Matter | None, otherwise: str) -> sa.Select[UUID]:
+    chosen = _chosen(matter or _ANY_MATTER).scalar_subquery()
+    return (
+        sa.select(WorkflowDefinition.id)
+        .where(WorkflowDefinition.workflow_code == sa.func.coalesce(chosen, otherwise), WorkflowDefinition.is_active)
+        .order_by(WorkflowDefinition.version.desc())
+        .limit(1)
+    )
 
 
-def starting_id(matter: Matter | None, *, otherwise: str) -> Query[UUID | None]:
+async def starting_id(session: AsyncSession, matter: Matter | None, *, otherwise: str) -> UUID | None:
     """The active version of the workflow that is chosen for a document, or of the one `otherwise`."""
-    return Query(_STARTING, _asked(matter, otherwise), lambda rows: rows[0][0] if rows else None)
+    return await session.scalar(_starting(matter, otherwise))
 
 
 async def start(session: AsyncSession, row: Instance, matter: Matter | None, *, otherwise: str) -> bool:
     """Insert an instance if new instances still run on its version, and return whether they do."""
-    values = {column.name: getattr(row, column.name) for column in _ROWS.c}
-    given = {**values, **_asked(matter, otherwise), "planned": row.definition_id}
-    inserted: Any = await session.execute(_START, given)
-    return bool(inserted.rowcount == 1)
-
-
-def _asked(matter: Matter | None, otherwise: str) -> dict[str, object]:
-    matter = matter or Matter("", EVERYWHERE, EVERY_TYPE)
-    return {"kind": matter.kind, "project": matter.project, "type_code": matter.type_code, "otherwise": otherwise}
+    values = [sa.literal(getattr(row, column.name), column.type).label(column.name) for column in _INSTANCES.c]
+    # Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
+    still = _starting(matter, otherwise).scalar_subquery() == row.definition_id
+    statement = sa.insert(_INSTANCES).from_select(
+        [column.name for column in _INSTANCES.c], sa.select(*values).where(still), include_defaults=False
+    )
+    return count_of(await session.execute(statement)) == 1
 
 
 async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:
     """The workflow that is chosen for a document, in force or not."""
-    given = {"kind": matter.kind, "project": matter.project, "type_code": matter.type_code}
-    return await session.scalar(sa.select(_CHOSEN), given)
+    return await session.scalar(_chosen(matter))

@@ -16,7 +16,6 @@ from saraban.identity.domain.context import Caller, Scope
 from saraban.identity.models import Permission, Role, RolePermission, User, UserAssignment, in_force, named
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.ids import new_id
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import ReviewTeam, ReviewTeamMember
 from saraban.workflow.language.review import ANSWER, FELL, BranchStatus
 from saraban.workflow.language.subject import InstanceStatus
@@ -28,55 +27,37 @@ from saraban.workflow.runtime.models import (
     WorkflowInstance,
     WorkflowWorkItem,
 )
-from saraban.workflow.runtime.repository import NO_STATE_SYNC
+from saraban.workflow.runtime.repository import NO_STATE_SYNC, count_of
 
 _ROW = WorkflowInstance
-
-
-def _holders() -> AnySelect:
-    given = UserAssignment
-    contract = sa.bindparam("contract", type_=sa.Integer())
-    here = sa.or_(
-        given.organization_id.in_(_many("organizations")),
-        sa.and_(given.organization_id.is_(None), given.project_id == sa.bindparam("project", type_=sa.Integer())),
-        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id == contract),
-        sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None)),
-    )
-    gives = (
-        sa.exists()
-        .where(RolePermission.role_id == Role.role_id)
-        .where(Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name.in_(_many("permissions")), Permission.is_active)
-    )
-    return (
-        sa.select(User.public_id)
-        .join(given, given.user_id == User.user_id)
-        .join(Role, Role.role_id == given.role_id)
-        .where(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None), Role.deleted_at.is_(None))
-        .where(here, in_force(), sa.or_(Role.role_name.in_(_many("roles")), gives))
-    )
-
-
-def _many(name: str) -> sa.BindParameter[int]:
-    return sa.bindparam(name, expanding=True)
-
-
-_HOLDERS = PreparedStatement(_holders())
 
 
 async def holders(
     session: AsyncSession, *, roles: Collection[str], permissions: Collection[str], scope: Scope
 ) -> frozenset[UUID]:
     """The public ids of people, no programs, who hold a role or a permission for what the scope names, or everywhere."""
-    rows = await _HOLDERS.rows(
-        session,
-        roles=list(roles),
-        permissions=list(permissions),
-        organizations=list(scope.organizations),
-        project=scope.project,
-        contract=scope.contract,
+    given = UserAssignment
+    is_for_all = given.organization_id.is_(None)
+    here = sa.or_(
+        given.organization_id.in_(scope.organizations),
+        sa.and_(is_for_all, given.project_id == scope.project),
+        sa.and_(is_for_all, given.project_id.is_(None), given.contract_id == scope.contract),
+        sa.and_(is_for_all, given.project_id.is_(None), given.contract_id.is_(None)),
     )
-    return frozenset(row[0] for row in rows)
+    gives = (
+        sa.exists()
+        .where(RolePermission.role_id == Role.role_id)
+        .where(Permission.permission_id == RolePermission.permission_id)
+        .where(Permission.permission_name.in_(permissions), Permission.is_active)
+    )
+    statement = (
+        sa.select(User.public_id)
+        .join(given, given.user_id == User.user_id)
+        .join(Role, Role.role_id == given.role_id)
+        .where(User.is_active, User.is_service.is_(False), User.deleted_at.is_(None), Role.deleted_at.is_(None))
+        .where(here, in_force(), sa.or_(Role.role_name.in_(roles), gives))
+    )
+    return frozenset((await session.scalars(statement)).all())
 
 
 async def versions_running(session: AsyncSession) -> Sequence[UUID]:
@@ -230,7 +211,7 @@ async def change(session: AsyncSession, *, public_id: UUID, expected: int, value
         .values(version_no=expected + 1, **values)
         .execution_options(**NO_STATE_SYNC)
     )
-    return bool((await session.execute(statement)).rowcount == 1)  # type: ignore[attr-defined]
+    return count_of(await session.execute(statement)) == 1
 
 
 async def close(session: AsyncSession, *, instance_id: UUID, now: datetime) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -14,7 +13,6 @@ from sqlalchemy.orm import aliased
 from saraban.identity.models import User
 from saraban.kit.db import AnySelect
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import Project
 from saraban.workflow.runtime.models import DelegationRow, WorkflowDefinition
 
@@ -34,22 +32,19 @@ class StandingRow(NamedTuple):
     delegator: UUID
 
 
-_TO_PERSON = PreparedStatement(
-    sa.select(*(getattr(DelegationRow, name) for name in StandingRow._fields[:-1]), User.public_id)
-    .join(User, User.user_id == DelegationRow.delegator_user_id)
-    .where(
-        DelegationRow.delegate_user_id == sa.bindparam("person"),
-        DelegationRow.ends_before > sa.bindparam("moment"),
-        DelegationRow.starts_at <= sa.bindparam("moment"),
-        DelegationRow.revoked_at.is_(None),
-    )
-    .order_by(DelegationRow.id)
-)
-
-
 async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[StandingRow]:
     """What counts for a person at a moment."""
-    return [StandingRow._make(row) for row in await _TO_PERSON.rows(session, person=user_id, moment=moment)]
+    statement: AnySelect = sa.select(
+        *(getattr(DelegationRow, name) for name in StandingRow._fields[:-1]), User.public_id
+    ).join(User, User.user_id == DelegationRow.delegator_user_id)
+    counts = (
+        DelegationRow.delegate_user_id == user_id,
+        DelegationRow.ends_before > moment,
+        DelegationRow.starts_at <= moment,
+        DelegationRow.revoked_at.is_(None),
+    )
+    rows = await session.execute(statement.where(*counts).order_by(DelegationRow.id))
+    return [StandingRow._make(row) for row in rows]
 
 
 async def of_people(session: AsyncSession, *, user_ids: Collection[int], after: datetime) -> Sequence[DelegationRow]:
@@ -114,24 +109,13 @@ async def lent_by(
 
     Rows of (delegation, public ids of the delegator, the delegate and the project if it has one).
     """
-    asked = {"users": list(user_ids), "first": first, "last": last}
-    return [tuple(found) for found in (await session.execute(_lent_by(), asked)).all()]
-
-
-@cache
-def _lent_by() -> AnySelect:
-    """Built once: every event that is told of asks."""
-    users: Any = sa.bindparam("users", expanding=True)
-    return (
-        _with(_DELEGATOR.public_id, _DELEGATE.public_id, Project.public_id)
-        .where(
-            DelegationRow.delegator_user_id.in_(users),
-            DelegationRow.ends_before > sa.bindparam("first"),
-            DelegationRow.starts_at <= sa.bindparam("last"),
-            DelegationRow.revoked_at.is_(None),
-        )
-        .order_by(DelegationRow.id)
+    statement = _with(_DELEGATOR.public_id, _DELEGATE.public_id, Project.public_id).where(
+        DelegationRow.delegator_user_id.in_(user_ids),
+        DelegationRow.ends_before > first,
+        DelegationRow.starts_at <= last,
+        DelegationRow.revoked_at.is_(None),
     )
+    return [tuple(row) for row in await session.execute(statement.order_by(DelegationRow.id))]
 
 
 def _with(delegator: Any, delegate: Any, project: Any) -> AnySelect:

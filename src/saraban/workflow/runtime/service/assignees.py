@@ -6,8 +6,9 @@ Only steps that ask people for what they hold, or organizations that may not see
 costs a fixed number. Only for one that is read by itself are the people of such organizations looked at.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -24,7 +25,7 @@ from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, I
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import definitions
+from saraban.workflow.runtime.service import branches, definitions
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects
 
 AT_ONCE = 50
@@ -79,6 +80,30 @@ async def checked(session: AsyncSession, found: PendingAssignees, one: InstanceS
     return replace(found, nobody=not any(_may_act(one, person) for those in members for person in those))
 
 
+async def renew_work_items(session: AsyncSession, one: InstanceState, *, since: datetime) -> None:
+    await repository.write_work_items(session, work_items_of(one, await pending_in(session, one), since=since))
+
+
+def work_items_of(one: InstanceState, waiting: PendingAssignees, *, since: datetime) -> repository.WorkItems:
+    return repository.WorkItems(one.row.id, one.row.current_state, waiting.organizations, waiting.users, since)
+
+
+async def pending_in(session: AsyncSession, one: InstanceState) -> PendingAssignees:
+    """
+    Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
+
+    What was given to one person waits for that person alone.
+    """
+    found = pending_assignees.assignees_of(one.definition, one.row.current_state, one.facts)
+    if one.row.assigned_user_id is not None:
+        found = PendingAssignees(users=frozenset({one.row.assigned_user_id}))
+    users = found.users | await asked_by_person(session, found, one)
+    if one.state.review is None:
+        return await checked(session, PendingAssignees(found.organizations, users), one)
+    asked = await branches.people(session, one)
+    return PendingAssignees(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
+
+
 def _may_act(one: InstanceState, person: Caller) -> bool:
     return pending_assignees.may_act(one.definition, one.row.current_state, person, one.facts)
 
@@ -109,11 +134,9 @@ async def members_of(session: AsyncSession, organizations: Collection[int]) -> d
     return {key: [person for person in callers if key in person.organization_ids] for key in organizations}
 
 
-async def states_where(session: AsyncSession, asks: Callable[[Definition, str], bool]) -> dict[UUID, list[str]]:
-    """Return the states of which something holds, by the version that something runs under."""
-    known = {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
-    found = {key: [name for name in one.states if asks(one, name)] for key, one in known.items()}
-    return {key: names for key, names in found.items() if names}
+async def running_versions(session: AsyncSession) -> dict[UUID, Definition]:
+    """Return the versions under which something runs, by key."""
+    return {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
 
 
 def pending_by_definition(one: InstanceState) -> PendingAssignees:

@@ -8,8 +8,8 @@ time a change is heard of here, every step that was taken by the rights of befor
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -26,7 +26,7 @@ from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.models import Instance, WorkflowBranch
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignees, branches, definitions, instances
+from saraban.workflow.runtime.service import assignees, branches, definitions
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
 
 UNATTENDED = "workflow.unattended"
@@ -37,25 +37,30 @@ async def renew_people(session: AsyncSession, one: InstanceState, *, now: dateti
     Make those who may still answer, beside those of its actions, the people whom an instance waits for, and return whom
     it waits for. Whoever was waited for before keeps their place in the inbox.
     """
-    row, ahead = one.row, await instances.pending_in(session, one)
+    row, ahead = one.row, await assignees.pending_in(session, one)
     await assignee_rows.await_people(session, instance_id=row.id, state=row.current_state, users=ahead.users, now=now)
     return ahead
 
 
-def subscribe(handlers: Handlers, *, subjects: Subjects) -> None:
-    """Let steps ask who belongs to a team now, and who has a role now; called once, in `bootstrap`."""
-    handlers.add(projects.TEAM_CHANGED, partial(_team_changed, subjects))
-    handlers.add(identity.ACCOUNT_CHANGED, partial(_account_changed, subjects))
+@dataclass(frozen=True, slots=True)
+class AssignmentRenewal:
+    """The event handlers that let steps ask who belongs to a team now, and who has a role now."""
 
+    subjects: Subjects
 
-async def _team_changed(subjects: Subjects, session: AsyncSession, event: Event) -> None:
-    project = event.uuid_in("projectPublicId")
-    await renew_for_teams(session, subjects=subjects, project_public_id=project, now=event.created_at)
+    def subscribe(self, handlers: Handlers) -> None:
+        handlers.add(projects.TEAM_CHANGED, self.team_changed)
+        handlers.add(identity.ACCOUNT_CHANGED, self.account_changed)
 
+    async def team_changed(self, session: AsyncSession, event: Event) -> None:
+        project = event.uuid_in("projectPublicId")
+        await renew_for_teams(session, subjects=self.subjects, project_public_id=project, now=event.created_at)
 
-async def _account_changed(subjects: Subjects, session: AsyncSession, event: Event) -> None:
-    person, has_left = event.uuid_in("userPublicId"), bool(event.payload.get("hasLeft"))
-    await renew_for_person(session, subjects=subjects, public_id=person, now=event.created_at, has_left=has_left)
+    async def account_changed(self, session: AsyncSession, event: Event) -> None:
+        person, has_left = event.uuid_in("userPublicId"), bool(event.payload.get("hasLeft"))
+        await renew_for_person(
+            session, subjects=self.subjects, public_id=person, now=event.created_at, has_left=has_left
+        )
 
 
 async def renew_for_teams(session: AsyncSession, *, subjects: Subjects, project_public_id: UUID, now: datetime) -> None:
@@ -80,7 +85,8 @@ async def renew_for_person(
     more: Sequence[Instance] = ()
     branched: Sequence[tuple[Instance, WorkflowBranch]] = ()
     if person is not None and not person.is_service:
-        states = await assignees.states_where(session, partial(pending_assignees.concerns, person))
+        running = await assignees.running_versions(session)
+        states = pending_assignees.states_of_person(running, person)
         more = await assignee_rows.in_states(session, states)
         branched = await assignee_rows.asking(session, person=person)
     rows = {row.id: row for row in (*there, *more, *(row for row, _ in branched))}
@@ -187,16 +193,16 @@ async def refill(db: Database, *, subjects: Subjects) -> None:
     until the next step nothing else would ask anew. It changes nothing that is right already, so it may be broken off and run again; each batch is a transaction of its own.
     """
     async with db.reading() as session:
-        asking = await assignees.states_where(session, pending_assignees.by_person)
+        asking = pending_assignees.states_by_person(await assignees.running_versions(session))
     after: UUID | None = None
     more = True
     while more:
-        after = await db.transact(partial(_refill_batch, subjects=subjects, asking=asking, after=after))
+        after = await db.transact(_refill_batch, subjects, asking, after)
         more = after is not None
 
 
 async def _refill_batch(
-    session: AsyncSession, *, subjects: Subjects, asking: Mapping[UUID, Sequence[str]], after: UUID | None
+    subjects: Subjects, session: AsyncSession, asking: Mapping[UUID, Sequence[str]], after: UUID | None
 ) -> UUID | None:
     """The last of those that were looked at, None where there are no more."""
     found = await assignee_rows.in_states(session, asking, after=after, most=AT_ONCE)

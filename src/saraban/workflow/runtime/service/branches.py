@@ -46,8 +46,6 @@ async def open_round(session: AsyncSession, one: InstanceState, *, now: datetime
 
     :param one: as it stands after the step
     """
-    if not one.definition.reviews:
-        return
     row, review = one.row, one.state.review
     await assignee_rows.close(session, instance_id=row.id, now=now)
     if review is not None and row.status == InstanceStatus.ACTIVE:

@@ -9,7 +9,6 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text
-from saraban.kit.statements import fetch
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, as_published
 from saraban.workflow.language.registers import Matter
@@ -71,16 +70,7 @@ async def starting(session: AsyncSession, *, code: str, matter: Matter | None = 
     """
     :raises WorkflowNotDefined: when no version is active
     """
-    found = await fetch(session, repository.starting_id(matter, otherwise=code))
-    return await found_starting(session, found, code=code, matter=matter)
-
-
-async def found_starting(
-    session: AsyncSession, definition_id: UUID | None, *, code: str, matter: Matter | None = None
-) -> StartingWorkflow:
-    """
-    :raises WorkflowNotDefined: when no version is active
-    """
+    definition_id = await repository.starting_id(session, matter, otherwise=code)
     if definition_id is None:
         chosen = await repository.chosen_code(session, matter) if matter is not None else None
         raise WorkflowNotDefined(words=_CHOSEN if chosen else _SHIPPED, values={"workflow": chosen or code})

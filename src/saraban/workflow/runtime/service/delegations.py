@@ -51,11 +51,14 @@ class DelegatedRights:
         return frozenset(seat.user_id for _, seat in self.lent)
 
 
+NO_DELEGATED_RIGHTS = DelegatedRights()
+
+
 async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> DelegatedRights:
     """Read for whom the caller stands in now, in every matter."""
     rows = await delegation_rows.to_person(session, user_id=ctx.caller.user_id, moment=ctx.now)
     if not rows:
-        return DelegatedRights()
+        return NO_DELEGATED_RIGHTS
     people = await identity.load_callers(session, [row.delegator for row in rows])
     known = {person.user_id: person for person in people.values()}
     return DelegatedRights(delegation.standing(ctx.caller, [delegation_of(row) for row in rows], known, moment=ctx.now))
@@ -136,7 +139,7 @@ class DelegationChanged(Stale):
     says = Text("การมอบหมายนี้เปลี่ยนไปแล้ว", "This delegation has changed in the meantime.")
 
 
-async def delegate(ctx: RequestContext, session: AsyncSession, *, wanted: DelegationIn) -> Receipt:
+async def delegate(ctx: RequestContext, session: AsyncSession, wanted: DelegationIn) -> Receipt:
     """
     Lend the caller's own steps to a colleague.
 

@@ -5,27 +5,20 @@ where each stands and what a caller may do there.
 A due date moves nothing by itself: a day that has passed is reminded of, and that is all.
 """
 
-from collections.abc import Collection, Coroutine, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, datetime
-from typing import Any
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
-from saraban.identity import service as identity
-from saraban.identity.domain.context import Caller, RequestContext
-from saraban.kit.dates import local_date
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
-from saraban.kit.statements import together
-from saraban.projects import service as projects
-from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
-from saraban.workflow.engine.decisions import Step
-from saraban.workflow.engine.pending_assignees import PendingAssignees, assignees_of
-from saraban.workflow.language.definition import CANCELLED, Definition, State
+from saraban.workflow.engine.pending_assignees import PendingAssignees
+from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.registers import Matter
 from saraban.workflow.language.review import BranchView
 from saraban.workflow.language.subject import Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
@@ -35,7 +28,8 @@ from saraban.workflow.runtime.models import Instance, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, branches, definitions
 from saraban.workflow.runtime.service.definitions import StartingWorkflow
-from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
+from saraban.workflow.runtime.service.delegations import NO_DELEGATED_RIGHTS, delegated_rights_of
+from saraban.workflow.runtime.service.persist_transition import due_on
 from saraban.workflow.runtime.service.step_data import stated_values
 from saraban.workflow.runtime.service.subjects import InstanceState
 from saraban.workflow.runtime.service.transition_request import HeldInstance
@@ -112,9 +106,10 @@ async def start_found(
     if state.editable and state.review is None:
         return
     one = InstanceState(row, definition, facts)
-    await branches.open_round(session, one, now=ctx.now)
+    if definition.reviews:
+        await branches.open_round(session, one, now=ctx.now)
     if not state.editable:
-        await renew_work_items(session, one, since=ctx.now)
+        await assignees.renew_work_items(session, one, since=ctx.now)
 
 
 async def lock(session: AsyncSession, *, entity_type: str, entity_ids: Sequence[str]) -> None:
@@ -199,31 +194,7 @@ async def renew_pending(
         await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values)
     one = InstanceState(row, await definitions.load(session, row.definition_id), facts)
     if not one.state.editable:
-        await renew_work_items(session, one, since=now)
-
-
-async def renew_work_items(session: AsyncSession, one: InstanceState, *, since: datetime) -> None:
-    await repository.write_work_items(session, work_items_of(one, await pending_in(session, one), since=since))
-
-
-def work_items_of(one: InstanceState, waiting: PendingAssignees, *, since: datetime) -> repository.WorkItems:
-    return repository.WorkItems(one.row.id, one.row.current_state, waiting.organizations, waiting.users, since)
-
-
-async def pending_in(session: AsyncSession, one: InstanceState) -> PendingAssignees:
-    """
-    Return whom an instance waits for in its present state, people by key, and whether that is nobody who may see it.
-
-    What was given to one person waits for that person alone.
-    """
-    found = assignees_of(one.definition, one.row.current_state, one.facts)
-    if one.row.assigned_user_id is not None:
-        found = PendingAssignees(users=frozenset({one.row.assigned_user_id}))
-    users = found.users | await assignees.asked_by_person(session, found, one)
-    if one.state.review is None:
-        return await assignees.checked(session, PendingAssignees(found.organizations, users), one)
-    asked = await branches.people(session, one)
-    return PendingAssignees(found.organizations, users.union(*asked.values()), nobody=not all(asked.values()))
+        await assignees.renew_work_items(session, one, since=now)
 
 
 async def states_of(
@@ -232,28 +203,23 @@ async def states_of(
     *,
     entity_type: str,
     entity_ids: Collection[str],
-    facts: Coroutine[Any, Any, Mapping[str, SubjectFacts]],
+    facts: Mapping[str, SubjectFacts],
     now: datetime | None = None,
 ) -> dict[str, InstanceState]:
     """
     Return where each subject stands that has an instance.
 
-    :param facts: the reading of them, by entity id, as the caller sees them
+    :param facts: by entity id, as the caller sees them
     :param now: when given, what the caller may do in the place of others at that moment counts too
     """
-    known, rows, lent = await together(
-        session, facts, repository.instances_of(session, entity_type, entity_ids), _lent_to(ctx, session, now)
-    )
+    rows = await repository.instances_of(session, entity_type, entity_ids)
+    lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
     states: dict[str, InstanceState] = {}
     for key, row in rows.items():
         definition = await definitions.load(session, row.definition_id)
-        seats = lent.of(definition.code, known[key].scope.project)
-        states[key] = InstanceState(row, definition, known[key], seats)
+        seats = lent.of(definition.code, facts[key].scope.project)
+        states[key] = InstanceState(row, definition, facts[key], seats)
     return states
-
-
-async def _lent_to(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
-    return await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
 
 
 async def envelopes(
@@ -269,24 +235,17 @@ async def envelopes(
     many = [one for key, one in states.items() if key != alone]
     # Each step raises the version, but for an answer within a review.
     stepped = [one.row.id for one in states.values() if one.row.version_no > 1 or one.state.review is not None]
-    files, asked, waits, closely = await together(
-        session,
-        step_files(session, stepped),
-        branches.visible_branches(ctx, session, states.values()),
-        assignees.pending_with(session, many),
-        _closely(session, states.get(alone or "")),
-    )
-    waits |= closely
+    files = await step_files(session, stepped)
+    asked = await branches.visible_branches(ctx, session, states.values())
+    waits = await assignees.pending_with(session, many)
+    if alone is not None and alone in states:
+        waits[states[alone].row.id] = await assignees.pending_with_exactly(session, states[alone])
     return {
         key: envelope(
             ctx, one, files=files.get(one.row.id, ()), asked=asked.get(one.row.id, ()), waits=waits[one.row.id]
         )
         for key, one in states.items()
     }
-
-
-async def _closely(session: AsyncSession, one: InstanceState | None) -> dict[UUID, WaitingFor]:
-    return {one.row.id: await assignees.pending_with_exactly(session, one)} if one is not None else {}
 
 
 async def envelope_of(
@@ -367,57 +326,3 @@ async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dic
             file = StepFile(row.public_id, row.file_name, state, row.download_url)
             files.setdefault(instance_id, []).append(file)
     return {key: tuple(each) for key, each in files.items()}
-
-
-INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
-
-
-async def rules_of(
-    session: AsyncSession, one: InstanceState, step: Step, *, now: datetime
-) -> tuple[Mapping[str, object], JsonObject]:
-    """
-    Return the terms of the state that a step leads to, as columns of the instance for the step's own compare-and-set, and
-    what the history says of an assignment, one that was dropped too.
-
-    Whoever was in charge of the state before is not any more.
-    """
-    state = one.definition.state(step.next_state)
-    due = await due_on(session, state=state, facts=one.facts, now=now)
-    wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
-    if wanted is None or state.terminal:
-        return {"due_on": due, "assigned_user_id": None}, {}
-    public_id, person = await _person(session, wanted, one.facts)
-    dropped = _why_not(one.definition, state, person, one.facts)
-    told = {"userPublicId": str(public_id) if public_id else None, "dropped": dropped}
-    user_id = person.user_id if person is not None and dropped is None else None
-    return {"due_on": due, "assigned_user_id": user_id}, {"assigned": told}
-
-
-async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
-    """Count the working days of a state from the day it is entered, in the calendar of the subject's project."""
-    if state.due_days is None:
-        return None
-    project = facts.scope.project
-    calendar = WorkCalendar() if project is None else await projects.work_calendar(session, project_id=project)
-    return working_days_after(calendar, local_date(now, facts.zone), state.due_days)
-
-
-async def _person(session: AsyncSession, wanted: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
-    """The one who is meant, and as a caller while the account is open."""
-    if wanted == "submitter":
-        if facts.submitter_user_id is None:
-            return None, None
-        known = await repository.user_public_ids(session, [facts.submitter_user_id])
-        public_id = known[facts.submitter_user_id]
-    else:
-        public_id = UUID(wanted)
-    return public_id, (await identity.load_callers(session, [public_id])).get(public_id)
-
-
-def _why_not(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
-    if person is None:
-        return INACTIVE
-    if not facts.seen_by(person, state.name):
-        return NOT_VISIBLE
-    may = decisions.may_act(definition, state.name, decisions.Facts(person, facts))
-    return None if may else NOT_PERMITTED

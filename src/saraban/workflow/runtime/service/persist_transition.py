@@ -1,12 +1,12 @@
 """
-Writes steps that have been decided, and those that follow them by themselves: history, instance, subject, events, audit.
+Writes a decided step and the automatic steps after it: history, instance, subject, events, audit.
 
 The compare-and-set of `version_no` has the last word in every race.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,17 +17,23 @@ from saraban.audit import service as audit
 from saraban.events import service as events
 from saraban.identity import service as identity
 from saraban.identity.domain.context import EVERYTHING, Caller
+from saraban.kit.dates import local_date
+from saraban.kit.errors import Text
+from saraban.kit.json import Json, JsonObject
 from saraban.kit.operation import Receipt
+from saraban.projects import service as projects
+from saraban.projects.domain.calendar import WorkCalendar, working_days_after
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
-from saraban.workflow.language.outcome import Meaning
-from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
+from saraban.workflow.language.definition import Definition, State
+from saraban.workflow.language.outcome import BY_NAME
+from saraban.workflow.language.subject import InstanceStatus, Meaning, SubjectFacts
 from saraban.workflow.runtime import repository
+from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.models import Instance
-from saraban.workflow.runtime.service import assignment, branches, instances, workflow_events
+from saraban.workflow.runtime.service import assignees, assignment, branches
 from saraban.workflow.runtime.service.subjects import SubjectStep
-from saraban.workflow.runtime.service.transition_metrics import TakenTransition
 from saraban.workflow.runtime.service.transition_request import (
     ORDINARY,
     Command,
@@ -42,148 +48,125 @@ from saraban.workflow.runtime.service.transition_request import (
     item_details,
 )
 
+TRANSITIONED = "workflow.transitioned"
+WEBHOOK = "workflow.webhook"  # for webhooks that a definition names, by `topic`
 
-async def persist_transitions(session: AsyncSession, decided: Sequence[Decision]) -> list[Transitioned]:
+
+async def persist_transition(session: AsyncSession, decision: Decision) -> Transitioned:
     """
-    Write what was decided for several instances, apply it to their subjects, and tell of it: all that one commit holds.
+    Write a decided step and the automatic steps that its definition lets follow, each with its history, version and event.
 
-    It is done at the moment of the latest of them, with about as many statements as for one. What a definition lets the
-    engine do by itself after a step is done too, each with its own history, version and event.
-
-    :raises VersionConflict: when the compare-and-set of one of them found another version; nothing may be committed then
+    :raises VersionConflict: when a compare-and-set found another version; nothing may be committed then
     """
-    now = max(one.now for one in decided)
-    for one in decided:
-        if one.write is not None:
-            await one.write(session)
-    ready = [await _with_rules(session, one, one.step, now) for one in decided if one.step is not None]
-    if ready:
-        await _take(session, ready)
-    taken = iter(ready)
-    return [await _go_on(session, one, next(taken)) if one.step is not None else _only_written(one) for one in decided]
-
-
-def _only_written(one: Decision) -> Transitioned:
-    assert one.receipt is not None  # who decides to take no step says what is done
-    return Transitioned(one.held.row.id, one.receipt, after=one.held)
-
-
-async def _go_on(session: AsyncSession, one: Decision, last: StepTaken) -> Transitioned:
-    """Take the steps that the engine takes by itself after one; the instance is given as it stands then, for who asked."""
-    taken = [last.taken]
-    while (following := await _by_itself(session, last.after, last.step)) is not None:
-        ours, step = following
-        asked = Decision(ours, step, Command(step.action), one.now, trace=one.trace)
-        last = await _with_rules(session, asked, step, one.now)
-        await _take(session, [last])
-        taken.append(last.taken)
-    after = last.after if len(taken) == 1 else replace(last.after, ctx=one.held.ctx, seats=one.held.seats)
-    receipt = one.receipt or receipt_of(after.row.id, taken[0])
+    held = decision.held
+    if decision.step is None:
+        assert decision.receipt is not None  # a policy that decides no step says what it has done
+        return Transitioned(held.row.id, decision.receipt, after=held)
+    last = await _take_step(session, held, decision.step, decision.command, decision.record)
+    taken = [last]
+    while (following := await _automatic_step(session, last.after, last.step)) is not None:
+        system_held, step = following
+        last = await _take_step(session, system_held, step, Command(step.action), ORDINARY)
+        taken.append(last)
+    after = last.after if len(taken) == 1 else replace(last.after, ctx=held.ctx, seats=held.seats)
+    receipt = decision.receipt or _receipt(taken[0])
     return Transitioned(after.row.id, receipt, tuple(taken), after, last.waiting if last.record.asks is None else None)
 
 
-def receipt_of(instance_id: UUID, taken: TakenTransition) -> Receipt:
-    """Return what is kept of a step: enough to say again what a request did."""
+def _receipt(taken: StepTaken) -> Receipt:
+    row, step = taken.after.row, taken.step
     outcome: dict[str, str | int | None] = {
-        "history": str(taken.history_id),
-        "from": taken.from_state,
-        "to": taken.to_state,
-        "version": taken.version_no,
+        "history": str(taken.key),
+        "from": step.state,
+        "to": step.next_state,
+        "version": row.version_no,
     }
-    return Receipt("workflow_instance", instance_id, outcome)
+    return Receipt("workflow_instance", row.id, outcome)
 
 
-async def _take(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
-    """Take one step of each, with everything that belongs to it."""
-    await _apply(session, ready)
-    for one in ready:
-        if one.record.applies and one.after.definition.reviews:
-            await branches.open_round(session, one.after, now=one.now)
-    await _write(session, ready)
+async def _take_step(
+    session: AsyncSession, held: HeldInstance, step: Step, command: Command, record: StepRecord
+) -> StepTaken:
+    now = held.row.not_before(held.ctx.now)
+    values, details = await _rules_of(session, held, step, now=now)
+    record = replace(record, values={**values, **record.values}, details={**details, **record.details})
+    taken = StepTaken(held, step, command, now, record, after=held)
+    await _apply(session, taken)
+    if record.applies and held.definition.reviews:
+        await branches.open_round(session, taken.after, now=now)
+    work_items = await _pending(session, taken)
+    if not await repository.update_instance(session, taken.after.row):
+        raise VersionLost("The version changed between the lock and the update.")
+    await repository.insert_history(session, _history(taken))
+    if work_items is not None:
+        await repository.write_work_items(session, work_items)
+    await events.record_all(session, await _events_of(session, taken))
+    await audit.record(replace(taken.after.ctx, now=now), session, _entry(taken))
+    if command.attachment_public_ids:
+        at, project = replace(held.ctx, now=now), held.facts.scope.project
+        await attachments.attach_to_step(at, session, command.attachment_public_ids, taken.key, project)
+    return taken
 
 
-async def _write(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
-    """Instances by compare-and-set, histories, work items, events and the trail."""
-    awaited = await _ask(session, ready)
-    told = await workflow_events.events_of(session, ready)
-    for one in ready:
-        if not await repository.update_instance(session, one.after.row):
-            raise VersionLost("The version changed between the lock and the update.")
-    await repository.insert_histories(session, [_history(one) for one in ready])
-    for items in awaited:
-        await repository.write_work_items(session, items)
-    await events.record_all(session, told)
-    for one in ready:
-        await audit.record(replace(one.after.ctx, now=one.now), session, _entry(one))
-    for one in ready:
-        if one.command.attachment_public_ids:
-            at = replace(one.held.ctx, now=one.now)
-            await attachments.attach_to_step(
-                at, session, one.command.attachment_public_ids, one.key, one.held.facts.scope.project
-            )
+async def _apply(session: AsyncSession, taken: StepTaken) -> None:
+    """Apply the step to its subject, and read the facts again where the subject has changed who has still to act."""
+    held, facts = taken.held, taken.held.facts
+    if taken.record.applies and await held.port.apply(session, _subject_step(taken)):
+        found = await held.port.facts(session, caller=held.caller, entity_ids=[facts.entity_id])
+        facts = found.get(facts.entity_id, facts)
+    has_files = held.has_files or bool(taken.command.attachment_public_ids)
+    taken.after = replace(held, row=_moved_row(taken), facts=facts, has_files=has_files)
 
 
-async def _with_rules(session: AsyncSession, one: Decision, step: Step, now: datetime) -> StepTaken:
-    held, record = one.held, one.record
-    now = held.row.not_before(now)
-    values, details = await instances.rules_of(session, held, step, now=now)
-    values, details = {**values, **record.values}, {**details, **record.details}
-    record = StepRecord(record.audited, record.severity, details, values, record.applies, record.asks)
-    return StepTaken(held, step, one.command, now, record, one.trace, after=held)
+async def _pending(session: AsyncSession, taken: StepTaken) -> repository.WorkItems | None:
+    """Find whom the instance waits for; return its work items, None where one person is asked besides the others."""
+    if taken.record.asks is not None:
+        # In a review one branch asks another person: everybody else keeps their place in the inbox.
+        await assignment.renew_people(session, taken.after, now=taken.now)
+        taken.waiting = PendingAssignees(users=frozenset({taken.record.asks}))
+        return None
+    taken.waiting = await assignees.pending_in(session, taken.after)
+    return assignees.work_items_of(taken.after, taken.waiting, since=taken.now)
 
 
-async def _ask(session: AsyncSession, ready: Sequence[StepTaken]) -> list[repository.WorkItems]:
-    """Find whom the instances wait for, and whom to tell of it; where nobody else is asked anew, the one person."""
-    awaited = []
-    for one in ready:
-        if one.record.asks is not None:
-            # In a review one branch asks another person: whoever is asked besides keeps their place in the inbox.
-            await assignment.renew_people(session, one.after, now=one.now)
-            one.waiting = PendingAssignees(users=frozenset({one.record.asks}))
-        else:
-            one.waiting = await instances.pending_in(session, one.after)
-            awaited.append(instances.work_items_of(one.after, one.waiting, since=one.now))
-    return awaited
-
-
-async def _by_itself(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
-    """The automatic step that follows, in the name of the system, which needs nobody's permission."""
+async def _automatic_step(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:
+    """Return the automatic step that follows, in the name of the system, which needs nobody's permission."""
     if not step.goes_on or after.row.status != InstanceStatus.ACTIVE:
         return None
     system = replace(after.ctx, caller=await identity.system_caller(session))
-    ours = replace(after, ctx=system, seat=None, seats=())
-    facts = decisions.Facts(ours.caller, ours.facts, context=ours.row.context or {})
+    held = replace(after, ctx=system, seat=None, seats=())
+    facts = decisions.Facts(held.caller, held.facts, context=held.row.context or {})
     following = decisions.automatic(after.definition, step, facts)
-    return None if following is None else (ours, following)
+    return None if following is None else (held, following)
 
 
-def _history(one: StepTaken) -> dict[str, Any]:
-    step, row, caller, seat = one.step, one.after.row, one.held.caller, one.held.seat
-    known = {"events": list(step.events), "versionNo": row.version_no, **one.record.details}
-    details: dict[str, Any] = known | ({"nobody": True} if one.waiting.nobody else {})
-    if one.command.payload:
-        details["payload"] = dict(one.command.payload)
+def _history(taken: StepTaken) -> dict[str, Any]:
+    step, row, caller, seat = taken.step, taken.after.row, taken.held.caller, taken.held.seat
+    known = {"events": list(step.events), "versionNo": row.version_no, **taken.record.details}
+    details: dict[str, Any] = known | ({"nobody": True} if taken.waiting.nobody else {})
+    if taken.command.payload:
+        details["payload"] = dict(taken.command.payload)
     if not step.automatic:
-        details |= item_details(one.command)
+        details |= item_details(taken.command)
     if step.response_code is not None:
         details["responseCode"] = step.response_code
     if step.automatic:
         details["automatic"] = True
-    elif one.record.audited == ORDINARY.audited:
-        details |= _seats(seat or caller, one.held.facts)
+    elif taken.record.audited == ORDINARY.audited:
+        details |= _seats(seat or caller, taken.held.facts)
     return {
-        "id": str(one.key),
+        "id": str(taken.key),
         "instance_id": str(row.id),
         "from_state": step.state,
         "to_state": step.next_state,
         "action": step.action,
         "action_by_user_id": caller.user_id,
         "action_by_user_uuid": str(caller.public_id),
-        **behalf_of(one.held),
-        "acting_organization_id": acting_organization(one.held),
-        "comment": one.command.comment,
+        **behalf_of(taken.held),
+        "acting_organization_id": acting_organization(taken.held),
+        "comment": taken.command.comment,
         "metadata": details,
-        "created_at": one.now,
+        "created_at": taken.now,
     }
 
 
@@ -192,66 +175,40 @@ def _seats(caller: Caller, facts: SubjectFacts) -> dict[str, Any]:
     return {} if caller.may(EVERYTHING, facts.scope) else {"seats": sorted(caller.organization_ids)}
 
 
-def _moved_row(one: StepTaken) -> Instance:
+def _moved_row(taken: StepTaken) -> Instance:
     """The row as it stands after the step, for the answer; the database is changed by compare-and-set alone."""
-    row, step = one.held.row, one.step
+    row, step = taken.held.row, taken.step
     values: dict[str, Any] = {
         "current_state": step.next_state,
         "status": InstanceStatus.COMPLETED if step.terminal else row.status,
-        "context": step_data.after(one.held.definition, row.context or {}, one.command.payload),
+        "context": step_data.after(taken.held.definition, row.context or {}, taken.command.payload),
         "version_no": row.version_no + 1,
-        "last_transition_at": one.now,
-        "updated_at": one.now,
+        "last_transition_at": taken.now,
+        "updated_at": taken.now,
     }
-    return replace(row, **values | dict(one.record.values))
+    return replace(row, **values | dict(taken.record.values))
 
 
-async def _apply(session: AsyncSession, ready: Sequence[StepTaken]) -> None:
-    """Tell the subjects; where a step has changed who has still to act, the facts are read again."""
-    steps: dict[str, list[SubjectStep]] = {}
-    ports = {one.held.row.entity_type: one.held.port for one in ready}
-    for one in ready:
-        if one.record.applies:
-            steps.setdefault(one.held.row.entity_type, []).append(_subject_step(one))
-    changed = {(kind, key) for kind, those in steps.items() for key in await ports[kind].apply(session, those)}
-    for one in ready:
-        held, facts = one.held, one.held.facts
-        if (held.row.entity_type, facts.entity_id) in changed:
-            found = await held.port.facts(session, caller=held.caller, entity_ids=[facts.entity_id])
-            facts = found.get(facts.entity_id, facts)
-        files = held.has_files or bool(one.command.attachment_public_ids)
-        one.after = HeldInstance(  # what `replace` would give, in a third of its time
-            _moved_row(one),
-            held.definition,
-            facts,
-            held.seats,
-            port=held.port,
-            ctx=held.ctx,
-            seat=held.seat,
-            has_files=files,
-        )
-
-
-def _subject_step(one: StepTaken) -> SubjectStep:
+def _subject_step(taken: StepTaken) -> SubjectStep:
     """The step with what the definition says of it, so that a subject reads nothing out of names."""
-    held, step = one.held, one.step
+    held, step = taken.held, taken.step
     there, left = held.definition.state(step.next_state), held.definition.states.get(step.state)
-    taken = left.on.get(step.action) if left else None
+    transition = left.on.get(step.action) if left else None
     return SubjectStep(
         held.facts,
         held.seat or held.caller,
         step,
-        one.now,
-        Meaning(there.outcome, there.asks, taken.decider if taken else None),
-        () if step.automatic else one.command.item_results,
+        taken.now,
+        Meaning(there.outcome, there.asks, transition.decider if transition else None),
+        () if step.automatic else taken.command.item_results,
     )
 
 
-def _entry(one: StepTaken) -> audit.AuditEntry:
-    step, after, facts, seat = one.step, one.after, one.after.facts, one.after.seat
+def _entry(taken: StepTaken) -> audit.AuditEntry:
+    step, after, facts, seat = taken.step, taken.after, taken.after.facts, taken.after.seat
     return audit.AuditEntry(
-        action=one.record.audited,
-        severity=one.record.severity,
+        action=taken.record.audited,
+        severity=taken.record.severity,
         entity_type=facts.kind,
         entity_id=str(facts.public_id),
         details={
@@ -261,8 +218,173 @@ def _entry(one: StepTaken) -> audit.AuditEntry:
             "from": step.state,
             "to": step.next_state,
             **({"onBehalfOfPublicId": str(seat.public_id)} if seat else {}),
-            **({"values": dict(one.command.payload)} if one.command.payload else {}),
-            **one.record.details,
+            **({"values": dict(taken.command.payload)} if taken.command.payload else {}),
+            **taken.record.details,
         },
-        request_id=one.trace,
     )
+
+
+INACTIVE, NOT_VISIBLE, NOT_PERMITTED = "inactive", "not_visible", "not_permitted"
+
+
+async def _rules_of(
+    session: AsyncSession, one: HeldInstance, step: Step, *, now: datetime
+) -> tuple[Mapping[str, object], JsonObject]:
+    """
+    Return the terms of the state that a step leads to, as columns of the instance for the step's own compare-and-set, and
+    what the history says of an assignment, one that was dropped too.
+
+    Whoever was in charge of the state before is not any more.
+    """
+    state = one.definition.state(step.next_state)
+    due = await due_on(session, state=state, facts=one.facts, now=now)
+    wanted = next((event["target"] for event in step.events if event["type"] == "assign"), None)
+    if wanted is None or state.terminal:
+        return {"due_on": due, "assigned_user_id": None}, {}
+    public_id, person = await _person(session, wanted, one.facts)
+    dropped = _why_not(one.definition, state, person, one.facts)
+    told = {"userPublicId": str(public_id) if public_id else None, "dropped": dropped}
+    user_id = person.user_id if person is not None and dropped is None else None
+    return {"due_on": due, "assigned_user_id": user_id}, {"assigned": told}
+
+
+async def due_on(session: AsyncSession, *, state: State, facts: SubjectFacts, now: datetime) -> date | None:
+    """Count the working days of a state from the day it is entered, in the calendar of the subject's project."""
+    if state.due_days is None:
+        return None
+    project = facts.scope.project
+    calendar = WorkCalendar() if project is None else await projects.work_calendar(session, project_id=project)
+    return working_days_after(calendar, local_date(now, facts.zone), state.due_days)
+
+
+async def _person(session: AsyncSession, wanted: str, facts: SubjectFacts) -> tuple[UUID | None, Caller | None]:
+    """The one who is meant, and as a caller while the account is open."""
+    if wanted == "submitter":
+        if facts.submitter_user_id is None:
+            return None, None
+        known = await repository.user_public_ids(session, [facts.submitter_user_id])
+        public_id = known[facts.submitter_user_id]
+    else:
+        public_id = UUID(wanted)
+    return public_id, (await identity.load_callers(session, [public_id])).get(public_id)
+
+
+def _why_not(definition: Definition, state: State, person: Caller | None, facts: SubjectFacts) -> str | None:
+    if person is None:
+        return INACTIVE
+    if not facts.seen_by(person, state.name):
+        return NOT_VISIBLE
+    may = decisions.may_act(definition, state.name, decisions.Facts(person, facts))
+    return None if may else NOT_PERMITTED
+
+
+async def _events_of(session: AsyncSession, taken: StepTaken) -> list[events.NewEvent]:
+    """Return `workflow.transitioned` of a step, and each webhook that the step names."""
+    notified = _notified(taken)
+    facts = taken.after.facts
+    keys = taken.waiting.organizations | notified.organizations
+    organizations = {**facts.organizations}
+    organizations |= await repository.organizations(session, keys - organizations.keys())
+    users = await repository.user_public_ids(session, taken.waiting.users | notified.users)
+    payload: dict[str, Json] = {
+        **_step_fields(taken),
+        "waiting": _addressed(taken.waiting, organizations, users),
+        "notify": _addressed(notified, organizations, users),
+        "occurredAt": taken.after.row.last_transition_at.isoformat(),
+    }
+    topics = [event["target"] for event in taken.step.events if event["type"] == "webhook"]
+    return [
+        _event(TRANSITIONED, taken, payload),
+        *(_event(WEBHOOK, taken, {**payload, "topic": topic}) for topic in topics),
+    ]
+
+
+def _event(name: str, taken: StepTaken, payload: JsonObject) -> events.NewEvent:
+    row = taken.after.row
+    return events.NewEvent(name, "workflow_instance", str(row.id), payload, row.last_transition_at)
+
+
+def subject_fields(held: HeldInstance, history_id: UUID) -> dict[str, Json]:
+    row, facts = held.row, held.facts
+    return {
+        "instancePublicId": str(row.id),
+        "historyPublicId": str(history_id),
+        "workflowCode": held.definition.code,
+        "entityType": row.entity_type,
+        "entityId": facts.entity_id,
+        "documentPublicId": str(facts.public_id),
+        "documentKind": facts.kind,
+        "number": facts.number,
+        "title": facts.title,
+    }
+
+
+def _step_fields(taken: StepTaken) -> dict[str, Json]:
+    step, row, definition = taken.step, taken.after.row, taken.after.definition
+    return {
+        **subject_fields(taken.after, taken.key),
+        "definitionPublicId": str(row.definition_id),
+        "versionNo": row.version_no,
+        "projectPublicId": taken.after.facts.context.get("projectPublicId"),
+        "from": step.state,
+        "to": step.next_state,
+        "stateLabel": _both(definition.state(step.next_state).label),
+        "action": step.action,
+        "actionLabel": _both(interventions.announced_label(definition, step)),
+        "comment": step.comment,
+        "responseCode": step.response_code,
+        "automatic": step.automatic,
+        "dueOn": row.due_on.isoformat() if row.due_on else None,
+        "actor": actor_of(taken.after),
+        "terminal": step.terminal,
+        "returned": is_return(definition, step),
+        "forced": step.forced,
+    }
+
+
+def is_return(definition: Definition, step: Step) -> bool:
+    """Say whether a step sends something back to be revised: to an end that means it, or to where it can be edited."""
+    reached = definition.state(step.next_state)
+    if reached.terminal:
+        return (reached.outcome or BY_NAME.get(reached.name)) == "revise_resubmit"
+    return reached.editable and step.next_state != step.state
+
+
+def actor_of(held: HeldInstance) -> dict[str, Json]:
+    return {**_named(held.caller), "onBehalfOf": _named(held.seat) if held.seat else None}
+
+
+def _named(person: Caller) -> dict[str, Json]:
+    return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+def _both(label: Text) -> dict[str, str]:
+    return {"th": label.th, "en": label.en}
+
+
+def _notified(taken: StepTaken) -> PendingAssignees:
+    """Whom the definition's own `notify` events name, beside those that the new state waits for."""
+    facts = taken.after.facts
+    organizations: set[int] = set()
+    users: set[int] = set()
+    for event in (each for each in taken.step.events if each["type"] == "notify"):
+        match event["target"]:
+            case "originator":
+                organizations.add(facts.originator_organization_id)
+            case "recipient":
+                organizations |= facts.recipient_organization_ids
+            case "assignee":
+                users |= facts.assignee_user_ids
+            case "submitter" if facts.submitter_user_id is not None:
+                users.add(facts.submitter_user_id)
+    return PendingAssignees(frozenset(organizations), frozenset(users))
+
+
+def _addressed(
+    who: PendingAssignees, organizations: dict[int, tuple[UUID, str]], users: dict[int, UUID]
+) -> dict[str, Json]:
+    known = [organizations[key] for key in sorted(who.organizations) if key in organizations]
+    return {
+        "organizations": [{"publicId": str(public_id), "code": code} for public_id, code in known],
+        "users": [str(users[key]) for key in sorted(who.users) if key in users],
+    }

@@ -7,7 +7,6 @@ The order is that of REQ-WFL-02; the version that a client states is the branch'
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -27,7 +26,7 @@ from saraban.workflow.runtime.domain import delegation, review_response
 from saraban.workflow.runtime.domain.review_response import BranchClosed, ReviewAnswer, ReviewSeat
 from saraban.workflow.runtime.models import WorkflowBranch, WorkflowHistory
 from saraban.workflow.runtime.repository import assignee_rows
-from saraban.workflow.runtime.service import assignment, branches, workflow_events
+from saraban.workflow.runtime.service import assignment, branches, persist_transition
 from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.runtime.service.subjects import ItemPort
 from saraban.workflow.runtime.service.transition_request import (
@@ -79,31 +78,31 @@ async def answer(
     :raises Invalid: also when the caller could answer for several who are away, and names none; and for answers to single items,
         which everybody sees, while the answers of the review are hidden
     """
-    said = {"branchPublicId": str(branch_public_id)}
-    policy = DecisionPolicy("branches/answers", partial(_decide, branch_public_id), said)
+    policy = BranchAnswer(branch_public_id)
     return await transitions.take(ctx, public_id=public_id, command=command, policy=policy)
 
 
-async def _decide(
-    branch_public_id: UUID, session: AsyncSession, held: HeldInstance, request: TransitionRequest, _alone: bool
-) -> Decision:
-    given = await _accepted(session, held, branch_public_id, request.command)
-    history, branch, step = _history(given), given.branch, given.step
-    outcome: dict[str, str | int | None] = {
-        "instance": str(held.row.id),
-        "history": str(history.id),
-        "version": branch.version_no + 1,
-    }
-    return Decision(
-        given.held,
-        step,
-        Command(step.action if step is not None else ANSWER),
-        given.held.ctx.now,
-        StepRecord(details={"answers": dict(given.answers)}),
-        request.trace or None,
-        partial(_write, given, history),
-        Receipt("workflow_branch", branch.id, outcome),
-    )
+@dataclass(frozen=True, slots=True)
+class BranchAnswer(DecisionPolicy):
+    path = "branches/answers"
+    branch_public_id: UUID
+
+    @property
+    def details(self) -> Mapping[str, str]:
+        return {"branchPublicId": str(self.branch_public_id)}
+
+    async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
+        given = await _accepted(session, held, self.branch_public_id, request.command)
+        history, branch, step = _history(given), given.branch, given.step
+        await _write(session, given, history)
+        outcome: dict[str, str | int | None] = {
+            "instance": str(held.row.id),
+            "history": str(history.id),
+            "version": branch.version_no + 1,
+        }
+        command = Command(step.action if step is not None else ANSWER)
+        record = StepRecord(details={"answers": dict(given.answers)})
+        return Decision(given.held, step, command, record, Receipt("workflow_branch", branch.id, outcome))
 
 
 async def _accepted(
@@ -118,15 +117,13 @@ async def _accepted(
     if branch.status != BranchStatus.PENDING or row.status != InstanceStatus.ACTIVE or held.state.review is None:
         raise BranchClosed(f"The branch {branch.name} is {branch.status.lower()}.")
     round_ = [one for one in rows if one.opened_version == branch.opened_version]
-    answered = partial(
-        _answered, session, held, branch, command, {one.name: one.answer for one in round_ if one.answer is not None}
-    )
+    given = {one.name: one.answer for one in round_ if one.answer is not None}
     if command.item_results and held.state.review.hidden:
         th, en = "ระหว่างที่ยังปิดคำตอบ จะตอบทีละรายการไม่ได้", "While answers are hidden, items are not answered one by one."
         raise invalid("/payload/itemResults", "hidden", th, en)
     if command.on_behalf_of in {None, held.caller.public_id}:
         try:
-            return _accept(held, branch, command, await answered(held.caller))
+            return _accept(held, branch, command, await _answered(session, held, branch, command, given, held.caller))
         except ActionForbidden:
             if command.on_behalf_of is not None:
                 raise
@@ -136,7 +133,7 @@ async def _accepted(
     able = {}
     for seat in asked:
         with suppress(ActionForbidden):
-            able[seat.user_id] = (seat, await answered(seat))
+            able[seat.user_id] = (seat, await _answered(session, held, branch, command, given, seat))
     if not able:
         raise ActionForbidden(f"The branch {branch.name} asks somebody else.")
     if len(able) > 1:
@@ -179,7 +176,7 @@ async def _answered(
     )
 
 
-async def _write(given: AcceptedAnswer, history: WorkflowHistory, session: AsyncSession) -> None:
+async def _write(session: AsyncSession, given: AcceptedAnswer, history: WorkflowHistory) -> None:
     """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
     held, branch, command = given.held, given.branch, given.command
     session.add(history)
@@ -235,7 +232,7 @@ async def _tell(session: AsyncSession, given: AcceptedAnswer, history_id: UUID) 
     held, now, review = given.held, given.held.ctx.now, given.held.state.review
     label = review.branches[given.branch.name].label if review is not None else Text("", "")
     payload: dict[str, Json] = {
-        **workflow_events.subject_fields(held, history_id),
+        **persist_transition.subject_fields(held, history_id),
         "state": held.row.current_state,
         "branchPublicId": str(given.branch.id),
         "branch": given.branch.name,
@@ -243,7 +240,7 @@ async def _tell(session: AsyncSession, given: AcceptedAnswer, history_id: UUID) 
         "hidden": given.hidden,
         "answer": None if given.hidden else given.command.response_code,
         "comment": None if given.hidden else given.command.comment,
-        "actor": None if given.hidden else workflow_events.actor_of(held),
+        "actor": None if given.hidden else persist_transition.actor_of(held),
         "occurredAt": now.isoformat(),
     }
     await events.record(session, events.NewEvent(TOLD, "workflow_instance", str(held.row.id), payload, now))

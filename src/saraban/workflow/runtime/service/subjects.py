@@ -4,7 +4,7 @@ The one seam between a workflow and what it moves: documents implement `SubjectP
 Nobody is asked for what they could not open, nor told of it: who may see it is read here too.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -17,8 +17,7 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import NotFound
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.language.definition import Definition, State
-from saraban.workflow.language.outcome import NOTHING, Meaning
-from saraban.workflow.language.subject import ItemResult, SubjectFacts
+from saraban.workflow.language.subject import NOTHING, ItemResult, Meaning, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.service import definitions
@@ -59,16 +58,11 @@ class SubjectPort(Protocol):
         """Return the facts by entity id; a missing key means that the caller may not know of it."""
         ...
 
-    async def facts_for(self, session: AsyncSession, callers: Mapping[str, Caller]) -> dict[str, SubjectFacts]:
-        """Do the same where each is asked for by a caller of its own."""
-        ...
-
-    async def apply(self, session: AsyncSession, steps: Sequence[SubjectStep]) -> Collection[str]:
+    async def apply(self, session: AsyncSession, step: SubjectStep) -> bool:
         """
-        Apply one step of each of several subjects to their own rows, in the transition's transaction.
+        Apply a step to the subject's own rows, in the transition's transaction.
 
-        :param session: of the steps' transaction; facts are read again after it
-        :returns: the entities of which `facts` tells anything else afterwards
+        :returns: whether `facts` differ afterwards
         """
         ...
 

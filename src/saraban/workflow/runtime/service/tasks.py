@@ -16,7 +16,6 @@ from saraban.identity.service.callers import display_name
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
-from saraban.kit.statements import together
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.language.definition import ENDS, Definition
 from saraban.workflow.language.review import BranchView, Person
@@ -26,7 +25,7 @@ from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.repository import StepRow
 from saraban.workflow.runtime.service import branches, definitions, instances
 from saraban.workflow.runtime.service.assignees import pending_with, pending_with_exactly
-from saraban.workflow.runtime.service.delegations import DelegatedRights, delegated_rights_of
+from saraban.workflow.runtime.service.delegations import NO_DELEGATED_RIGHTS, DelegatedRights, delegated_rights_of
 from saraban.workflow.runtime.service.step_data import ChangedValue, changed_values
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of, find_instance, seen
 
@@ -113,7 +112,7 @@ async def find(
 
 
 async def _lent(ctx: RequestContext, session: AsyncSession, now: datetime | None) -> DelegatedRights:
-    return await delegated_rights_of(replace(ctx, now=now), session) if now is not None else DelegatedRights()
+    return await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
 
 
 async def history(
@@ -141,11 +140,8 @@ async def steps_of(session: AsyncSession, states: Iterable[InstanceState]) -> tu
     steps = await repository.steps_of(session, list(known), limit=MOST_STEPS) if known else ()
     if not steps:
         return ()
-    files, told = await together(
-        session,
-        attachments.step_attachments(session, [step.id for step in steps]),
-        branches.history_answers(session, steps, known),
-    )
+    files = await attachments.step_attachments(session, [step.id for step in steps])
+    told = await branches.history_answers(session, steps, known)
     values = _values(steps, known)
     return tuple(
         _step(

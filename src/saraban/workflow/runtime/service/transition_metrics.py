@@ -5,8 +5,6 @@ A repetition that is shown what was done is no attempt; nor is a request for an 
 which has no workflow to be counted under.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
@@ -14,6 +12,7 @@ from prometheus_client import Counter, Histogram
 
 from saraban.kit.errors import DomainError, ErrorKind
 from saraban.workflow.engine.decisions import TransitionNotPossible
+from saraban.workflow.runtime.service.transition_request import TransitionRequest
 
 TRANSITIONS = Counter(
     "workflow_transitions_total",
@@ -36,35 +35,6 @@ STUCK = Counter(
 _log = structlog.get_logger("saraban.workflow")
 
 
-@dataclass(frozen=True, slots=True)
-class TakenTransition:
-    """
-    A step that has been written.
-
-    :param nobody: nobody who may see it can act in the state it led to
-    """
-
-    action: str
-    from_state: str
-    to_state: str
-    user: UUID
-    nobody: bool = False
-    history_id: UUID | None = None
-    version_no: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TransitionAttempt:
-    """:param known_action: False for what the definition does not know, so that clients cannot make up label values"""
-
-    instance_id: UUID
-    workflow_code: str
-    action: str
-    known_action: bool
-    from_state: str
-    user: UUID
-
-
 def outcome_of(error: BaseException | None) -> str:
     if error is None:
         return "success"
@@ -85,52 +55,50 @@ def count_unread(error: Exception) -> None:
         TRANSITIONS.labels("unknown", "other", "system_error").inc()
 
 
-def report(
-    attempt: TransitionAttempt,
-    duration: float,
-    *,
-    taken: Sequence[TakenTransition] = (),
-    error: Exception | None = None,
-) -> None:
-    """
-    Count and log one attempt, after its commit or its failure.
-
-    :param duration: milliseconds
-    :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
-    """
-    outcome = outcome_of(error)
+def report(request: TransitionRequest, milliseconds: float, error: Exception | None = None) -> None:
+    """Count and log an attempt after its commit or its failure, and the automatic steps that its commit contains."""
+    outcome, code, action = outcome_of(error), request.workflow_code, request.command.action
     if outcome == "system_error" and error is not None:
-        error.add_note(f"Counted as a failed step of {attempt.workflow_code}.")
-    action = attempt.action if attempt.known_action else "other"
-    DURATION.labels(attempt.workflow_code).observe(duration)
-    TRANSITIONS.labels(attempt.workflow_code, action, outcome).inc()
-    stays = "" if error is not None else attempt.from_state
-    first, *others = taken or [TakenTransition("", attempt.from_state, stays, attempt.user)]
-    asked = TakenTransition(attempt.action[:50], first.from_state, first.to_state, attempt.user, first.nobody)
-    _write(attempt, asked, outcome, duration)
-    for step in others:  # of the same commit, whose time is told with it and counted once
-        TRANSITIONS.labels(attempt.workflow_code, step.action, outcome).inc()
-        _write(attempt, step, outcome, duration)
+        error.add_note(f"Counted as a failed step of {code}.")
+    DURATION.labels(code).observe(milliseconds)
+    TRANSITIONS.labels(code, action if request.is_known else "other", outcome).inc()
+    steps = request.done.taken if error is None and request.done is not None else ()
+    user = request.ctx.caller.public_id
+    if not steps:
+        to = request.seen_state if error is None else None
+        _log_step(request, action, (request.seen_state, to), user, outcome, milliseconds)
+    for place, taken in enumerate(steps):
+        step = taken.step
+        if place:  # automatic: its time is that of the commit, which is counted once
+            action, user = step.action, taken.after.caller.public_id
+            TRANSITIONS.labels(code, action, outcome).inc()
+        _log_step(request, action, (step.state, step.next_state), user, outcome, milliseconds)
+        if taken.waiting.nobody:
+            _warn_of_nobody(request, step.next_state)
 
 
-def _write(attempt: TransitionAttempt, step: TakenTransition, outcome: str, duration: float) -> None:
+def _log_step(
+    request: TransitionRequest, action: str, states: tuple[str, str | None], user: UUID, outcome: str, duration: float
+) -> None:
     _log.info(
         "workflow.transition",
-        instanceId=str(attempt.instance_id),
-        action=step.action,
-        fromState=step.from_state,
-        toState=step.to_state or None,
-        userUuid=str(step.user),
+        instanceId=str(request.instance_id),
+        action=action[:50],
+        fromState=states[0],
+        toState=states[1],
+        userUuid=str(user),
         durationMs=round(duration, 1),
         outcome=outcome,
-        workflowCode=attempt.workflow_code,
+        workflowCode=request.workflow_code,
     )
-    if step.nobody:
-        STUCK.labels(attempt.workflow_code, step.to_state).inc()
-        _log.warning(
-            "workflow.nobody",
-            instanceId=str(attempt.instance_id),
-            state=step.to_state,
-            workflowCode=attempt.workflow_code,
-            says="Nobody who may see the document can act here: force the step, or reassign it.",
-        )
+
+
+def _warn_of_nobody(request: TransitionRequest, state: str) -> None:
+    STUCK.labels(request.workflow_code, state).inc()
+    _log.warning(
+        "workflow.nobody",
+        instanceId=str(request.instance_id),
+        state=state,
+        workflowCode=request.workflow_code,
+        says="Nobody who may see the document can act here: force the step, or reassign it.",
+    )

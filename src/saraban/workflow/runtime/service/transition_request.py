@@ -2,21 +2,20 @@
 What a client asks of an instance, what is known of the instance while it is decided, and what was done.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
-import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.etags import Stale, require_strong
-from saraban.kit.idempotency import Claim
-from saraban.kit.ids import new_id, trace_id
+from saraban.kit.ids import new_id
 from saraban.kit.json import Json
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow.engine.decisions import Step
@@ -24,12 +23,8 @@ from saraban.workflow.engine.pending_assignees import PendingAssignees, assignee
 from saraban.workflow.language.registers import reserved
 from saraban.workflow.language.review import ANSWER
 from saraban.workflow.language.subject import ItemResult
-from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.schemas import BranchAnswerIn, ItemResultIn, TransitionIn
 from saraban.workflow.runtime.service.subjects import InstanceState, SubjectPort
-from saraban.workflow.runtime.service.transition_metrics import TakenTransition, TransitionAttempt
-
-LONG = 16_000  # characters of comment and payload: a statement with fifty of them stays far below what the server takes
 
 
 class VersionConflict(DomainError):
@@ -84,7 +79,7 @@ class Command:
         return cls(
             order.action,
             order.comment or None,
-            order.payload.values,
+            order.payload.model_extra or {},
             tuple(order.attachment_public_ids),
             order.client_version_no,
             if_match,
@@ -149,17 +144,6 @@ def check_version(command: Command, version_no: int) -> None:
         raise StaleInstance(f"If-Match does not name the present version {version_no}.")
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceSnapshot:
-    """An instance as it stood when a request arrived."""
-
-    public_id: UUID
-    workflow_code: str
-    state: str
-    version_no: int
-    actions: frozenset[str]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldInstance(InstanceState):
     """
@@ -177,11 +161,6 @@ class HeldInstance(InstanceState):
     @property
     def caller(self) -> Caller:
         return self.ctx.caller
-
-    @property
-    def snapshot(self) -> InstanceSnapshot:
-        row, definition = self.row, self.definition
-        return InstanceSnapshot(row.id, definition.code, row.current_state, row.version_no, definition.actions)
 
 
 def behalf_of(held: HeldInstance) -> dict[str, int | str | None]:
@@ -228,21 +207,16 @@ ORDINARY = StepRecord()
 @dataclass(frozen=True, slots=True)
 class Decision:
     """
-    What is to be done to one instance, and what was said when it was asked for; nothing of it is written yet.
+    What a request does to one instance.
 
-    :param step: None where nothing but `write` is done
-    :param trace: of the request that asked for it, for its audit row; None for that of the running task
-    :param write: writes what comes before the step, in its transaction
+    :param step: to be written; None where the policy has written all that there is
     :param receipt: of what was done, where that is no step
     """
 
     held: HeldInstance
     step: Step | None
     command: Command
-    now: datetime
     record: StepRecord = ORDINARY
-    trace: str | None = None
-    write: Callable[[AsyncSession], Awaitable[None]] | None = None
     receipt: Receipt | None = None
 
 
@@ -252,8 +226,8 @@ class StepTaken:
     A step on its way into the database, at the moment at which it is taken.
 
     :param record: with the rules by which its state is entered
-    :param after: its instance as it stands then
-    :param waiting: whom that waits for
+    :param after: its instance after the step
+    :param waiting: whom the instance waits for after the step
     :param key: of its history
     """
 
@@ -262,17 +236,9 @@ class StepTaken:
     command: Command
     now: datetime
     record: StepRecord
-    trace: str | None
     after: HeldInstance
     waiting: PendingAssignees = field(default_factory=PendingAssignees)
     key: UUID = field(default_factory=new_id)
-
-    @property
-    def taken(self) -> TakenTransition:
-        step, row, user = self.step, self.after.row, self.after.caller.public_id
-        return TakenTransition(
-            step.action, step.state, step.next_state, user, self.waiting.nobody, self.key, row.version_no
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,14 +246,14 @@ class Transitioned:
     """
     What a request has done to an instance.
 
-    :param taken: the steps that the commit holds: what was asked for, then what the engine did by itself
-    :param after: the instance as it stands then; None for a repetition
-    :param waiting: whom it waits for then, as far as that was asked
+    :param taken: the steps that the commit contains: the requested one, then the automatic ones
+    :param after: the instance after them; None for a repetition
+    :param waiting: whom the instance waits for then, as far as that was read
     """
 
     instance_id: UUID
     receipt: Receipt
-    taken: tuple[TakenTransition, ...] = ()
+    taken: tuple[StepTaken, ...] = ()
     after: HeldInstance | None = None
     waiting: PendingAssignees | None = None
 
@@ -295,65 +261,51 @@ class Transitioned:
 @dataclass(slots=True, eq=False)
 class TransitionRequest:
     """
-    One request for one instance, on its way.
+    One request for one instance.
 
-    :param seen: where the instance stood when it arrived, as far as that is known: without a version from the client it
-        tells a lost race from an action out of place
-    :param attempt: what is counted, as soon as that is known
-    :param admitted: its caller may know of the instance; only then it is an attempt
-    :param is_unsure: a COMMIT with it was lost
+    :param is_known: the definition has the action; others are not counted by name, so that clients cannot make up labels
+    :param seen_state: where the instance was when the request arrived
+    :param seen_version: of the instance when the request arrived: without a version from the client it tells a lost race
+        from an action out of place
+    :param is_visible: the caller may see the instance; only then a refusal is counted as an attempt
+    :param done: by the latest run of its transaction
     """
 
     ctx: RequestContext
     instance_id: UUID
     command: Command
     policy: "DecisionPolicy"
-    claim: Claim | None = None
-    seen: InstanceSnapshot | None = None
-    attempt: TransitionAttempt | None = None
-    admitted: bool = False
-    is_unsure: bool = False
-    trace: str = field(default_factory=trace_id)
+    workflow_code: str
+    is_known: bool
+    seen_state: str
+    seen_version: int
+    is_visible: bool = False
+    done: Transitioned | None = None
+
+
+class DecisionPolicy(ABC):
+    """
+    How the requests of one endpoint are decided.
+
+    :param path: the last part of the endpoint's address, without an id
+    """
+
+    path: ClassVar[str]
 
     @property
-    def shares(self) -> bool:
-        """Whether it may share a transaction: it asks for no more than a step in the caller's own right."""
-        command = self.command
-        said = len(command.comment or "") + (len(orjson.dumps(command.payload)) if command.payload else 0)
-        mine = command.on_behalf_of in {None, self.ctx.caller.public_id}
-        return (
-            self.policy.shares and mine and not (command.attachment_public_ids or command.item_results) and said <= LONG
-        )
+    def details(self) -> Mapping[str, Any]:
+        """What the request contains besides its command."""
+        return {}
 
-    def see(self, found: InstanceSnapshot) -> None:
-        """Keep where the instance stands, and that it is an attempt at it."""
-        action = self.command.action
-        is_known = action in found.actions or action in interventions.WORDS
-        user = self.ctx.caller.public_id
-        self.seen = found
-        self.attempt = TransitionAttempt(found.public_id, found.workflow_code, action, is_known, found.state, user)
+    @abstractmethod
+    async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
+        """
+        Decide what a request does to an instance under its row lock, and write what comes before the step.
 
-
-# What is to be done to an instance under its row lock, or a refusal; at last whether the request comes alone.
-Decide = Callable[[AsyncSession, HeldInstance, TransitionRequest, bool], Awaitable[Decision]]
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionPolicy:
-    """
-    How requests of one kind are decided.
-
-    :param path: the last part of their address, without an id
-    :param said: what the request says besides its command
-    :param shares: whether such requests may share a transaction
-    """
-
-    path: str
-    decide: Decide
-    said: Mapping[str, Any] = field(default_factory=dict)
-    shares: bool = False
+        :raises DomainError: nothing may be committed
+        """
 
     def operation(self, ctx: RequestContext, instance_id: UUID, command: Command) -> Operation:
-        # If-Match is no part of what is asked for: a client that repeats a request may have refreshed it.
-        asked = {one.name: getattr(command, one.name) for one in fields(command) if one.name != "if_match"}
-        return Operation.of(ctx, f"POST /workflow/instances/{instance_id}/{self.path}", asked | dict(self.said))
+        # A client that repeats a request may have refreshed its If-Match.
+        payload = {one.name: getattr(command, one.name) for one in fields(command) if one.name != "if_match"}
+        return Operation.of(ctx, f"POST /workflow/instances/{instance_id}/{self.path}", payload | dict(self.details))

@@ -1,15 +1,13 @@
-"""Steps that share a transaction, on SQLite and on MariaDB: what one of them meets with is no matter of the others'."""
+"""Steps at the same moment, each in its own transaction, on SQLite and on MariaDB."""
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable
 from typing import Any
 from uuid import UUID
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -18,13 +16,11 @@ from saraban.events.models import OutboxEvent
 from saraban.kit import db
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
-from saraban.kit.idempotency import Claim, Idempotency
-from saraban.kit.ids import begin_trace, new_id, trace_id
-from saraban.kit.operation import Operation
+from saraban.kit.idempotency import Idempotency
+from saraban.kit.ids import begin_trace, trace_id
 from saraban.kit.reconnection import CommitLost
-from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
+from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance
 from saraban.workflow.runtime.service import transitions
-from saraban.workflow.runtime.service.transitions import LANES
 from saraban.workflow.service import Command, Transitioned, Transitions
 from tests.factories.contexts import context
 from tests.factories.letterbox import NOW, Office, new_office
@@ -58,7 +54,7 @@ async def at_once(*calls: Awaitable[Transitioned]) -> list[Any]:
     """Return the state that each came to, or the code of its refusal."""
     found = await asyncio.gather(*calls, return_exceptions=True)
     return [
-        each.taken[-1].to_state
+        each.taken[-1].step.next_state
         if isinstance(each, Transitioned)
         else each.code
         if isinstance(each, DomainError)
@@ -67,66 +63,12 @@ async def at_once(*calls: Awaitable[Transitioned]) -> list[Any]:
     ]
 
 
-@contextmanager
-def moves_in(db: Database) -> Iterator[list[str]]:
-    """The statements that move instances, as they are sent."""
-    seen: list[str] = []
-
-    def wrote(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-        if statement.startswith("UPDATE workflow_instances"):
-            seen.append(statement)
-
-    event.listen(db.engine.sync_engine, "before_cursor_execute", wrote)
-    try:
-        yield seen
-    finally:
-        event.remove(db.engine.sync_engine, "before_cursor_execute", wrote)
-
-
 async def rows(office: Office, model: Any) -> list[Any]:
     async with office.db.reading() as session:
         return list((await session.scalars(sa.select(model))).all())
 
 
-class TestTogether:
-    async def test_steps_of_many_instances_take_a_statement_where_each_would_take_one(self, office: Office) -> None:
-        instances = [await office.pending() for _ in range(12)]
-        calls = [await asked(office, each) for each in instances]
-
-        with moves_in(office.db) as moves:
-            states = await at_once(*calls)
-
-        assert states == ["pending_approval"] * 12
-        assert len(moves) <= LANES
-
-    async def test_each_leaves_what_it_would_have_left_alone(self, office: Office) -> None:
-        instances = [await office.pending() for _ in range(6)]
-        alone = await office.pending()
-        await office.act(alone, "approve", by=REVIEWER, on_behalf_of=(await office.person(REVIEWER)).public_id)
-        calls = [await asked(office, each) for each in instances]
-
-        await at_once(*calls)
-
-        def told(kind: Any, key: str, of: Any) -> list[Any]:
-            return [[getattr(row, name) for name in key.split()] for row in kind if of(row)]
-
-        histories, items = await rows(office, WorkflowHistory), await rows(office, WorkflowWorkItem)
-        for instance in instances:
-            mine, theirs = ([row for row in histories if row.instance_id == one] for one in (instance, alone))
-            key = "from_state to_state action action_by_user_id comment details"
-            assert told(mine, key, bool) == told(theirs, key, bool)
-            waits = [
-                {(row.organization_id, row.user_id) for row in items if row.instance_id == one}
-                for one in (instance, alone)
-            ]
-            assert waits[0] == waits[1] != set()
-        events = Counter(row.aggregate_id for row in await rows(office, OutboxEvent))
-        assert {events[str(one)] for one in (*instances, alone)} == {2}
-        found = await rows(office, WorkflowInstance)
-        assert {(row.current_state, row.version_no, row.last_transition_at == row.updated_at) for row in found} == {
-            ("pending_approval", 3, True)
-        }
-
+class TestAtOnce:
     async def test_show_the_files_that_came_with_the_step_before(self, office: Office) -> None:
         instances = [await office.pending() for _ in range(3)]
         file = await office.upload(REVIEWER)
@@ -190,10 +132,10 @@ class TestTogether:
             )
         apply = office.box.apply
 
-        async def breaks(pipeline: Any, steps: Any) -> Any:
-            if any(one.entity_id == broken for one in steps):
+        async def breaks(session: Any, step: Any) -> Any:
+            if step.entity_id == broken:
                 raise NotFound("It is gone.")
-            return await apply(pipeline, steps)
+            return await apply(session, step)
 
         monkeypatch.setattr(
             office.box, "apply", breaks
@@ -218,33 +160,6 @@ class TestTogether:
 
         assert await at_once(*calls) == ["WORKFLOW_ACTION_FORBIDDEN", "pending_approval"]
 
-    async def test_who_follows_a_refused_request_sees_where_the_instance_stands_by_then(
-        self, office: Office, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        idempotency = Idempotency(office.db)
-        office.transitions = Transitions(office.db, office.subjects, idempotency)
-        reached, go_on, claim = asyncio.Event(), asyncio.Event(), idempotency.claim
-
-        @asynccontextmanager
-        async def claim_late(operation: Operation) -> AsyncIterator[Claim]:
-            first = not reached.is_set()
-            async with claim(operation) as found:
-                if first:
-                    reached.set()
-                    await go_on.wait()
-                yield found
-
-        instance = await office.pending()
-        monkeypatch.setattr(idempotency, "claim", claim_late)  # between what the first has seen and its turn
-        # Files keep it from sharing, so that it looks before it waits.
-        late = asyncio.ensure_future(await asked(office, instance, by="admin", attachment_public_ids=(new_id(),)))
-        follows = await asked(office, instance, by="approver.owner")
-        await reached.wait()
-        await office.act(instance, "approve", by=REVIEWER)
-        go_on.set()
-
-        assert await at_once(late, follows) == ["WF_INVALID_TRANSITION", "approved"]
-
     async def test_keys_are_kept_with_their_steps(self, office: Office) -> None:
         instances = [await office.pending() for _ in range(4)]
         first = [await asked(office, each, key=f"key-{place}") for place, each in enumerate(instances)]
@@ -257,40 +172,25 @@ class TestTogether:
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
 
-class TestWhoLeaves:
-    async def test_before_the_turn_takes_no_step(self, office: Office) -> None:
-        gone, stays = await office.pending(), await office.pending()
-        calls = [await asked(office, each) for each in (gone, stays)]
-        leaving, staying = (asyncio.ensure_future(call) for call in calls)
-        await asyncio.sleep(0)  # both wait
-        leaving.cancel()
+class TestCancelledRequest:
+    async def test_takes_no_step_and_leaves_the_instance_free(
+        self, office: Office, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        instance = await office.pending()
+        reached = asyncio.Event()
 
-        assert (await staying).taken
-        await office.transitions.close()
-        versions = {row.id: row.version_no for row in await rows(office, WorkflowInstance)}
-        assert versions == {gone: 2, stays: 3}
-        assert (await office.act(gone, "approve", by=REVIEWER))["currentState"] == "pending_approval"
-
-    async def test_on_the_way_harms_nobody(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
-        instances = [await office.pending() for _ in range(3)]
-        reached, go_on = asyncio.Event(), asyncio.Event()
-        persist = transitions.persist_transitions
-
-        async def slowly(session: Any, decided: Any) -> Any:
+        async def stop(*_: Any) -> None:
             reached.set()
-            await go_on.wait()
-            return await persist(session, decided)
+            await asyncio.Event().wait()
 
-        monkeypatch.setattr(
-            transitions, "persist_transitions", slowly
-        )  # holds the transaction at a moment that the test knows
-        calls = [asyncio.ensure_future(await asked(office, each)) for each in instances]
-        await reached.wait()
-        calls[0].cancel()
-        await asyncio.sleep(0)
-        go_on.set()
+        with monkeypatch.context() as patch:
+            patch.setattr(transitions, "persist_transition", stop)  # holds the row lock at a moment that the test sees
+            leaving = asyncio.ensure_future(await asked(office, instance))
+            await reached.wait()
+            leaving.cancel()
+            await asyncio.wait([leaving])
 
-        assert [len((await call).taken) for call in calls[1:]] == [1, 1]
+        assert (await office.act(instance, "approve", by=REVIEWER))["currentState"] == "pending_approval"
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
 
@@ -320,13 +220,12 @@ class TestLostCommit:
         self, office: Office, lost: str, request: pytest.FixtureRequest
     ) -> None:
         """Whether the commit went through nobody knows then (REQ-NUM-09)."""
-        instances = [await office.pending() for _ in range(2)]
-        calls = [await asked(office, each) for each in instances]
+        call = await asked(office, await office.pending())
         request.node.arm()
 
-        found = await at_once(*calls)
+        (outcome,) = await at_once(call)
 
-        assert [type(each) for each in found] == [CommitLost] * 2
+        assert type(outcome) is CommitLost
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {2 if lost == "before" else 3}
 
     async def test_of_keyed_steps_is_answered_with_what_was_done_once(
@@ -349,19 +248,19 @@ class TestLostCommit:
 class TestLostConnection:
     async def test_before_the_commit_is_tried_again(self, office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
         instances = [await office.pending() for _ in range(2)]
-        persist, tried = transitions.persist_transitions, []
+        persist, tried = transitions.persist_transition, []
 
-        async def lose_once(session: Any, decided: Any) -> Any:
-            tried.append(len(decided))
+        async def lose_once(session: Any, decision: Any) -> Any:
+            tried.append(decision)
             if len(tried) == 1:
                 raise OperationalError("INSERT", {}, Exception(2013, "Lost connection"))
-            return await persist(session, decided)
+            return await persist(session, decision)
 
-        monkeypatch.setattr(transitions, "persist_transitions", lose_once)
+        monkeypatch.setattr(transitions, "persist_transition", lose_once)
         calls = [await asked(office, each) for each in instances]
 
         assert await at_once(*calls) == ["pending_approval"] * 2
-        assert tried == [2, 2]
+        assert len(tried) == 3
 
 
 class TestHeldRow:
@@ -376,32 +275,6 @@ class TestHeldRow:
 
         assert len(served.taken) == 1
         assert len((await waits).taken) == 1
-
-
-class TestHeldUp:
-    async def test_transactions_let_those_who_come_next_pass(
-        self, mariadb: Database, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        office = await new_office(mariadb)
-        first, *others = [await office.pending() for _ in range(4)]
-        settle_all, reached, go_on = transitions.persist_transitions, asyncio.Event(), asyncio.Event()
-
-        async def slowly(session: Any, decided: Any) -> Any:
-            if decided[0].held.row.id == first:
-                reached.set()
-                await go_on.wait()
-            return await settle_all(session, decided)
-
-        monkeypatch.setattr(transitions, "persist_transitions", slowly)
-        held = asyncio.ensure_future(await asked(office, first))
-        await reached.wait()
-        waited = [asyncio.ensure_future(await asked(office, each)) for each in others[:2]]
-        served = [len(answer.taken) for answer in await asyncio.wait_for(asyncio.gather(*waited), timeout=10)]
-        later = await asyncio.wait_for(await asked(office, others[2]), timeout=10)
-
-        assert (served, len(later.taken), held.done()) == ([1, 1], 1, False)
-        go_on.set()
-        assert len((await held).taken) == 1
 
 
 class TestCrowd:
