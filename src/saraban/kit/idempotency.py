@@ -9,7 +9,7 @@ What is shown is made after the commit, from the receipt, for the rights of whoe
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -193,16 +193,6 @@ class Claim:
             if database_fault(error) is None:
                 raise
             log.warning("idempotency.not_released", error=error_text(error))
-
-
-async def complete_claims(session: AsyncSession, done: Iterable[tuple[Claim, Receipt]]) -> list[Claim]:
-    lost = []
-    for claim, receipt in done:
-        try:
-            await claim.complete(session, receipt)
-        except KeyInUse:
-            lost.append(claim)
-    return lost
 
 
 class Idempotency:
