@@ -111,7 +111,7 @@ class _Driver:
         """
         if value is None:
             return "NULL"
-        if type(value) is UUID and convert is not None:
+        if type(value) is UUID:
             return f"'{value.int:032x}'"
         value = value if convert is None else convert(value)
         if type(value) is int:
@@ -296,7 +296,7 @@ def _quoted(driver: _Driver, convert: Convert, values: Sequence[Any]) -> list[st
     types = set(map(type, values))
     if types == {int} and convert is None:
         return list(map(str, values))
-    if types == {UUID} and convert is not None:
+    if types == {UUID}:
         return [f"'{value.int:032x}'" for value in values]
     known: dict[int, str] = {}
     texts = []

@@ -243,8 +243,8 @@ async def _complete(session: AsyncSession, packet: Packet, waiter: Waiting, issu
             if failure_of(error) is not None:
                 raise
             raise OwnRowsFailed(waiter, error) from error
-    # Who lost the key is refused, and the others are served again.
-    request.queue_receipt(packet, issued, refusal=OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
+    if request.is_keyed:  # who lost the key is refused, and the others are served again
+        request.queue_receipt(packet, issued, refusal=OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
 
 
 async def _assign_batch(session: AsyncSession, turn: SeriesTurn, counter: CounterState) -> IssuedBatch:
