@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
-from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection, UtcDateTime, database_now
+from saraban.kit.db import AnyRow, AnySelect, Database, UtcDateTime, database_now
 from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
@@ -75,10 +75,10 @@ def _what_waits(conditions: tuple[sa.ColumnElement[bool], ...]) -> AnySelect:
 
 
 async def what_waits(
-    connected: SessionOrConnection, conditions: tuple[sa.ColumnElement[bool], ...], *, now: datetime
+    session: AsyncSession, conditions: tuple[sa.ColumnElement[bool], ...], *, now: datetime
 ) -> Sequence[bool]:
     """Return which of the conditions hold, with one statement."""
-    return [bool(one) for one in (await connected.execute(_what_waits(conditions), {"now": now})).one()]
+    return [bool(one) for one in (await session.execute(_what_waits(conditions), {"now": now})).one()]
 
 
 def _due(now: datetime | sa.BindParameter[datetime], lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
