@@ -2,8 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from functools import partial
 from math import ceil
 from time import monotonic, sleep
@@ -16,9 +15,7 @@ from asyncmy.errors import OperationalError
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncEngine
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.exc import DisconnectionError
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.reconnection import LOCK_WAIT, UNFIT_NODE, Reconnection, error_number, is_lost
@@ -182,23 +179,6 @@ def replace_closed(engine: sa.Engine) -> None:
     @event.listens_for(engine, "handle_error")
     def on_error(context: sa.engine.ExceptionContext) -> None:
         context.is_disconnect |= error_number(context.original_exception) in UNFIT_NODE
-
-
-@asynccontextmanager
-async def pooled_connection(engine: AsyncEngine) -> AsyncIterator[PoolProxiedConnection]:
-    """A connection as the pool has it, which is not used again after an error."""
-    fault_of_driver = engine.dialect.loaded_dbapi.Error
-    try:
-        pooled = await engine.raw_connection()
-    except fault_of_driver as fault:
-        raise DBAPIError.instance("", None, fault, fault_of_driver, dialect=engine.dialect) from fault
-    try:
-        yield pooled
-    except BaseException:
-        pooled.invalidate()
-        raise
-    finally:
-        pooled.close()
 
 
 class _HintingCompiler(SQLiteCompiler):

@@ -25,14 +25,12 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
-from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.connections import (
     configure_sqlite,
     mariadb_arguments,
-    pooled_connection,
     replace_closed,
     with_driver,
 )
@@ -244,15 +242,13 @@ class Database:
             }
             options["connect_args"] = mariadb_arguments(read_timeout, sync_wait, self.reconnection)
         self.reading_engine = self.engine if self.is_sqlite else create_async_engine(self.url, **options)
-        options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
-        self._autocommit_engine = create_async_engine(self.url, **options)
         self._configure()
 
     def _configure(self) -> None:
         if self.is_sqlite:
             configure_sqlite(self.engine.sync_engine)
             return
-        for engine in (self.engine, self.reading_engine, self._autocommit_engine):
+        for engine in (self.engine, self.reading_engine):
             replace_closed(engine.sync_engine)
 
     @asynccontextmanager
@@ -268,16 +264,6 @@ class Database:
         refuse_departed()
         async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
             yield session
-
-    async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Run one short read outside transactions, on two connections that no session can occupy."""
-        async with self._autocommit_engine.connect() as connection:
-            return await work(connection)
-
-    async def read_pooled(self, work: Callable[[PoolProxiedConnection], Awaitable[T]]) -> T:
-        """Do the same on MariaDB with the driver's connection as the pool has it: what SQLAlchemy does around it takes longer."""
-        async with pooled_connection(self._autocommit_engine) as pooled:
-            return await work(pooled)
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncSession]:
@@ -363,7 +349,7 @@ class Database:
             await connection.execute(sa.text("SELECT 1"))
 
     async def close(self) -> None:
-        for engine in {self.engine, self.reading_engine, self._autocommit_engine}:
+        for engine in {self.engine, self.reading_engine}:
             await engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:

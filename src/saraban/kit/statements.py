@@ -18,11 +18,10 @@ from uuid import UUID, SafeUUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.db import Database, SessionOrConnection
+from saraban.kit.db import SessionOrConnection
 from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
@@ -45,19 +44,6 @@ class PreparedStatement:
     async def rows(self, connected: SessionOrConnection, **parameters: object) -> Rows:
         """Return the rows of a select as tuples, in the order of its columns."""
         return await fetch(connected, Query(self, parameters, _rows))
-
-    async def read_autocommit(self, db: Database, **parameters: object) -> Rows:
-        """Return the rows of a short select, read outside any transaction as `Database.read_autocommit` does."""
-        if db.is_sqlite:
-            told = await db.read_autocommit(lambda connection: connection.execute(self.statement, parameters))
-            return told.all()
-
-        async def read(pooled: PoolProxiedConnection) -> Rows:
-            driver = DriverConnection(db.engine.dialect, pooled)
-            (rows,) = await driver.read([self.render(driver, parameters)])
-            return self.convert_rows(driver, rows)
-
-        return await db.read_pooled(read)
 
     def render(self, driver: DriverConnection, parameters: Mapping[str, object]) -> str:
         """Return the statement as MariaDB reads it."""

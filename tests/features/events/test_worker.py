@@ -333,7 +333,7 @@ class TestIdleness:
         def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
             seen.append(statement)
 
-        engines = {db.engine.sync_engine, db.reading_engine.sync_engine, db._autocommit_engine.sync_engine}
+        engines = {db.engine.sync_engine, db.reading_engine.sync_engine}
         for engine in engines:
             sa.event.listen(engine, "before_cursor_execute", note)
         jobs = [Job("idle", piece, due=sa.false())]
