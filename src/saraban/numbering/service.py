@@ -42,7 +42,7 @@ from saraban.numbering.issue.service.manual_number import (
     reset_counter,
     skip_numbers,
 )
-from saraban.numbering.issue.service.monitoring import ERROR_RETENTION, delete_old_errors, list_errors
+from saraban.numbering.issue.service.monitoring import delete_old_errors, list_errors
 from saraban.numbering.issue.service.number_batch import draw, open_series
 from saraban.numbering.issue.service.number_plan import (
     FormatChoice,

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
 from saraban.events.domain import FIRST_DELAY, Event, Lane, next_attempt
-from saraban.events.models import OutboxEvent
 from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
-from saraban.kit.db import database_fault, notify_after_commit, table_of
+from saraban.kit.db import database_fault, notify_after_commit
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
