@@ -152,9 +152,7 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
     if not news:
         return []
     ids = [new_id() for _ in news]
-    await session.execute(
-        sa.insert(table_of(OutboxEvent)), [_row(one, uuid) for one, uuid in zip(news, ids, strict=True)]
-    )
+    await repository.add(session, [_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
     notify_after_commit(session)
     return ids
 
