@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.domain import AttachmentRow, TextProblem
 from saraban.attachments.domain.kinds import KINDS
 from saraban.attachments.models import Attachment, AttachmentText
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import Project
 
 
@@ -51,17 +50,14 @@ ROW_COLUMNS: Sequence[Any] = (  # in the order of an `AttachmentRow`
     Attachment.expires_at,
     Attachment.workflow_history_id,
 )
-_OF_STEPS = PreparedStatement(
-    sa.select(*ROW_COLUMNS)
-    .where(Attachment.workflow_history_id.in_(sa.bindparam("histories", expanding=True)))
-    .order_by(Attachment.created_at, Attachment.public_id)
-)
 
 
 async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Sequence[AttachmentRow]:
     if not history_ids:
         return []
-    return [AttachmentRow(*row) for row in await _OF_STEPS.rows(session, histories=list(history_ids))]
+    statement = sa.select(*ROW_COLUMNS).where(Attachment.workflow_history_id.in_(history_ids))
+    rows = await session.execute(statement.order_by(Attachment.created_at, Attachment.public_id))
+    return [AttachmentRow(*row) for row in rows]
 
 
 async def permanent_files(session: AsyncSession, *, after: int, limit: int) -> Sequence[AttachmentRow]:

@@ -16,7 +16,6 @@ from saraban.documents.core.models import Document, DocumentRecipient, DocumentR
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement
 from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
 from saraban.projects.models import Project
 from saraban.workflow.language.subject import InstanceStatus
@@ -164,15 +163,9 @@ async def page(
     return (await session.scalars(statement)).all()
 
 
-_UNREAD = PreparedStatement(
-    sa.select(sa.func.count())
-    .select_from(Notification)
-    .where(Notification.user_id == sa.bindparam("user_id"), Notification.is_read.is_(False))
-)
-
-
 async def count_unread(session: AsyncSession, *, user_id: int) -> int:
-    return int((await _UNREAD.rows(session, user_id=user_id))[0][0])
+    unread = Notification.user_id == user_id, Notification.is_read.is_(False)
+    return await session.scalar(sa.select(sa.func.count()).select_from(Notification).where(*unread)) or 0
 
 
 async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:
