@@ -63,8 +63,8 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             self.close()
             raise
 
-    async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
-        return await work()
+    async def repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
+        return await work(*args)
 
     async def _fill_buffer(self, need: int) -> None:
         timer = self._loop.call_later(self.silence, self._abort)
@@ -86,25 +86,25 @@ class ReadingConnection(MariaDbConnection):
     _is_repeating = False
 
     async def connect(self) -> None:
-        await self.repeat(partial(asyncio.sleep, 0))
+        await self.repeat(asyncio.sleep, 0)
 
     async def query(self, sql: str, unbuffered: bool = False) -> int:
-        return await self.repeat(partial(super().query, sql, unbuffered))
+        return await self.repeat(super().query, sql, unbuffered)
 
-    async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
         if self._is_repeating:
-            return await work()
+            return await work(*args)
         self._is_repeating = True
         try:
-            return await self.reconnection.run(partial(self._attempt, work))
+            return await self.reconnection.run(self._attempt, work, *args)
         finally:
             self._is_repeating = False
 
-    async def _attempt(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _attempt(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
         try:
             if not self.connected:
                 await super().connect()
-            return await work()
+            return await work(*args)
         except DriverError as error:
             if error_number(error) == LOCK_WAIT:  # a read locks nothing: it waited for the other nodes of a cluster
                 self.close()

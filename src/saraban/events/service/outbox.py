@@ -50,7 +50,7 @@ class Handlers:
 
     def add(self, name: str, handler: Handler) -> None:
         """Call `handler` in the transaction that marks the event delivered."""
-        self.add_all(name, _one_by_one(handler))
+        self.add_all(name, _OneByOne(handler).react)
 
     def add_all(self, name: str, handler: BatchHandler) -> None:
         """
@@ -89,12 +89,13 @@ class Handlers:
         return Lane(frozenset(self._senders), outside)
 
 
-def _one_by_one(handler: Handler) -> BatchHandler:
-    async def react(session: AsyncSession, events: Sequence[Event]) -> None:
-        for event in events:
-            await handler(session, event)
+@dataclass(frozen=True, slots=True)
+class _OneByOne:
+    handler: Handler
 
-    return react
+    async def react(self, session: AsyncSession, events: Sequence[Event]) -> None:
+        for event in events:
+            await self.handler(session, event)
 
 
 LEASE = timedelta(seconds=60)

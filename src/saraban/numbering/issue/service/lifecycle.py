@@ -86,10 +86,11 @@ async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: H
         printed = stored_template(entry.format_template).render(
             entry.format_values, sequence=entry.sequence_number, revision=revision_label
         )
-    if printed != entry.document_number and not await _printed_before(session, entry, printed):
-        await _insert_rendering(session, entry, printed, revision_label, ctx.now)
     old = entry.document_number
+    is_new = printed != old and not await _printed_before(session, entry, printed)
     entry.document_number, entry.revision_label = printed, revision_label
+    if is_new:
+        await add_rendering(session, entry, RenderingKind.REVISION, at=ctx.now)
     await record_operation(ctx, session, entry, OperationCode.REVISE, old=old, new=printed)
     return printed
 
@@ -115,25 +116,30 @@ async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: st
     return holder == entry.id
 
 
-async def _insert_rendering(
-    session: AsyncSession, entry: LedgerEntry, printed: str, revision_label: str, now: datetime
-) -> None:
+async def add_rendering(session: AsyncSession, entry: LedgerEntry, kind: RenderingKind, *, at: datetime) -> None:
+    """
+    Write how an entry is printed now.
+
+    :raises NumberTaken: when another entry is or was printed alike
+    """
+    number = entry.document_number
     try:
+        await session.flush()
         await repository.insert_rendering(
             session,
             {
                 "project_id": entry.project_id,
                 "register": entry.register,
                 "reservation_id": entry.id,
-                "document_number": printed,
-                "revision_label": revision_label,
-                "kind": RenderingKind.REVISION,
-                "created_at": now,
+                "document_number": number,
+                "revision_label": entry.revision_label,
+                "kind": kind,
+                "created_at": at,
             },
         )
     except IntegrityError as error:
         if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
-            raise NumberTaken(values={"number": printed}) from error
+            raise NumberTaken(values={"number": number}) from error
         raise
 
 
