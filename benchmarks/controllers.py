@@ -24,9 +24,9 @@ from benchmarks import filled, http, processor
 from benchmarks.bench import Bench, Suite
 from benchmarks.load import LoadResult, Operation, open_loop
 from benchmarks.results import Row
-from saraban.documents.demo.domain.drawings import pdf_page
-from saraban.documents.demo.domain.mix import Choices
+from saraban.documents.demo.domain import pdf_page
 from saraban.kit.clock import SystemClock
+from saraban_tools.mix import Choices
 from tests.conftest import PASSWORD
 from tests.servers import HOST
 

@@ -28,9 +28,9 @@ from benchmarks.load import LoadResult, Operation, interleaved
 from benchmarks.number_baselines import Pool
 from benchmarks.register_baselines import Reader, guardian, ideal, offset_and_count
 from benchmarks.results import Row
-from saraban.documents.core.domain.registers import RegisterCursor
 from saraban.documents.core.models import DocumentReach
 from saraban.documents.core.service import AnyKind
+from saraban.documents.core.service.registers import RegisterCursor
 from saraban.documents.demo.domain import DemoRegister
 from saraban.documents.demo.service import KINDS
 from saraban.identity import service as identity

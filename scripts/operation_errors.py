@@ -22,6 +22,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 
 from saraban.kit.errors import DomainError
 from saraban.ops.error_catalogue import OF_FORM, every_error
+from saraban.setup.domain.master_kinds import MasterKind, Owner
 
 Function = types.FunctionType
 Node = tuple[Function, type | None]
@@ -31,7 +32,7 @@ _BEFORE_MATCH = {"LOAD_GLOBAL", "LOAD_ATTR", "BUILD_TUPLE", "CACHE"}
 _BEGINS = ("__init__", "__post_init__", "__call__", "__aenter__", "__enter__")
 # Raised for text that a request contains. Stored text was checked when it was saved.
 _OF_REQUEST_TEXT = {
-    "INVALID_WORKFLOW_DSL": ("workflow_", "projects_"),
+    "INVALID_WORKFLOW_DSL": ("workflow_publish_", "workflow_activate_", "projects_apply"),
     "NUMBER_TEMPLATE_INVALID": ("document_numbering_", "projects_"),
 }
 
@@ -45,14 +46,27 @@ def operation_errors(app: FastAPI) -> dict[str, list[str]]:
             continue
         for method in context.methods or ():
             if operation := paths.get(context.path_format, {}).get(method.lower()):
-                calls = list(_calls(context.dependant))
-                walks[operation["operationId"]] = Walk(calls, by_name).codes()
+                codes = Walk(list(_calls(context.dependant)), by_name).codes()
+                walks[operation["operationId"]] = codes - _impossible(context.original_route.endpoint)
     return {name: sorted(_own(name, codes)) for name, codes in sorted(walks.items()) if _own(name, codes)}
 
 
 def _own(operation: str, codes: set[str]) -> set[str]:
     foreign = {code for code, prefixes in _OF_REQUEST_TEXT.items() if not operation.startswith(prefixes)}
     return codes - OF_FORM - foreign
+
+
+def _impossible(endpoint: Any) -> set[str]:
+    """Return the errors of master data that the data of the kind excludes."""
+    kind = next((value for value in closure(endpoint) if isinstance(value, MasterKind)), None)
+    if kind is None:
+        return set()
+    occurs = {
+        "MASTER_CODE_OF_THE_PRODUCT": bool(kind.written),
+        "PRINTED_CODE_CHANGES": bool(kind.printed),
+        "MASTER_PLACE_CLOSED": kind.owner is not Owner.INSTALLATION,
+    }
+    return {code for code, does_occur in occurs.items() if not does_occur}
 
 
 def _calls(dependant: Dependant) -> Iterator[Any]:
@@ -67,7 +81,9 @@ class Walk:
     def __init__(self, calls: list[Any], by_name: dict[str, type[DomainError]]) -> None:
         self._by_name = by_name
         functions = [function for call in calls if (function := function_of(call))]
-        self._kinds = frozenset(type(value) for function in functions for value in closure(function) if is_ours(type(value)))
+        self._kinds = frozenset(
+            type(value) for function in functions for value in closure(function) if is_ours(type(value))
+        )
         self._functions: list[Node] = [(function, None) for function in functions]
 
     def codes(self) -> set[str]:
@@ -86,7 +102,7 @@ class Walk:
         return {self._by_name[name] for name in names if name in self._by_name}
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def step(node: Node, kinds: frozenset[type]) -> tuple[frozenset[Node], frozenset[type[DomainError]]]:
     """Return the functions to which a function refers, and the errors."""
     function, owner = node
@@ -155,7 +171,7 @@ class Reached:
                     self.add_types({name: member})
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def members(kind: type) -> dict[str, Any]:
     """Return the methods of a class, its errors, and the annotations of its fields."""
     found: dict[str, Any] = {}
@@ -186,7 +202,7 @@ def is_ours(value: Any) -> bool:
 
 
 def closure(function: Function) -> list[Any]:
-    return [cell.cell_contents for cell in function.__closure__ or () if cell != types.CellType()]
+    return [cell.cell_contents for cell in getattr(function, "__closure__", None) or () if cell != types.CellType()]
 
 
 def types_in(annotation: Any) -> Iterator[type]:
@@ -210,7 +226,7 @@ class Names(typing.NamedTuple):
     attributes: frozenset[tuple[str, str]]
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def names_in(code: types.CodeType) -> Names:
     names, attributes, pending, before = set[str](), set[tuple[str, str]](), list[str](), ""
     for one in dis.get_instructions(code):

@@ -16,9 +16,9 @@ from typing import Any
 
 from saraban.documents.core.service import reach_check
 from saraban.documents.demo.domain import DemoRegister
-from saraban.documents.demo.domain.mix import GeneratedScript
-from saraban.documents.demo.service import generate as generation
 from saraban.workflow.administration.service import migration
+from saraban_tools import documents as generation
+from saraban_tools.mix import GeneratedScript
 from tests.preloaded import PreloadedProgram
 from tests.processes import environment_of
 

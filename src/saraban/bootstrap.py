@@ -26,8 +26,6 @@ from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as documents
 from saraban.documents.core.service import DocumentServices
 from saraban.documents.correspondence import CORRESPONDENCE
-from saraban.documents.demo.service import generate as demo_generation
-from saraban.documents.demo.service import generate_drawings as demo_drawings
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP
 from saraban.documents.rfa import service as rfas
@@ -424,20 +422,6 @@ async def _ship(session: AsyncSession, system: System) -> None:
     await identity_seed.seed_catalogue(session)
     await projects_seed.seed_master_data(session)
     await workflow.seed_definitions(session, now=system.clock.now())
-
-
-def generate(
-    system: System, *, code: str, documents: int, revisions: float
-) -> AsyncIterator[demo_generation.GenerationProgress]:
-    """Write documents into a project until it has so many."""
-    return demo_generation.generate(
-        system.demo.services, code=code, documents=documents, revisions=revisions, now=system.clock.now()
-    )
-
-
-def generate_drawings(system: System, *, code: str, many: int) -> AsyncIterator[demo_drawings.DrawingProgress]:
-    """Register drawings in a project until it has so many."""
-    return demo_drawings.generate_drawings(system.demo.services, code=code, many=many, now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:

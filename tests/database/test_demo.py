@@ -9,8 +9,8 @@ import pytest_asyncio
 from redis import Redis
 
 from saraban import bootstrap
-from saraban.documents.demo.domain import SCRIPTS
 from saraban.documents.demo.service import walk_through
+from saraban.documents.demo.service.scripts import demo_scripts
 from tests.conftest import settings_in
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "
 
 class TestDemo:
     async def test_is_loaded_once_and_told(self, on_servers: "System") -> None:
-        assert await on_servers.demo.load_documents() == len(SCRIPTS)
+        assert await on_servers.demo.load_documents() == len(demo_scripts().documents)
         assert await on_servers.demo.load_documents() == 0
 
         scenes = walk_through(on_servers.demo.services, clock=on_servers.clock)

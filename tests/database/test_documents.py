@@ -17,7 +17,7 @@ from saraban.documents.circulation import service as circulations
 from saraban.documents.circulation.schemas import AssigneeResponse, CirculationChanges, NewCirculation
 from saraban.documents.circulation.service import assignees
 from saraban.documents.core import service as core
-from saraban.documents.core.repository import writes
+from saraban.documents.core.repository import documents as document_rows
 from saraban.documents.core.schemas import DocumentChanges, NewRevision
 from saraban.documents.correspondence import CORRESPONDENCE, NewCorrespondence
 from saraban.documents.drawing import service as drawings
@@ -379,7 +379,7 @@ class TestStepsMeanwhile:
             submitting = asyncio.create_task(office.act("dc.consultant", letter, "submit"))
             await asyncio.sleep(0.3)
             assert not submitting.done()
-            await writes.change_revision(session, revision_id=row.revision.id, values={"subject": "แก้แล้ว"})
+            await document_rows.change_revision(session, revision_id=row.revision.id, values={"subject": "แก้แล้ว"})
         await submitting
 
         async with office.system.db.reading() as session:

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit.db import Database
 from saraban.numbering import service as numbering
 from saraban.numbering.formats.domain import FormatStale
+from saraban.numbering.formats.schemas import FormatChange
 from tests.factories.contexts import context
 from tests.numbering_world import NOW, World, check_accounts, world_of
 
@@ -51,7 +52,7 @@ async def change(
         session,
         public_id=row.format.public_id,
         version=1,
-        changes={"template": template, "reason": WHY},
+        changes=FormatChange(template=template, reason=WHY),
     )
 
 

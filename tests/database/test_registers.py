@@ -14,7 +14,6 @@ from saraban.documents.core.repository import registers
 from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.registers import After, Ask
 from saraban.kit.db import Database, table_of
-from saraban.kit.statements import fetch_each
 from saraban.kit.text import sort_key
 from tests.statement_count import rows_read
 
@@ -82,9 +81,8 @@ def expected(order: Order, asked: dict[str, Any]) -> list[int]:
 async def plans(session: AsyncSession, ask: Ask, index: Index, after: After | None) -> str:
     """What SQLite says of how it reads a page."""
     told = []
-    for query in registers.narrow(ask, index, after=after, most=PAGE):
-        statement = query.prepared.statement.params(dict(query.parameters))
-        text = statement.compile(session.get_bind(), compile_kwargs={"literal_binds": True})
+    for statement in registers.narrow(ask, index, after=after, most=PAGE):
+        text = statement.params(ask.parameters).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
         told += [str(row) for row in await session.execute(sa.text(f"EXPLAIN QUERY PLAN {text}".replace(":", "\\:")))]
     return "\n".join(told)
 
@@ -103,14 +101,14 @@ async def test_pages_are_read_along_an_index(any_db: Database, text: str) -> Non
             after: After | None = None
             for _ in range(3):
                 before = 0 if any_db.is_sqlite else await rows_read(session)
-                parts = await fetch_each(session, *registers.narrow(ask, index, after=after, most=PAGE))
+                found = await registers.narrow_rows(session, registers.narrow(ask, index, after=after, most=PAGE), ask)
                 if not any_db.is_sqlite:
                     read = await rows_read(session) - before
                     assert read < 40 * PAGE, (asked, read)
                 # Sorted by what it is filtered by, SQLite sorts the rows of each status behind the first page.
                 elif index is Index(order.sort) and not (order.sort is Sort.STATUS and asked):
                     assert "TEMP B-TREE" not in await plans(session, ask, index, after), asked
-                rows: list[NarrowRow] = merged(parts, descending=order.descending, limit=PAGE)
+                rows: list[NarrowRow] = merged(found, descending=order.descending, limit=PAGE)
                 seen += [row.document_id for row in rows]
                 if rows:
                     after = After(rows[-1].value, rows[-1].created_at, rows[-1].document_id)
@@ -131,7 +129,8 @@ async def test_a_page_of_a_party_reads_no_list_of_all_that_it_received(mariadb: 
     ask = Ask(DOCUMENTS, RegisterCode.RFA, Order.of("-created"), {"party": 9}, [KEY], HOME)
     async with mariadb.reading() as session:
         before = await rows_read(session)
-        (page,) = await fetch_each(session, *registers.narrow(ask, Index.CREATED, after=None, most=PAGE, many=True))
+        selects = registers.narrow(ask, Index.CREATED, after=None, most=PAGE, many=True)
+        page = await registers.narrow_rows(session, selects, ask)
         assert await rows_read(session) - before < 40 * PAGE
         assert [row.document_id for row in page] == expected(ask.order, {})[:PAGE]
 
@@ -148,7 +147,8 @@ async def test_a_page_among_many_of_one_value_begins_at_its_cursor(mariadb: Data
     ask = Ask(DOCUMENTS, RegisterCode.RFA, order, {}, [KEY], HOME)
     async with mariadb.reading() as session:
         before = await rows_read(session)
-        parts = await fetch_each(session, *registers.narrow(ask, Index(order.sort), after=after, most=PAGE))
+        selects = registers.narrow(ask, Index(order.sort), after=after, most=PAGE)
+        rows = await registers.narrow_rows(session, selects, ask)
         assert await rows_read(session) - before < 6 * PAGE
-    found = merged(parts, descending=order.descending, limit=PAGE)
+    found = merged(rows, descending=order.descending, limit=PAGE)
     assert [row.document_id for row in found] == documents[far : far + PAGE]

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from benchmarks.drawings import fill
-from saraban.documents.rfa.repository import items
+from saraban.documents.rfa import repository
 from saraban.kit.db import Database
 from tests.conftest import unwrapped_items
 from tests.drawing_imports import SHOP_HEAD
@@ -55,7 +55,7 @@ async def test_looks_at_its_own_drawings_alone(mariadb_demo_url: str) -> None:
         await fill(db, 1_000)
         async with db.writing() as session:
             before = await rows_read(session)
-            await items.close(session, [1])
+            await repository.close_items(session, 1)
             read = await rows_read(session) - before
     finally:
         await db.close()

@@ -1,17 +1,15 @@
 """`saraban demo`: the whole story of a document, told in the terminal."""
 
-import gc
 import os
-import sys
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.output import language, print_table, progress_bar, say, stop, tell, with_system
+from saraban.cli.output import language, print_table, say, stop, tell, with_system
 from saraban.config import Settings
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.workflow.language.outcome import past_tense
@@ -38,10 +36,6 @@ class DemoNotForProduction(DomainError):
         Text("ละ --demo หรือเปลี่ยน SARABAN_ENV", "Leave --demo out, or choose another SARABAN_ENV."),
         Text("เตรียมฐานข้อมูลจริงด้วย `saraban migrate`", "Prepare a real database with `saraban migrate`."),
     )
-
-
-_COLLECT_AFTER = 100_000  # made and not yet freed: the rows of a batch are no garbage
-_EVERY = 50_000  # where nobody looks at a terminal, a line after so many
 
 
 class Language(StrEnum):
@@ -137,8 +131,15 @@ def generate(
         raise typer.BadParameter(say("ระบุ --documents หรือ --drawings", "Say --documents or --drawings."))
     if project not in (None, PROJECT):
         _confirm(project, yes=yes)
+    try:
+        from saraban_tools.command import fill_project
+    except ModuleNotFoundError as missing:
+        raise stop(
+            "คำสั่งนี้ต้องติดตั้งเครื่องมือพัฒนา (โฟลเดอร์ tools/) ด้วย `make dev`",
+            "This command needs the development tools (folder tools/): install them with `make dev`.",
+        ) from missing
     _prepare()
-    done = with_system(lambda system: _generate(system, documents, drawings, project or PROJECT, revisions))
+    done = with_system(lambda system: fill_project(system, documents, drawings, project or PROJECT, revisions))
     if as_json:
         import orjson
 
@@ -171,60 +172,6 @@ def _confirm(project: str, *, yes: bool) -> None:
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
 
 
-class _Drawn(TypedDict):
-    found: int
-    written: int
-
-
-class _Generated(TypedDict):
-    project: str
-    found: int
-    written: int
-    drawings: _Drawn
-    seconds: float
-    seen: dict[str, int]
-
-
-async def _generate(system: "System", documents: int, drawings: int, project: str, revisions: float) -> _Generated:
-    from saraban import bootstrap
-    from saraban.documents.demo.service import PROJECT
-    from saraban.kit.clock import stopwatch
-
-    begun, last, said = stopwatch(), None, 0
-    if project == PROJECT:
-        await bootstrap.seed(system, demo=True)
-    gc.freeze()
-    gc.set_threshold(_COLLECT_AFTER, 10, 10)
-    with progress_bar("เอกสาร", "Documents", total=documents) as moved:
-        async for last in bootstrap.generate(system, code=project, documents=documents, revisions=revisions):
-            moved(completed=last.found + last.written)
-            if not sys.stderr.isatty() and last.written // _EVERY > said:
-                said = last.written // _EVERY
-                tell(f"สร้างแล้ว {last.written:,} ฉบับ", f"{last.written:,} documents written.", err=True)
-    assert last is not None  # it begins with how many there are
-    drawn = await _draw(system, drawings, project) if drawings else _Drawn(found=0, written=0)
-    seen = dict(sorted(last.seen.items(), key=lambda one: -one[1]))
-    return _Generated(
-        project=project,
-        found=last.found,
-        written=last.written,
-        drawings=drawn,
-        seconds=round(stopwatch() - begun, 1),
-        seen=seen,
-    )
-
-
-async def _draw(system: "System", drawings: int, project: str) -> _Drawn:
-    from saraban import bootstrap
-
-    drawn = _Drawn(found=0, written=0)
-    with progress_bar("แบบ", "Drawings", total=drawings) as moved:
-        async for one in bootstrap.generate_drawings(system, code=project, many=drawings):
-            drawn = _Drawn(found=one.found, written=one.written)
-            moved(completed=one.found + one.written)
-    return drawn
-
-
 def _prepare() -> None:
     from saraban.kit import migrations as history
 
@@ -245,12 +192,12 @@ async def _play(system: "System", console: "Console") -> "list[WalkthroughDocume
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from saraban import bootstrap
-    from saraban.documents.demo.domain import STEPS
     from saraban.documents.demo.service import walk_through
+    from saraban.documents.demo.service.scripts import demo_scripts
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=console, transient=False) as progress:
-        bar = progress.add_task(say("เตรียมโครงการสาธิต", "Preparing the demo project"), total=STEPS + 1)
+        bar = progress.add_task(say("เตรียมโครงการสาธิต", "Preparing the demo project"), total=demo_scripts().steps + 1)
         await bootstrap.seed(system, demo=True)
         await system.demo.load_documents()
         progress.advance(bar)

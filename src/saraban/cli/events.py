@@ -146,7 +146,7 @@ def drop(event: Event, account: As, reason: Reason) -> None:
 
     from saraban.ops import event_administration
 
-    as_account(account, lambda ctx, session: event_administration.drop(ctx, session, event, reason))
+    as_account(account, event_administration.drop, event, reason)
     tell("ยกเลิกการส่งเหตุการณ์แล้ว", "The event is dropped.")
 
 

@@ -4,16 +4,15 @@
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import typer
 
 from saraban.cli.output import print_table, say, tell
-from saraban.cli.run import HERE, as_account, read_pages, reading
+from saraban.cli.run import as_operator, reading_as
 from saraban.kit.errors import invalid
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from saraban.identity.domain.context import RequestContext
     from saraban.setup.domain.master_kinds import MasterKind
-    from saraban.setup.domain.master_rows import MasterAddress, MasterImport, MasterRow
+    from saraban.setup.domain.master_rows import MasterAddress, MasterRow
 
 Row = Annotated[str, typer.Argument(metavar="CODE", help="Its code.")]
 Values = Annotated[
@@ -38,6 +37,10 @@ Confirmed = Annotated[
     bool, typer.Option("--confirm-series", help="Change what numbers print, although series begin anew at 1.")
 ]
 Closed = Annotated[bool, typer.Option("--closed", help="Those that are closed, too.")]
+
+
+T = TypeVar("T")
+Verb = Callable[..., Awaitable[T]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,16 @@ class List:
             return MasterAddress(public_id=await master_data.public_id_of(session, self.kind, code, pointer="/CODE"))
         return MasterAddress(code, await self.owner(session), self.type_code)
 
+    async def call(self, ctx: "RequestContext", session: "AsyncSession", verb: Verb[T], /, **more: object) -> T:
+        """Call a function of the service with the kind and the owner of the list."""
+        return await verb(ctx, session, self.kind, owner=await self.owner(session), **more)
+
+    async def call_for_row(
+        self, ctx: "RequestContext", session: "AsyncSession", verb: Verb[T], code: str, /, **more: object
+    ) -> T:
+        """Call it with the address of a row."""
+        return await verb(ctx, session, self.kind, await self.address(session, code), **more)
+
     def values(self, pairs: Sequence[str]) -> dict[str, str | None]:
         """:raises Invalid: for a field that the kind does not have"""
         names = [one.name for one in self.kind.fields]
@@ -110,12 +123,8 @@ def list_(
 
     kind = rows_of.kind
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "list[MasterRow]":
-        wanted = partial(master_data.list_rows, ctx, session, kind, search=search, include_closed=closed, limit=100)
-        owner = await rows_of.owner(session)
-        return await read_pages(lambda cursor: wanted(owner=owner, cursor=cursor))
-
-    rows = reading(step, account, address=HERE)
+    given = {"search": search, "include_closed": closed, "limit": master_data.EVERY}
+    rows = reading_as(account, rows_of.call, master_data.list_rows, **given).items
     shown = [one for one in kind.fields if one.length <= 255]
     headings = [*((one.label.th, one.label.en) for one in shown), ("สถานะ", "Status")]
     print_table(
@@ -133,10 +142,7 @@ def show(rows_of: List, code: Row, account: As = None) -> None:
     """Show one {row}."""
     from saraban.setup.service import master_data
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterRow":
-        return await master_data.read(ctx, session, rows_of.kind, await rows_of.address(session, code))
-
-    row = reading(step, account, address=HERE)
+    row = reading_as(account, rows_of.call_for_row, master_data.read, code)
     for one in row.kind.fields:
         typer.echo(f"{one.name}: {row.values[one.name] or ''}")
     typer.echo(_state(row))
@@ -151,11 +157,7 @@ def add(rows_of: List, values: Values, account: As = None) -> None:
     kind = rows_of.kind
     stated = {name: value for name, value in rows_of.values(values).items() if value is not None}
     new = checked_values(new_row(kind), stated)
-
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterRow":
-        return await master_data.create(ctx, session, kind, owner=await rows_of.owner(session), new=new)
-
-    row = as_account(account, step, address=HERE)
+    row = as_operator(account, rows_of.call, master_data.create, new=new)
     tell(f"เพิ่ม {row.code} แล้ว", f"{row.code} added.")
 
 
@@ -168,11 +170,7 @@ def change(rows_of: List, code: Row, values: Values, confirm_series: Confirmed =
     kind = rows_of.kind
     wanted = checked_values(row_change(kind), rows_of.values(values))
     wanted.confirm_series = confirm_series
-
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterRow":
-        return await master_data.change(ctx, session, kind, await rows_of.address(session, code), wanted=wanted)
-
-    row = as_account(account, step, address=HERE)
+    row = as_operator(account, rows_of.call_for_row, master_data.change, code, wanted=wanted)
     tell(f"แก้ไข {row.code} แล้ว", f"{row.code} changed.")
 
 
@@ -191,11 +189,7 @@ def reopen(rows_of: List, code: Row, account: As = None) -> None:
 def _set_active(rows_of: List, code: str, account: str | None, *, active: bool) -> None:
     from saraban.setup.service import master_data
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterRow":
-        address = await rows_of.address(session, code)
-        return await master_data.set_active(ctx, session, rows_of.kind, address, active=active)
-
-    as_account(account, step, address=HERE)
+    as_operator(account, rows_of.call_for_row, master_data.set_active, code, active=active)
 
 
 def order(
@@ -206,10 +200,7 @@ def order(
     """Put the rows of a list in order."""
     from saraban.setup.service import master_data
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        await master_data.reorder(ctx, session, rows_of.kind, owner=await rows_of.owner(session), codes=codes)
-
-    as_account(account, step, address=HERE)
+    as_operator(account, rows_of.call, master_data.reorder, codes=codes)
     tell("เรียงลำดับแล้ว", "Put in order.")
 
 
@@ -230,11 +221,7 @@ def import_(
         raise unreadable()
     rows = master_import.read_sheet(kind, file, sheet)
     how = {"dry_run": dry_run, "confirm_series": confirm_series}
-
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "MasterImport":
-        return await master_import.import_rows(ctx, session, kind, owner=await rows_of.owner(session), rows=rows, **how)
-
-    done = as_account(account, step, address=HERE)
+    done = as_operator(account, rows_of.call, master_import.import_rows, rows=rows, **how)
     added, changed, same = done.count("add"), done.count("change"), done.count("same")
     th, en = ("จะ", "would be ") if dry_run else ("", "")
     tell(
@@ -246,11 +233,9 @@ def export(rows_of: List, file: File, closed: Closed = False, account: As = None
     """Write a list into a workbook that can be changed and imported again."""
     from saraban.setup.service import master_data, master_import
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "Sequence[MasterRow]":
-        find = partial(master_data.list_rows, ctx, session, rows_of.kind, limit=master_data.EVERY)
-        return (await find(owner=await rows_of.owner(session), include_closed=closed)).items
-
-    master_import.write_workbook(rows_of.kind, reading(step, account, address=HERE), file)
+    given = {"include_closed": closed, "limit": master_data.EVERY}
+    page = reading_as(account, rows_of.call, master_data.list_rows, **given)
+    master_import.write_workbook(rows_of.kind, page.items, file)
     typer.echo(str(file))
 
 

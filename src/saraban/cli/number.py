@@ -33,7 +33,16 @@ from saraban.cli.options import (
     request_codes,
 )
 from saraban.cli.output import print_list, say, stop, tell, with_system
-from saraban.cli.run import account_context, as_account, number_named, project_named, reading, request_in_codes
+from saraban.cli.run import (
+    account_context,
+    as_account,
+    in_project,
+    number_named,
+    project_named,
+    reading,
+    reading_as,
+    request_in_codes,
+)
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
 if TYPE_CHECKING:
@@ -103,14 +112,18 @@ def void(
 
         saraban number void คคง.-สคฉ.3-0042-2569 --project LCBP3-C2 --as padmin --reason "Drawn for the wrong recipient"
     """
+
+    voided = as_account(account, _void, (project, number, register), reason).number
+    tell(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void.")
+
+
+async def _void(
+    ctx: "RequestContext", session: "AsyncSession", named: tuple[str, str, str | None], reason: str
+) -> "Issued":
     from saraban.numbering import service as numbering
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "Issued":
-        named = await number_named(ctx, session, project, number, register)
-        return await numbering.void_number(ctx, session, public_id=named, reason=reason)
-
-    voided = as_account(account, step).number
-    tell(f"{voided} เป็นโมฆะแล้ว", f"{voided} is void.")
+    public_id = await number_named(ctx, session, *named)
+    return await numbering.void_number(ctx, session, public_id=public_id, reason=reason)
 
 
 @group.command()
@@ -129,11 +142,8 @@ def reset(
     """
     from saraban.numbering import service as numbering
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> tuple[int, int]:
-        place = await project_named(session, project)
-        return await numbering.reset_counter(ctx, session, project_public_id=place, series=series, to=to, reason=reason)
-
-    before, after = as_account(account, step)
+    asked = {"series": series, "to": to, "reason": reason}
+    before, after = as_account(account, in_project, project, numbering.reset_counter, **asked)
     typer.echo(f"{series}: {before} -> {after}")
 
 
@@ -165,7 +175,7 @@ def skip(
         named = await project_named(session, project)
         return await numbering.skip_numbers(ctx, session, project=named, series=series, to=to, by=by, reason=why)
 
-    skips = reading(work, account)
+    skips = reading_as(account, work)
     print_list((f"{name}: {before} -> {after}" for name, before, after in skips), "ไม่มีชุดเลข", "No series found.")
     if skips and not yes and not typer.confirm(say("ข้ามเลขตามนี้หรือไม่", "Skip these numbers?"), err=True):
         raise stop("ยังไม่ได้ทำอะไร", "Nothing was done.")
@@ -234,7 +244,7 @@ def override(
         plan = await planned(ctx, session)
         return await numbering.manual_number_effect(ctx, session, plan=plan, statement=statement)
 
-    jump = _confirmed(reading(look, account), yes=yes) if move_counter else None
+    jump = _confirmed(reading_as(account, look), yes=yes) if move_counter else None
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "Issued":
         return await numbering.issue_manually(

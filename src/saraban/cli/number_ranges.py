@@ -23,7 +23,7 @@ from saraban.cli.options import (
     request_codes,
 )
 from saraban.cli.output import print_list, say, stop, tell
-from saraban.cli.run import PAGE, as_account, members_of, read_pages, reading, request_in_codes
+from saraban.cli.run import PAGE, as_account, members_of, read_pages, reading, reading_as, request_in_codes
 from saraban.kit.errors import unknown
 from saraban.numbering.series.domain.counter import LARGEST_STATED
 
@@ -115,7 +115,7 @@ def create(
     async def look(ctx: "RequestContext", session: "AsyncSession") -> "RangeEffectOut":
         return await numbering.range_effect(ctx, session, *await asked(ctx, session))
 
-    effect = reading(look, account)
+    effect = reading_as(account, look)
     _confirm(effect, yes=yes)
 
     async def step(ctx: "RequestContext", session: "AsyncSession") -> "RangeRow":
@@ -153,7 +153,7 @@ def release(
     """
     from saraban.numbering import service as numbering
 
-    as_account(account, lambda ctx, session: numbering.release_range(ctx, session, public_id=range_, reason=reason))
+    as_account(account, numbering.release_range, public_id=range_, reason=reason)
     tell("ปลดช่วงเลขแล้ว", "Range released.")
 
 

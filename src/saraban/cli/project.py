@@ -3,9 +3,8 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,14 +15,13 @@ from saraban.cli import master
 from saraban.cli.migrate import refuse_empty
 from saraban.cli.options import As, Project, checked, read_day
 from saraban.cli.output import EXIT_CODES, print_invitations, say, stop, tell
-from saraban.cli.run import HERE, as_account, project_named, reading
+from saraban.cli.run import as_operator, in_project, project_named, reading, reading_as
 from saraban.kit.errors import ErrorKind, invalid
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
 
     from saraban.identity.domain.context import RequestContext
-    from saraban.projects.schemas import CalendarYear
     from saraban.setup.service import AppliedFile, Difference
 
 DayOf = Annotated[date, typer.Argument(metavar="DAY", parser=read_day, help="A day such as 2026-12-07.")]
@@ -103,7 +101,7 @@ def member(
         else:
             await members.remove_member(ctx, session, of, **asked)
 
-    as_account(account, step, address=HERE)
+    as_operator(account, step)
     tell("บันทึกแล้ว", "Saved.") if role else tell("นำออกแล้ว", "Taken out.")
 
 
@@ -118,11 +116,7 @@ def calendar(
     """
     from saraban.projects import service as projects
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> "CalendarYear":
-        place = await project_named(session, project)
-        return await projects.read_calendar(ctx, session, project_public_id=place, year=year)
-
-    answer = reading(step)
+    answer = reading(in_project, project, projects.read_calendar, year=year)
     typer.echo(say("วันหยุดประจำสัปดาห์", "Weekend") + ": " + (", ".join(answer.weekend) or "-"))
     for day in answer.days:
         typer.echo(f"{day.date}  {day.kind:<7}  {day.source:<7}  {say(day.name_th, day.name_en)}")
@@ -151,7 +145,7 @@ def weekend(
             "ระบุวัน MONDAY ถึง SUNDAY และต้องเหลือวันทำงานอย่างน้อยหนึ่งวัน",
             "Name days from MONDAY to SUNDAY, and leave one to work.",
         )
-    _change(account, project, partial(projects.set_weekend, weekend=chosen))
+    as_operator(account, in_project, project, projects.set_weekend, weekend=chosen)
     tell("เปลี่ยนวันหยุดประจำสัปดาห์แล้ว", "Weekend saved.")
 
 
@@ -175,7 +169,7 @@ def add_day(
 
     kind = DayKind.WORKING if working else DayKind.HOLIDAY
     order = NewCalendarDay(kind=kind, name_th=name_th, name_en=name_en)
-    _change(account, project, partial(projects.add_day, day=day, order=order))
+    as_operator(account, in_project, project, projects.add_day, day=day, order=order)
     tell(f"บันทึกวันที่ {day} แล้ว", f"{day} is kept as {kind}.")
 
 
@@ -191,16 +185,8 @@ def remove_day(
     """
     from saraban.projects import service as projects
 
-    _change(account, project, partial(projects.remove_day, day=day))
+    as_operator(account, in_project, project, projects.remove_day, day=day)
     tell(f"ลบวันที่ {day} ออกแล้ว", f"Nothing special is kept of {day} any more.")
-
-
-def _change(account: str, project: str, verb: Callable[..., Awaitable[object]]) -> None:
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        place = await project_named(session, project)
-        await verb(ctx, session, project_public_id=place)
-
-    as_account(account, step, address=HERE)
 
 
 @group.command()
@@ -233,18 +219,14 @@ def apply(
     refuse_empty(config.load().sqlalchemy_url)
     operator = None if account else _log_in_name()
     try:
-        found = as_account(
+        found = as_operator(
             account,
-            lambda ctx, session: setup.apply(
-                ctx,
-                session,
-                content=content,
-                operator=operator,
-                prune=prune,
-                update_shared=update_shared,
-                dry_run=dry_run,
-            ),
-            address=HERE,
+            setup.apply,
+            content=content,
+            operator=operator,
+            prune=prune,
+            update_shared=update_shared,
+            dry_run=dry_run,
         )
     except setup.ProjectConflict as conflict:
         _show(conflict.differences)
@@ -398,7 +380,7 @@ def create(
         payload = {"projectCode": code, "projectName": name, "copyOf": source, "withPeople": with_people, **given}
         await setup.new_project(ctx, session, checked(NewProjectIn, **payload))
 
-    as_account(account, step, address=HERE)
+    as_operator(account, step)
     tell(f"สร้างโครงการ {code} แล้ว", f"Project {code} created.")
 
 
@@ -413,7 +395,7 @@ def export(
     from saraban.setup import service as setup
 
     refuse_empty(config.load().sqlalchemy_url)
-    text = reading(lambda ctx, session: setup.export(ctx, session, code=code), account, address=HERE)
+    text = reading_as(account, setup.export, code=code)
     typer.echo(text, nl=False)
 
 

@@ -1,6 +1,6 @@
 """`saraban role …`: the matrix of roles and permissions, and roles of one's own."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -40,7 +40,7 @@ def list_() -> None:
         ("ผู้ถือ", "Holders"),
         ("สถานะ", "Status"),
     )
-    found = reading(lambda ctx, session: roles.list_roles(ctx, session)).items
+    found = reading(roles.list_roles).items
     rows = (
         (
             one.name,
@@ -64,7 +64,7 @@ def show(role: Name) -> None:
     """
     from saraban.identity.domain.catalogue import permission_words
 
-    found = reading(lambda ctx, session: _named(ctx, session, role))
+    found = reading(_named, role)
     lines = [f"{name}  {permission_words(name).say(language())}" for name in found.permissions]
     print_list(lines, f"{found.name} ({_kind(found)})", f"{found.name} ({_kind(found)})")
 
@@ -102,7 +102,7 @@ def allow(role: Name, permissions: Permissions) -> None:
 
     Example: `saraban role allow "ผู้ตรวจแบบ" document.attach_files drawing.create`
     """
-    _change(role, lambda there: {*there, *permissions})
+    as_system(_change, role, add=permissions)
     tell(f"เพิ่มสิทธิ์ให้ {role} แล้ว", f"{role} may do more now.")
 
 
@@ -112,7 +112,7 @@ def deny(role: Name, permissions: Permissions) -> None:
 
     Example: `saraban role deny "ผู้ตรวจแบบ" contract.edit`
     """
-    _change(role, lambda there: set(there) - set(permissions))
+    as_system(_change, role, remove=permissions)
     tell(f"ถอนสิทธิ์จาก {role} แล้ว", f"{role} may do less now.")
 
 
@@ -122,7 +122,7 @@ def close(role: Name) -> None:
 
     Example: `saraban role close "ผู้ตรวจแบบ"`
     """
-    _switch(role, is_open=False)
+    as_system(_switch, role, is_open=False)
     tell(f"ปิดบทบาท {role} แล้ว", f"The role {role} is closed.")
 
 
@@ -132,30 +132,31 @@ def reopen(role: Name) -> None:
 
     Example: `saraban role reopen "ผู้ตรวจแบบ"`
     """
-    _switch(role, is_open=True)
+    as_system(_switch, role, is_open=True)
     tell(f"เปิดใช้บทบาท {role} แล้ว", f"The role {role} is open.")
 
 
-def _change(role: str, permissions: Callable[[Collection[str]], Collection[str]]) -> None:
+async def _change(
+    ctx: "RequestContext",
+    session: "AsyncSession",
+    name: str,
+    add: Collection[str] = (),
+    remove: Collection[str] = (),
+) -> None:
     from saraban.identity.schemas import RoleChanges
     from saraban.identity.service import roles
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> None:
-        found = await _named(ctx, session, role)
-        changes = RoleChanges.model_validate({"permissions": sorted(permissions(found.permissions))})
-        await roles.change_role(ctx, session, public_id=found.public_id, changes=changes)
-
-    as_system(work)
+    role = await _named(ctx, session, name)
+    permissions = sorted({*role.permissions, *add} - set(remove))
+    changes = RoleChanges.model_validate({"permissions": permissions})
+    await roles.change_role(ctx, session, public_id=role.public_id, changes=changes)
 
 
-def _switch(role: str, *, is_open: bool) -> None:
+async def _switch(ctx: "RequestContext", session: "AsyncSession", name: str, *, is_open: bool) -> None:
     from saraban.identity.service import roles
 
-    async def work(ctx: "RequestContext", session: "AsyncSession") -> None:
-        found = await _named(ctx, session, role)
-        await roles.set_role_open(ctx, session, public_id=found.public_id, is_open=is_open)
-
-    as_system(work)
+    role = await _named(ctx, session, name)
+    await roles.set_role_open(ctx, session, public_id=role.public_id, is_open=is_open)
 
 
 async def _named(ctx: "RequestContext", session: "AsyncSession", name: str) -> "RoleView":

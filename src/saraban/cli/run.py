@@ -4,9 +4,9 @@ How a command does its work: a reading session, or one transaction, in an accoun
 The command line names things by code where the API takes public ids; they are looked up here.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar
 from uuid import UUID
 
 from saraban.cli.output import with_system
@@ -22,42 +22,68 @@ if TYPE_CHECKING:
     from saraban.kit.pagination import Page
     from saraban.numbering.service import NumberRequest
 
+P = ParamSpec("P")
 T = TypeVar("T")
 PAGE = 100
 HERE = "command line"
-Step = Callable[["RequestContext", "AsyncSession"], Awaitable[T]]
+# A function of a service: what it takes beside its context and its session is passed on.
+Step = Callable[Concatenate["RequestContext", "AsyncSession", P], Awaitable[T]]
 
 
-def as_account(account: str | None, step: "Step[T]", *, address: str = "") -> T:
+def as_account(account: str | None, step: "Step[P, T]", /, *args: P.args, **kwargs: P.kwargs) -> T:
     """
     Do one step in a transaction of its own, with the rights of an account; without one, as the user `system`.
 
     :raises Invalid: when there is no such account, or it is closed
     """
-
-    async def work(system: "System") -> T:
-        return await system.db.transact(partial(_in_context, system.clock, account, address, step))
-
-    return with_system(work)
+    return with_system(DatabaseStep(account, "", step, args, kwargs).change)
 
 
-def as_system(step: "Step[T]") -> T:
+def as_operator(account: str | None, step: "Step[P, T]", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do the same; the audit trail says that it was done on the server."""
+    return with_system(DatabaseStep(account, HERE, step, args, kwargs).change)
+
+
+def as_system(step: "Step[P, T]", /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Whoever can run commands on the server acts as the user `system`; the audit trail says so."""
-    return as_account(None, step, address=HERE)
+    return with_system(DatabaseStep(None, HERE, step, args, kwargs).change)
 
 
-def reading(step: "Step[T]", account: str | None = None, *, address: str = "") -> T:
-    """Do one step that only reads; without an account, whoever can run commands here may read everything."""
+def reading(step: "Step[P, T]", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do one step that only reads; whoever can run commands here may read everything."""
+    return with_system(DatabaseStep(None, "", step, args, kwargs).read)
 
-    async def work(system: "System") -> T:
+
+def reading_as(account: str | None, step: "Step[P, T]", /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do one step that only reads, with the rights of an account; without one, as the user `system`."""
+    return with_system(DatabaseStep(account, HERE, step, args, kwargs).read)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseStep(Generic[T]):
+    account: str | None
+    address: str
+    step: Callable[..., Awaitable[T]]
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
+
+    async def change(self, system: "System") -> T:
+        return await system.db.transact(self._do, system.clock)
+
+    async def read(self, system: "System") -> T:
         async with system.db.reading() as session:
-            return await _in_context(system.clock, account, address, step, session)
+            return await self._do(system.clock, session)
 
-    return with_system(work)
+    async def _do(self, clock: "Clock", session: "AsyncSession") -> T:
+        ctx = await account_context(session, clock, self.account, self.address)
+        return await self.step(ctx, session, *self.args, **self.kwargs)
 
 
-async def _in_context(clock: "Clock", account: str | None, address: str, step: "Step[T]", session: "AsyncSession") -> T:
-    return await step(await account_context(session, clock, account, address), session)
+async def in_project(
+    ctx: "RequestContext", session: "AsyncSession", project: str, verb: Callable[..., Awaitable[T]], /, **more: object
+) -> T:
+    """Call a function of a service with the public id of the project of a code."""
+    return await verb(ctx, session, project_public_id=await project_named(session, project), **more)
 
 
 async def read_pages(read: "Callable[[str | None], Awaitable[Page[T]]]", *, most: int | None = None) -> list[T]:

@@ -62,7 +62,7 @@ def create(
     secret = made or _password(password_stdin)
     names = (username, email, first_name, last_name, organization)
     account = identity.NewAccount(*names, is_service=service, must_change_password=not service)
-    as_system(lambda ctx, session: identity.create_user(ctx, session, account, password=secret))
+    as_system(identity.create_user, account, password=secret)
     tell(f"เปิดบัญชี {username} แล้ว", f"The account {username} is open.")
     if made is not None:
         tell(f"รหัสผ่าน (แสดงครั้งเดียว): {made}", f"Its password, told this once: {made}")
@@ -97,14 +97,12 @@ def invite(
     from saraban.identity import service as identity
 
     if again:
-        invitation = as_system(
-            lambda ctx, session: identity.invite_again(ctx, session, username=username, handed_over=hand_over)
-        )
+        invitation = as_system(identity.invite_again, username=username, handed_over=hand_over)
     elif email is None:
         raise stop("ระบุ --email หรือ --again", "Say --email, or --again for an account that is there.", code=2)
     else:
         account = identity.NewAccount(username, email, first_name, last_name, organization)
-        invitation = as_system(lambda ctx, session: identity.invite_user(ctx, session, account))
+        invitation = as_system(identity.invite_user, account)
     print_invitations([invitation], handed_over=again and hand_over)
 
 
@@ -163,7 +161,7 @@ def change(
 
     told = {"email": email, "first_name": first_name, "last_name": last_name, "organization": organization}
     wanted = identity.AccountChange(**{name: value for name, value in told.items() if value is not None})
-    as_system(lambda ctx, session: identity.change_user(ctx, session, person=username, change=wanted))
+    as_system(identity.change_user, person=username, change=wanted)
     tell(f"แก้ไขบัญชี {username} แล้ว", f"The account {username} is changed.")
 
 
@@ -193,7 +191,7 @@ def unlock(username: Name) -> None:
     """
     from saraban.identity import service as identity
 
-    as_system(lambda ctx, session: identity.unlock(ctx, session, username=username))
+    as_system(identity.unlock, username=username)
     tell(f"ปลดล็อกบัญชี {username} แล้ว", f"The account {username} is unlocked.")
 
 
@@ -209,7 +207,7 @@ def password(username: Name, *, password_stdin: PasswordStdin = False) -> None:
     from saraban.identity import service as identity
 
     secret = _password(password_stdin)
-    as_system(lambda ctx, session: identity.set_password(ctx, session, username=username, password=secret))
+    as_system(identity.set_password, username=username, password=secret)
     tell(f"ตั้งรหัสผ่านใหม่ของ {username} แล้ว", f"The account {username} has a new password.")
 
 
@@ -239,7 +237,7 @@ def grant(
     from saraban.identity import service as identity
 
     grant = identity.RoleGrant(role, organization, project, contract, first=first, last=last)
-    as_system(lambda ctx, session: identity.grant_role(ctx, session, username, grant))
+    as_system(identity.grant_role, username, grant)
     tell(f"มอบบทบาท {role} ให้ {username} แล้ว", f"{username} has the role {role}.")
 
 
@@ -258,7 +256,7 @@ def revoke(
     from saraban.identity import service as identity
 
     grant = identity.RoleGrant(role, organization, project, contract)
-    as_system(lambda ctx, session: identity.revoke_role(ctx, session, username, grant))
+    as_system(identity.revoke_role, username, grant)
     tell(f"ถอนบทบาท {role} จาก {username} แล้ว", f"{username} no longer has the role {role} there.")
 
 
@@ -287,14 +285,14 @@ def limit(
             "Say a number from 1 to 1000000, or everybody, or exempt.",
             code=EXIT_CODES[ErrorKind.INVALID],
         )
-    as_system(lambda ctx, session: identity.limit_draws(ctx, session, username=username, per_minute=wanted))
+    as_system(identity.limit_draws, username=username, per_minute=wanted)
     tell(f"เพดานการออกเลขของ {username}: {per_minute}", f"The account {username} may now draw: {per_minute}.")
 
 
 def _switch(username: str, *, active: bool) -> None:
     from saraban.identity import service as identity
 
-    as_system(lambda ctx, session: identity.set_active(ctx, session, username=username, active=active))
+    as_system(identity.set_active, username=username, active=active)
     done = say("เปิดใช้", "enabled") if active else say("ปิดใช้", "disabled")
     tell(f"{done}บัญชี {username} แล้ว", f"The account {username} is {done}.")
 
@@ -347,7 +345,7 @@ def import_(
         raise unreadable()
     rows = identity.read_people_sheet(file)
     try:
-        done = as_system(lambda ctx, session: identity.import_people(ctx, session, rows=rows, dry_run=dry_run))
+        done = as_system(identity.import_people, rows=rows, dry_run=dry_run)
     except Invalid as fault:
         fault.fields = tuple(replace(one, pointer=_row_and_column(one.pointer)) for one in fault.fields)
         raise

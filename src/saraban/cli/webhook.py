@@ -8,7 +8,7 @@ import typer
 
 from saraban.cli.options import As, Project, checked
 from saraban.cli.output import print_list, say, stop, tell
-from saraban.cli.run import as_account, project_named, reading
+from saraban.cli.run import as_account, project_named, reading_as
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -46,7 +46,7 @@ def list_(
         place = await project_named(session, project)
         return (await webhooks.listing(ctx, session, project_public_id=place, cursor=None, limit=100)).items
 
-    print_list(map(_line, reading(step, account)), "ไม่มี webhook", "There are no webhooks.")
+    print_list(map(_line, reading_as(account, step)), "ไม่มี webhook", "There are no webhooks.")
 
 
 def _line(row: "Webhook") -> str:
@@ -102,7 +102,7 @@ def own(
     from saraban.webhooks.schemas import OwnWebhookIn
 
     asked = checked(OwnWebhookIn, url=url, description=description)
-    row = as_account(account, lambda ctx, session: webhooks.create_own(ctx, session, asked))
+    row = as_account(account, webhooks.create_own, asked)
     typer.echo(f"{row.public_id}\n{webhooks.secret_of(row.secret)}")
 
 
@@ -131,9 +131,7 @@ def _switch(webhook: UUID, account: str, *, is_active: bool) -> None:
     from saraban.webhooks.schemas import WebhookChangeIn
 
     change = WebhookChangeIn(is_active=is_active)
-    as_account(
-        account, lambda ctx, session: webhooks.change(ctx, session, public_id=webhook, change=change, if_match=None)
-    )
+    as_account(account, webhooks.change, public_id=webhook, change=change, if_match=None)
 
 
 def _fares(row: "Webhook") -> str:
@@ -160,7 +158,7 @@ def rotate(webhook: Hook, account: As) -> None:
     """
     from saraban.webhooks import service as webhooks
 
-    row = as_account(account, lambda ctx, session: webhooks.rotate(ctx, session, public_id=webhook))
+    row = as_account(account, webhooks.rotate, public_id=webhook)
     typer.echo(webhooks.secret_of(row.secret))
 
 
@@ -172,7 +170,7 @@ def remove(webhook: Hook, account: As) -> None:
     """
     from saraban.webhooks import service as webhooks
 
-    as_account(account, lambda ctx, session: webhooks.remove(ctx, session, public_id=webhook))
+    as_account(account, webhooks.remove, public_id=webhook)
     tell("ลบ webhook แล้ว", "Webhook deleted.")
 
 
@@ -184,7 +182,7 @@ def test(webhook: Hook, account: As) -> None:
     """
     from saraban.webhooks import service as webhooks
 
-    typer.echo(as_account(account, lambda ctx, session: webhooks.test(ctx, session, public_id=webhook)))
+    typer.echo(as_account(account, webhooks.test, public_id=webhook))
 
 
 @group.command()
@@ -195,9 +193,7 @@ def outcomes(webhook: Hook, account: As) -> None:
     """
     from saraban.webhooks import service as webhooks
 
-    page = reading(
-        lambda ctx, session: webhooks.outcomes(ctx, session, public_id=webhook, cursor=None, limit=50), account
-    )
+    page = reading_as(account, webhooks.outcomes, public_id=webhook, cursor=None, limit=50)
     print_list(map(_outcome_line, page.items), "ยังไม่มีการส่ง", "Nothing has been sent yet.")
 
 

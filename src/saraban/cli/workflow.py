@@ -2,14 +2,14 @@
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from saraban.cli.options import As
 from saraban.cli.output import language, option_names, print_list, progress_bar, say, tell, with_system
-from saraban.cli.run import account_context, as_account, project_named, reading
+from saraban.cli.run import account_context, as_account, project_named, reading, reading_as
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from saraban.workflow.administration.schemas import WorkflowAssignmentOut
     from saraban.workflow.administration.service.migration import MigratedInstance, MigrationPlan, RunningInstances
     from saraban.workflow.administration.service.simulation import DifferingInstance, ReplayReport
-    from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 LEFT = 6
 DIFFERS = 6
 _REPLAY_BATCH = 500
@@ -177,7 +176,7 @@ def choices(account: As, project: Project = None) -> None:
         place = await project_named(session, project) if project else None
         return await workflow_assignment.listing(ctx, session, project_public_id=place)
 
-    print_list(map(_choice_line, reading(step, account)), "ยังไม่ได้กำหนดกระบวนงานใด", "Nothing is assigned.")
+    print_list(map(_choice_line, reading_as(account, step)), "ยังไม่ได้กำหนดกระบวนงานใด", "Nothing is assigned.")
 
 
 def _choice_line(one: "WorkflowAssignmentOut") -> str:
@@ -200,12 +199,8 @@ def choose(code: WorkflowCode, kind: Kind, account: As, type_code: TypeCode = No
 
     from saraban.workflow.administration.service import workflow_assignment
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        place = await _target(session, kind, type_code, project)
-        await workflow_assignment.assign(ctx, session, place=place, workflow_code=code)
-
     with option_names(_TYPED):
-        as_account(account, step)
+        as_account(account, _at_target, (kind, type_code, project), workflow_assignment.assign, workflow_code=code)
     tell(f"เอกสารใหม่จะเริ่มด้วย {code}", f"New documents start on {code}.")
 
 
@@ -220,18 +215,24 @@ def unchoose(kind: Kind, account: As, type_code: TypeCode = None, project: Proje
 
     from saraban.workflow.administration.service import workflow_assignment
 
-    async def step(ctx: "RequestContext", session: "AsyncSession") -> None:
-        await workflow_assignment.unassign(ctx, session, place=await _target(session, kind, type_code, project))
-
     with option_names(_TYPED):
-        as_account(account, step)
+        as_account(account, _at_target, (kind, type_code, project), workflow_assignment.unassign)
     tell("ยกเลิกการกำหนดแล้ว", "Assignment removed.")
 
 
-async def _target(session: "AsyncSession", kind: str, type_code: str | None, project: str | None) -> "AssignmentTarget":
+async def _at_target(
+    ctx: "RequestContext",
+    session: "AsyncSession",
+    target: tuple[str, str | None, str | None],
+    verb: Callable[..., Awaitable[object]],
+    /,
+    **more: object,
+) -> None:
     from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 
-    return AssignmentTarget(kind, type_code, await project_named(session, project) if project else None)
+    kind, type_code, project = target
+    place = AssignmentTarget(kind, type_code, await project_named(session, project) if project else None)
+    await verb(ctx, session, place=place, **more)
 
 
 @group.command()

@@ -1,6 +1,6 @@
 """Queries about projects, their parties, calendars and teams, and master data; each function is one statement."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar
@@ -15,7 +15,6 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -33,6 +32,7 @@ from saraban.projects.models import (
 
 Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
+Active = TypeVar("Active", Project, Contract, CorrespondenceType)
 Key = int | sa.BindParameter[int]
 
 
@@ -297,16 +297,6 @@ def _contract_parties(contract: Key) -> AnySelect:
     )
 
 
-_PROJECT_PARTIES = PreparedStatement(_project_parties(sa.bindparam("key")))
-_CONTRACT_PARTIES = PreparedStatement(_contract_parties(sa.bindparam("key")))
-
-
-def parties_query(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
-    if contract_id is None:
-        return Query(_PROJECT_PARTIES, {"key": project_id}, read)
-    return Query(_CONTRACT_PARTIES, {"key": contract_id}, read)
-
-
 async def printable(session: AsyncSession, project_id: int) -> Rows:
     """Rows of (kind, code) for everything a number of the project may print."""
     of_project = Contract.project_id == project_id
@@ -439,3 +429,16 @@ async def has_discipline(session: AsyncSession, *, project_id: int, code: str) -
         .limit(1)
     )
     return await session.scalar(statement) is not None
+
+
+def active(model: type[Active]) -> sa.Select[Active]:
+    return sa.select(model).where(model.is_active, model.deleted_at.is_(None))
+
+
+async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
+    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team_id))
+
+
+async def type_names(session: AsyncSession) -> Rows:
+    model = CorrespondenceType
+    return (await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))).all()

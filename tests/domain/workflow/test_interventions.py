@@ -9,6 +9,7 @@ from saraban.kit.errors import Invalid
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.decisions import TransitionNotPossible
 from saraban.workflow.runtime.domain import interventions
+from saraban.workflow.runtime.service.persist_transition import announced_label
 from saraban.workflow.verification import definition_checks
 from tests.domain.workflow.actors import CONTRACT, PROJECT, person, subject
 
@@ -131,8 +132,8 @@ class TestForced:
         step = interventions.forced(definition(), "open", action="pass", to=None, reason=WHY)
         leap = interventions.forced(definition(), "open", action=None, to="closed", reason=WHY)
 
-        assert interventions.announced_label(definition(), step).en == "Word (override)"
-        assert interventions.announced_label(definition(), leap).en == "Step overridden"
+        assert announced_label(definition(), step).en == "Word (override)"
+        assert announced_label(definition(), leap).en == "Step overridden"
 
 
 class TestReason:

@@ -18,8 +18,9 @@ from saraban.config import Settings
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document
 from saraban.documents.demo import service as demo
-from saraban.documents.demo.domain import SCRIPTS, STEPS, drawings
+from saraban.documents.demo.domain import pdf_page, png_picture
 from saraban.documents.demo.service import DemoMissing, WalkthroughDocument, find_demo_project, load, walk_through
+from saraban.documents.demo.service.scripts import demo_scripts
 from saraban.documents.drawing.models import AsbuiltDrawing, ContractDrawing, ShopDrawing, ShopDrawingRevision
 from saraban.documents.rfa.models import RfaItem
 from saraban.identity.models import User
@@ -74,7 +75,7 @@ class TestDocuments:
             heads = await session.scalar(sa.select(sa.func.count()).select_from(Document))
             sheets = await session.scalar(sa.select(sa.func.count()).select_from(Circulation))
 
-        assert heads + sheets == len(SCRIPTS) >= 20
+        assert heads + sheets == len(demo_scripts().documents) >= 20
         assert states >= {
             "draft", "in_review", "pending_review", "pending_approval", "approved", "rejected",
             "revision_requested", "submitted", "completed", "routing",
@@ -123,14 +124,14 @@ class TestDocuments:
     @pytest.mark.parametrize("acts", [0, 2])
     @pytest.mark.sampled("[2]")
     async def test_go_on_where_they_were_broken_off(self, system: "System", acts: int) -> None:
-        stage, first, now = system.demo.services, SCRIPTS[0], system.clock.now()
+        stage, first, now = system.demo.services, demo_scripts().documents[0], system.clock.now()
         async with system.db.reading() as session:
             found = await find_demo_project(session, now, stage.zone)
         document = await demo.write(stage, found, first, now=now - timedelta(days=first.age), known={})
         for act in first.acts[:acts]:
             document = await demo.take_action(stage, found, first, document, act, now - timedelta(days=first.age))
 
-        assert await load(stage, now=now, scripts=SCRIPTS[:2]) == 1
+        assert await load(stage, now=now, scripts=demo_scripts().documents[:2]) == 1
 
         public_id = UUID(document["data"]["publicId"])
         whole = await demo.read(context(caller=found.looker, now=now), stage, public_id, first.where)
@@ -153,7 +154,7 @@ class TestStory:
 
         scenes, chapters = await told_once(system)
 
-        assert scenes == STEPS
+        assert scenes == demo_scripts().steps
         assert numbers_of(chapters) == [
             "LCBP3-C2-RFA-TER-RPT-0001-A",
             f"คคง.-สคฉ.3-0001-{year}",
@@ -239,7 +240,7 @@ class TestCommand:
 
 class TestFiles:
     def test_a_page_has_a_table_that_finds_its_objects(self) -> None:
-        page = drawings.pdf_page("ผล (test) report.pdf")
+        page = pdf_page("ผล (test) report.pdf")
 
         start = int(page.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
         places = [int(line[:10]) for line in page[start:].split(b"\n")[3:8]]
@@ -247,7 +248,7 @@ class TestFiles:
         assert [page[place:].split(b" ")[0] for place in places] == [b"1", b"2", b"3", b"4", b"5"]
 
     def test_a_picture_is_a_whole_png(self) -> None:
-        picture = drawings.png_picture()
+        picture = png_picture()
 
         assert picture.startswith(b"\x89PNG\r\n\x1a\n")
         assert picture[-8:-4] == b"IEND"

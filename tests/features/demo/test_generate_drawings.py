@@ -6,11 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from saraban import bootstrap
-from saraban.documents.demo.domain.drawing_mix import DrawingLists, generated_drawing
-from saraban.documents.demo.domain.mix import GeneratedContract
 from saraban.documents.demo.service import PROJECT
-from saraban.documents.demo.service import generate_drawings as generation
 from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.models import (
     AsbuiltRevisionShopRevisionRef,
@@ -20,6 +16,9 @@ from saraban.documents.drawing.models import (
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.registers import DrawingSearch
 from saraban.documents.drawing.repository.tables import tables_of
+from saraban_tools import drawings as generation
+from saraban_tools.drawing_mix import DrawingLists, generated_drawing
+from saraban_tools.mix import GeneratedContract
 
 if TYPE_CHECKING:
     import pytest
@@ -34,7 +33,12 @@ LISTS = {path: DrawingLists() for path in KINDS}
 
 
 async def generated(system: "System", many: int) -> list[tuple[int, int]]:
-    return [(one.found, one.written) async for one in bootstrap.generate_drawings(system, code=PROJECT, many=many)]
+    return [
+        (one.found, one.written)
+        async for one in generation.generate_drawings(
+            system.demo.services, now=system.clock.now(), code=PROJECT, many=many
+        )
+    ]
 
 
 class TestRegisters:

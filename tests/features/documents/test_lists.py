@@ -34,7 +34,8 @@ async def test_ask_no_more_for_many_rows_than_for_few(app: FastAPI, signed_in: S
 
         most, sql = max((times, sql) for sql, times in Counter(map(alike, statements)).items())
         seen[kind] = len(rows)
-        assert most <= max(len(rows) // 2, 1), (kind, sql)
+        # Recipients are asked for by the facts of workflows and by the list.
+        assert most <= max(len(rows) // 2, 2), (kind, sql)
         assert all(row["workflow"].keys() >= ENVELOPE for row in rows)
     assert sum(seen.values()) > 20 and min(seen.values()) > 1, seen
 

@@ -223,7 +223,7 @@ class TestRegister:
         ):
             answer = await client.get(f"/api/v1/{path}", params={"cursor": cursor, **query})
             assert (answer.status_code, pointers(answer)) == (422, ["query:cursor"]), (path, query)
-            assert answer.json()["errors"][0]["code"] == "other_list"
+            assert answer.json()["errors"][0]["code"] == "malformed"
         assert (await client.get("/api/v1/correspondences", params={"cursor": cursor})).status_code == 200
 
     async def test_refuses_days_in_the_wrong_order(self, desk: Desk) -> None:

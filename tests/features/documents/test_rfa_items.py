@@ -15,7 +15,7 @@ from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.service import ReachedState
 from saraban.documents.drawing.domain import SHOP
 from saraban.documents.drawing.models import RfaItemClaim, ShopDrawingRevision
-from saraban.documents.rfa.repository.items import ItemKey
+from saraban.documents.rfa.repository import ItemKey
 from saraban.documents.rfa.service import RFA
 from saraban.documents.rfa.service import items as rfa_items
 from saraban.identity.domain.context import RequestContext
@@ -384,7 +384,7 @@ class TestAnswers:
                 sa.select(DocumentRevision.id).where(DocumentRevision.correspondence_number == rfa["documentNumber"])
             )
             noted = ReachedState("noted", date(2026, 11, 2), ended=True, item_results=(answer,))
-            await RFA.own_statuses(session, [revision], noted)
+            await RFA.own_statuses(session, revision, noted)
             await session.commit()
 
         found = [(await drawing(desk, one))["revision"]["responseCode"] for one in (made, other)]

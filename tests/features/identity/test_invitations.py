@@ -42,7 +42,7 @@ class TestInviteUser:
 
         async with office.db.reading() as session:
             account = next(one for one in await identity.list_users(session) if one.username == "somchai")
-        assert account.is_invited
+        assert account.state == "invited"
         assert account.public_id == invitation.public_id
         assert not await office.enters("somchai", "!")
         assert not await office.enters("somchai", "")

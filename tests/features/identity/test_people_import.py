@@ -56,7 +56,7 @@ class TestImportPeople:
         assert caller.display_name == "สมชาย ใจดี"
         assert {grant.role for grant in caller.grants} == {"Document Control", "Contract Admin"}
         async with office.db.reading() as session:
-            invited = [one.username for one in await identity.list_users(session) if one.is_invited]
+            invited = [one.username for one in await identity.list_users(session) if one.state == "invited"]
         assert invited == ["malee", "somchai"]
 
     async def test_leaves_who_is_there_and_says_what_differs(self, office: Office) -> None:

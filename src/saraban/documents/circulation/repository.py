@@ -1,9 +1,8 @@
 """Rows of circulation sheets; only people of the sheet's organization ever get one."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,7 +15,7 @@ from saraban.documents.circulation.models import Circulation, CirculationAttachm
 from saraban.documents.core.domain.registers import NarrowRow
 from saraban.documents.core.models import Document, DocumentReach
 from saraban.identity.models import Organization, User, UserAssignment, UserName, in_force, named
-from saraban.kit.db import AnyRow, table_of
+from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.projects.models import CirculationStatusCode, Project
 
 _canceller = aliased(User, name="canceller")
@@ -91,7 +90,7 @@ def _name(values: AnyRow) -> UserName | None:
     return None if values.public_id is None else UserName._make(values)
 
 
-def _select(reach: CirculationReach | None) -> Any:
+def _select(reach: CirculationReach | None) -> AnySelect:
     """
     :param reach: whose sheets alone; None for what the system does itself
     """
@@ -133,7 +132,7 @@ async def at(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[Circulati
     return [sheets[row.document_id] for row in rows if row.document_id in sheets]
 
 
-async def _rows(session: AsyncSession, statement: Any) -> list[CirculationRow]:
+async def _rows(session: AsyncSession, statement: AnySelect) -> list[CirculationRow]:
     return await _with_assignees(session, [_row(row) for row in await session.execute(statement)])
 
 
@@ -234,7 +233,7 @@ async def link_files(session: AsyncSession, *, circulation_id: int, attachment_i
     await session.flush()
 
 
-async def change(session: AsyncSession, *, circulation_id: int, values: dict[str, Any]) -> None:
+async def change(session: AsyncSession, *, circulation_id: int, values: Mapping[str, object]) -> None:
     """Change a circulation, and raise its version."""
     await session.execute(
         sa.update(Circulation)
@@ -243,7 +242,7 @@ async def change(session: AsyncSession, *, circulation_id: int, values: dict[str
     )
 
 
-async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: dict[str, Any]) -> int:
+async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: Mapping[str, object]) -> int:
     """Close those of the parts that are still open, and return how many these were."""
     still = CirculationRouting.status.in_(sorted(WAITING))
     statement = sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids), still).values(values)

@@ -56,16 +56,15 @@ def document_routes(kind: AnyKind, *, texts: RouteTexts, read: str = READ) -> AP
 
 
 def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission: str) -> None:
+    @router.get(
+        "", response_model=kind.register_page, summary=f"The register of {texts.many}", description=texts.readers
+    )
     async def listing(
         session: ReadSession,
         search: Annotated[Any, Depends(Received("search", Annotated[kind.search, Query()]))],
         ctx: RequestContext = guarded(permission),
     ) -> Response:
         return page_of(await core.listing(ctx, session, kind, search=search, counted=True))
-
-    router.get(
-        "", response_model=kind.register_page, summary=f"The register of {texts.many}", description=texts.readers
-    )(listing)
 
     @router.get("/{publicId}", response_model=kind.envelope, summary=f"One {texts.one}")
     async def read(public_id: PathId, session: ReadSession, ctx: RequestContext = guarded(permission)) -> Response:
@@ -81,6 +80,14 @@ def _read_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts, permission
 
 
 def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
+    @router.post(
+        "",
+        dependencies=ISSUE_LIMIT,
+        status_code=201,
+        response_model=kind.envelope,
+        summary=texts.create,
+        description=texts.created,
+    )
     async def create(
         body: Annotated[Any, Depends(Received("body", kind.new))],
         services: Documents,
@@ -89,6 +96,7 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         receipt = await core.create(ctx, services, kind, body)
         return await present(ctx, services.db, kind, receipt, status=201, located=True, created=True, stated=body)
 
+    @router.patch("/{publicId}", response_model=kind.envelope, summary="Change a draft")
     async def edit(
         public_id: PathId,
         body: Annotated[Any, Depends(Received("body", kind.changes))],
@@ -100,16 +108,6 @@ def _draft_routes(router: APIRouter, kind: AnyKind, texts: RouteTexts) -> None:
         await core.edit(ctx, services, kind, public_id, body, if_match)
         receipt = Receipt(kind.rules.name, public_id)
         return await present(ctx, services.db, kind, receipt, stated=body)
-
-    router.post(
-        "",
-        dependencies=ISSUE_LIMIT,
-        status_code=201,
-        response_model=kind.envelope,
-        summary=texts.create,
-        description=texts.created,
-    )(create)
-    router.patch("/{publicId}", response_model=kind.envelope, summary="Change a draft")(edit)
 
 
 def _revision_routes(router: APIRouter, kind: RevisionedKind) -> None:

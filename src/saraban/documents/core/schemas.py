@@ -16,7 +16,8 @@ from saraban.kit.pagination import MAX_PAGE
 from saraban.kit.schema import Day, MultiLine, PageOut, Schema, SingleLine
 from saraban.kit.text import control_character
 from saraban.numbering.issue.schemas import NumberFormatOut
-from saraban.workflow.runtime.schemas import ChangedValueOut, HistoryFileOut, ItemResultIn, ReassignedOut, VersionsOut
+from saraban.workflow.language.subject import HistoryFileOut
+from saraban.workflow.runtime.schemas import ChangedValueOut, ItemResultIn, ReassignedOut, VersionsOut
 
 T = TypeVar("T")
 Priority = Literal["URGENT", "HIGH", "MEDIUM", "LOW"]
@@ -67,7 +68,7 @@ class RegisterQuery(Schema):
         Field("-created", description="`-` reverses; what is equal stands by its creation.")
     )
     limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows of one page.")
-    cursor: str | None = Field(None, max_length=1_100, description="`nextCursor` of the page before.")
+    cursor: str | None = Field(None, max_length=1_200, description="`nextCursor` of the page before.")
 
     @property
     def about(self) -> UUID | None:

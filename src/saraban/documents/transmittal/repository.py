@@ -11,37 +11,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.transmittal.models import Transmittal, TransmittalDrawing, TransmittalItem
+from saraban.documents.transmittal.schemas import ItemAnswer
 from saraban.identity.models import User
 from saraban.kit.db import table_of
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceType
 
 
 @dataclass(frozen=True, slots=True)
-class TransmittedDocument:
-    """
-    A document in a revision of a transmittal, as it was sent with it.
-
-    :param status: of the document now, where its reader may know
-    """
-
-    carrier_id: int
-    document_public_id: UUID
-    document_number: str
-    revision_label: str | None
-    document_type: str
-    subject: str
-    quantity: int
-    remarks: str | None
-    status: CodeAnswer | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ItemState:
-    """How a document of the list stands now: its newest issued revision, if any."""
-
     item_id: int
     public_id: UUID
     number: str
@@ -52,23 +30,9 @@ class ItemState:
     issued_subject: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class TransmittalIssuer:
-    """The organization that a transmittal is of, and who wrote it there."""
-
-    organization_id: int
-    author: UUID
-
-
-_PURPOSES = PreparedStatement(
-    sa.select(Transmittal.correspondence_id, Transmittal.purpose).where(
-        Transmittal.correspondence_id.in_(sa.bindparam("documents", expanding=True))
-    )
-)
-
-
 async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
-    return dict(await _PURPOSES.rows(session, documents=list(document_ids)))
+    statement = sa.select(Transmittal.correspondence_id, Transmittal.purpose)
+    return dict((await session.execute(statement.where(Transmittal.correspondence_id.in_(document_ids)))).all())
 
 
 async def create(session: AsyncSession, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
@@ -77,34 +41,33 @@ async def create(session: AsyncSession, row: Mapping[str, object], items: Sequen
         await session.execute(sa.insert(table_of(TransmittalItem)), items)
 
 
-_TRANSMITTED = PreparedStatement(
-    sa.select(
-        TransmittalItem.transmittal_revision_id,
-        Document.public_id,
-        # A list from before the revisions were kept may name a document that never had one.
-        sa.func.coalesce(
-            TransmittalItem.document_number, DocumentRevision.correspondence_number, Document.correspondence_number
-        ),
-        sa.func.coalesce(TransmittalItem.revision_label, DocumentRevision.revision_label),
-        CorrespondenceType.type_code,
-        sa.func.coalesce(TransmittalItem.subject, DocumentRevision.subject, ""),
-        TransmittalItem.quantity,
-        TransmittalItem.remarks,
+async def transmitted(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[ItemAnswer]]:
+    """Return what revisions of transmittals carry, each in the order of its list."""
+    item, revision = TransmittalItem, DocumentRevision
+    statement = (
+        sa.select(
+            item.transmittal_revision_id,
+            Document.public_id.label("document_public_id"),
+            # A list from before the revisions were kept may name a document that never had one.
+            sa.func.coalesce(
+                item.document_number, revision.correspondence_number, Document.correspondence_number
+            ).label("document_number"),
+            sa.func.coalesce(item.revision_label, revision.revision_label).label("revision_label"),
+            CorrespondenceType.type_code.label("document_type"),
+            sa.func.coalesce(item.subject, revision.subject, "").label("subject"),
+            item.quantity,
+            item.remarks,
+            sa.null().label("status"),
+        )
+        .join(Document, Document.id == item.item_correspondence_id)
+        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
+        .outerjoin(revision, revision.id == item.item_revision_id)
+        .where(item.transmittal_revision_id.in_(revision_ids))
+        .order_by(item.id)
     )
-    .join(Document, Document.id == TransmittalItem.item_correspondence_id)
-    .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
-    .outerjoin(DocumentRevision, DocumentRevision.id == TransmittalItem.item_revision_id)
-    .where(TransmittalItem.transmittal_revision_id.in_(sa.bindparam("revisions", expanding=True)))
-    .order_by(TransmittalItem.id)
-)
-
-
-async def transmitted(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[TransmittedDocument]]:
-    """Give what revisions of transmittals carry, each in the order of its list."""
-    found: dict[int, list[TransmittedDocument]] = defaultdict(list)
-    for row in await _TRANSMITTED.rows(session, revisions=list(revision_ids)):
-        one = TransmittedDocument(*row)
-        found[one.carrier_id].append(one)
+    found: dict[int, list[ItemAnswer]] = defaultdict(list)
+    for row in await session.execute(statement):
+        found[row.transmittal_revision_id].append(ItemAnswer.model_validate(row))
     return found
 
 
@@ -166,14 +129,15 @@ async def copy_items(session: AsyncSession, *, before: int, revision_id: int) ->
     await session.flush()
 
 
-async def issuer(session: AsyncSession, *, revision_id: int) -> TransmittalIssuer:
+async def issuer(session: AsyncSession, *, revision_id: int) -> tuple[int, UUID]:
+    """Return the organization that a transmittal is of, and who wrote it there."""
     statement = (
         sa.select(Document.originator_id, User.public_id)
         .join(DocumentRevision, DocumentRevision.correspondence_id == Document.id)
         .join(User, User.user_id == DocumentRevision.created_by)
         .where(DocumentRevision.id == revision_id)
     )
-    return TransmittalIssuer(*(await session.execute(statement)).one())
+    return (await session.execute(statement)).tuples().one()
 
 
 async def fix(session: AsyncSession, item: ItemState) -> None:

@@ -366,3 +366,28 @@ async def keys_of(
     session: AsyncSession, name: InstrumentedAttribute[str], key: InstrumentedAttribute[int]
 ) -> dict[str, int]:
     return {row[0]: row[1] for row in await session.execute(sa.select(name, key))}
+
+
+async def role_named(session: AsyncSession, name: str) -> Role | None:
+    return await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
+
+
+async def users_with_preferences(session: AsyncSession, user_ids: Collection[int]) -> Sequence[AnyRow]:
+    """One (user, preference or null) for each user that exists, closed ones too."""
+    statement = (
+        sa.select(User, UserPreference)
+        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
+        .where(User.user_id.in_(user_ids))
+    )
+    return (await session.execute(statement)).all()
+
+
+async def role_permissions(session: AsyncSession) -> set[tuple[int, int]]:
+    rows = await session.execute(sa.select(RolePermission.role_id, RolePermission.permission_id))
+    return {(row.role_id, row.permission_id) for row in rows}
+
+
+async def lift_limits(session: AsyncSession, usernames: Collection[str]) -> None:
+    """Let programs issue as many numbers as they ask for; a limit that somebody set stays."""
+    unset = sa.and_(User.username.in_(usernames), User.draws_per_minute.is_(None))
+    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))

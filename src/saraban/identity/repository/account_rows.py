@@ -35,7 +35,7 @@ LOCKED_AFTER = 5
 _CLOSED = User.is_active.is_(False)
 _INVITED = sa.and_(User.password_hash == NO_PASSWORD, User.is_service.is_(False))
 _LOCKED = User.failed_attempts >= LOCKED_AFTER
-_STATE: sa.ColumnElement[str] = sa.case(
+STATE: sa.ColumnElement[str] = sa.case(
     (_CLOSED, UserState.CLOSED.value),
     (_INVITED, UserState.INVITED.value),
     (_LOCKED, UserState.LOCKED.value),
@@ -55,7 +55,7 @@ class AccountRow(NamedTuple):
 
 def _accounts() -> sa.Select[*tuple[Any, ...]]:
     return (
-        sa.select(User, Organization.public_id, Organization.organization_code, Organization.organization_name, _STATE)
+        sa.select(User, Organization.public_id, Organization.organization_code, Organization.organization_name, STATE)
         .outerjoin(Organization, Organization.id == User.primary_organization_id)
         .where(User.deleted_at.is_(None), User.username != SYSTEM_USERNAME)
     )
@@ -131,7 +131,7 @@ def _filters(wanted: UserSearch) -> list[sa.ColumnElement[bool]]:
         held = sa.exists().where(UserAssignment.user_id == User.user_id, Role.role_id == UserAssignment.role_id)
         found.append(held.where(Role.role_name == wanted.role, in_force()))
     if wanted.state is not None:
-        found.append(_STATE.in_((wanted.state.value,)))
+        found.append(STATE.in_((wanted.state.value,)))
     if wanted.is_service is not None:
         found.append(User.is_service.is_(wanted.is_service))
     return found
@@ -224,3 +224,37 @@ async def directory(
             rows = await session.execute(sa.select(key, public_id, code, *names).where(sa.or_(*asked)))
             found += [DirectoryEntry(kind, *row) for row in rows]
     return found
+
+
+async def token_owner(session: AsyncSession, *, token_hash: str) -> UUID | None:
+    tokens = sa.select(User.public_id).join(RefreshToken, RefreshToken.user_id == User.user_id)
+    return await session.scalar(tokens.where(RefreshToken.token_hash == token_hash))
+
+
+async def delete_expired_tokens(session: AsyncSession, *, before: datetime, limit: int) -> int:
+    """Found by a plain read and deleted by primary key, so that no range is locked while people log in."""
+    old = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < before).limit(limit)
+    keys = (await session.scalars(old)).all()
+    if keys:
+        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
+    return len(keys)
+
+
+async def keys_at_home(session: AsyncSession, organization_ids: Collection[int]) -> frozenset[int]:
+    """Return the accounts whose own organization is one of these, closed ones and programs too."""
+    statement = sa.select(User.user_id).where(User.primary_organization_id.in_(list(organization_ids)))
+    return frozenset(await session.scalars(statement))
+
+
+async def all_accounts(session: AsyncSession) -> Sequence[AnyRow]:
+    """Rows of (user, code of the organization, names of the roles, state), by user name; closed ones too."""
+    statement = (
+        sa.select(User, Organization.organization_code, sa.func.aggregate_strings(Role.role_name, ", "), STATE)
+        .outerjoin(Organization, Organization.id == User.primary_organization_id)
+        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
+        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
+        .where(User.deleted_at.is_(None))
+        .group_by(User.user_id, Organization.organization_code)
+        .order_by(User.username)
+    )
+    return (await session.execute(statement)).all()

@@ -10,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import EVERYTHING
 from saraban.identity.models import DatabaseNow, Permission, Role, RolePermission, User, UserAssignment, carries
+from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
 
 # What lies above is read by its codes alone.
@@ -126,3 +127,15 @@ async def holders(session: AsyncSession, role_id: int) -> list[UUID]:
         .order_by(User.public_id)
     )
     return list(await session.scalars(statement))
+
+
+async def lock_role(session: AsyncSession, public_id: UUID) -> Role:
+    return (await session.scalars(sa.select(Role).where(Role.public_id == public_id).with_for_update())).one()
+
+
+async def role_names(session: AsyncSession) -> Sequence[AnyRow]:
+    return (await session.execute(sa.select(Role.role_name, Role.role_name_en))).all()
+
+
+async def is_role_name_taken(session: AsyncSession, name: str) -> bool:
+    return bool(await session.scalar(sa.select(sa.exists().where(Role.role_name == name))))

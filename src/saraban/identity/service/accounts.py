@@ -6,14 +6,12 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity import repository
 from saraban.identity.domain.account import (
-    NO_PASSWORD,
     FieldChecks,
     UserState,
     acceptable_address,
@@ -21,7 +19,7 @@ from saraban.identity.domain.account import (
     acceptable_username,
 )
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.identity.models import Organization, Role, User, UserAssignment, in_force
+from saraban.identity.models import User
 from saraban.identity.repository import account_rows
 from saraban.identity.schemas import UserIn
 from saraban.identity.service import passwords
@@ -74,17 +72,7 @@ class AccountSummary:
     roles: str
     is_active: bool
     is_service: bool
-    is_invited: bool
-    last_login_at: datetime | None
-    is_locked: bool = False
-
-    @property
-    def state(self) -> UserState:
-        if not self.is_active:
-            return UserState.CLOSED
-        if self.is_invited:
-            return UserState.INVITED
-        return UserState.LOCKED if self.is_locked else UserState.ACTIVE
+    state: UserState
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,17 +192,20 @@ def _opened(user: User) -> dict[str, object]:
 
 
 async def list_users(session: AsyncSession) -> tuple[AccountSummary, ...]:
-    roles = sa.func.aggregate_strings(Role.role_name, ", ").label("roles")
-    statement = (
-        sa.select(User, Organization.organization_code, roles, (User.password_hash == NO_PASSWORD).label("is_unset"))
-        .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
-        .outerjoin(Role, Role.role_id == UserAssignment.role_id)
-        .where(User.deleted_at.is_(None))
-        .group_by(User.user_id, Organization.organization_code)
-        .order_by(User.username)
+    return tuple(
+        AccountSummary(
+            public_id=user.public_id,
+            username=user.username,
+            display_name=display_name(user),
+            email=user.email,
+            organization_code=organization_code,
+            roles=role_names or "",
+            is_active=user.is_active,
+            is_service=user.is_service,
+            state=UserState(state),
+        )
+        for user, organization_code, role_names, state in await account_rows.all_accounts(session)
     )
-    return tuple(_account(*row) for row in await session.execute(statement))
 
 
 async def set_active(ctx: RequestContext, session: AsyncSession, *, username: Person, active: bool) -> Receipt:
@@ -415,19 +406,3 @@ async def replace_password(
     user.must_change_password = False
     await repository.delete_invitation(session, user_id=user.user_id)
     await repository.revoke_tokens(session, user_id=user.user_id, but=but, now=now)
-
-
-def _account(user: User, organization_code: str | None, roles: str | None, is_unset: bool) -> AccountSummary:
-    return AccountSummary(
-        public_id=user.public_id,
-        username=user.username,
-        display_name=display_name(user),
-        email=user.email,
-        organization_code=organization_code,
-        roles=roles or "",
-        is_active=user.is_active,
-        is_service=user.is_service,
-        is_invited=is_unset and not user.is_service,
-        last_login_at=user.last_login_at,
-        is_locked=user.failed_attempts >= account_rows.LOCKED_AFTER,
-    )

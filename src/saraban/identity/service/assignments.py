@@ -14,7 +14,6 @@ from datetime import date, datetime
 from typing import NamedTuple
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -212,7 +211,7 @@ def _days(period: RolePeriod, ctx: RequestContext) -> dict[str, str]:
 
 async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
     name = grant.role
-    row = await session.scalar(sa.select(Role).where(Role.role_name == name, Role.deleted_at.is_(None)))
+    row = await repository.role_named(session, name)
     if row is None:
         raise invalid("/role", "unknown", "ไม่มีบทบาท “{value}”", "There is no role “{value}”.", value=name)
     if grant.levels != [row.scope]:

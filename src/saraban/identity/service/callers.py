@@ -14,7 +14,6 @@ from operator import attrgetter, itemgetter
 from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
@@ -282,5 +281,4 @@ async def accounts_of(session: AsyncSession, organization_ids: Collection[int]) 
 
     Who is of another organization and has a role in one of these is not among them.
     """
-    statement = sa.select(User.user_id).where(User.primary_organization_id.in_(organization_ids))
-    return frozenset(await session.scalars(statement)) if organization_ids else frozenset()
+    return await account_rows.keys_at_home(session, organization_ids) if organization_ids else frozenset()

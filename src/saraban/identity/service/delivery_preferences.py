@@ -4,9 +4,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.identity import repository
 from saraban.identity.domain.account import DeliveryPreferences
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import User, UserPreference
@@ -30,12 +30,7 @@ class DeliveryProfile:
 async def load_delivery_profiles(session: AsyncSession, *, user_ids: Collection[int]) -> dict[int, DeliveryProfile]:
     if not user_ids:
         return {}
-    statement = (
-        sa.select(User, UserPreference)
-        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
-        .where(User.user_id.in_(user_ids))
-    )
-    return {row[0].user_id: _delivery(*row) for row in await session.execute(statement)}
+    return {row[0].user_id: _delivery(*row) for row in await repository.users_with_preferences(session, user_ids)}
 
 
 async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, chosen: DeliveryPreferences) -> None:
@@ -48,7 +43,7 @@ async def save_delivery_preferences(ctx: RequestContext, session: AsyncSession, 
 async def _lock_preference(ctx: RequestContext, session: AsyncSession) -> UserPreference:
     """Return the caller's row to change; the account's row is held, so that two first choices do not meet."""
     user_id = ctx.caller.user_id
-    await session.execute(sa.select(User.user_id).where(User.user_id == user_id).with_for_update())
+    await repository.lock_user(session, user_id=user_id)
     row = await session.get(UserPreference, user_id)
     if row is None:
         row = UserPreference(user_id=user_id, language=ctx.caller.language)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import repository
@@ -97,7 +96,7 @@ async def _matrix(session: AsyncSession) -> None:
         for offer in catalogue.ROLES
         for name in catalogue.permissions_of(offer.name)
     }
-    there = {(row.role_id, row.permission_id) for row in await session.scalars(sa.select(RolePermission))}
+    there = await repository.role_permissions(session)
     session.add_all(RolePermission(role_id=role, permission_id=one) for role, one in sorted(wanted - there))
     await session.flush()
 
@@ -131,9 +130,7 @@ async def seed_demo_accounts(session: AsyncSession, *, password: str = catalogue
         if account.username not in known:
             await _open_account(session, account, roles, password_hash=await passwords.hash_password(password))
     services = [account.username for account in catalogue.DEMO_ACCOUNTS if account.is_service]
-    # A program issues as many numbers as it asks for, unless somebody set a limit.
-    unset = sa.and_(User.username.in_(services), User.draws_per_minute.is_(None))
-    await session.execute(sa.update(User).where(unset).values(draws_per_minute=0))
+    await repository.lift_limits(session, services)
 
 
 async def _open_account(
@@ -267,7 +264,8 @@ async def set_up(session: AsyncSession, first: FirstAdministrator, *, clock: Clo
     account = NewAccount(first.username, first.email, first.first_name, first.last_name, code)
     person = await create_user(ctx, session, account, password=first.password)
     await grant_role(ctx, session, first.username, RoleGrant(catalogue.SUPERADMIN))
-    await session.execute(sa.delete(SetupToken))
+    if (token := await session.get(SetupToken, 1)) is not None:
+        await session.delete(token)
     return await load_caller(session, person)
 
 

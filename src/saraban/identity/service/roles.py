@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from uuid import UUID
 
-import sqlalchemy as sa
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -235,8 +234,7 @@ async def set_role_open(
 
 async def role_texts(session: AsyncSession) -> dict[str, Text]:
     """Return what each role is called, those that are closed too, by its name."""
-    rows = await session.execute(sa.select(Role.role_name, Role.role_name_en))
-    return {name: role_text(name, name_en) for name, name_en in rows}
+    return {name: role_text(name, name_en) for name, name_en in await role_rows.role_names(session)}
 
 
 def role_text(name: str, name_en: str | None) -> Text:
@@ -273,7 +271,7 @@ async def _held(
     """A role of one's own, locked, with what it gives; whoever changes one changes what people may do."""
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
-    role = (await session.scalars(sa.select(Role).where(Role.public_id == public_id).with_for_update())).one()
+    role = await role_rows.lock_role(session, public_id)
     require_match(if_match, view.etag, RoleChanged)
     if role.is_system:
         raise RoleShipped
@@ -316,7 +314,7 @@ async def _check_permissions(session: AsyncSession, names: Sequence[str]) -> Non
 
 
 async def _check_free(session: AsyncSession, name: str) -> None:
-    if await session.scalar(sa.select(sa.exists().where(Role.role_name == name))):
+    if await role_rows.is_role_name_taken(session, name):
         raise RoleNameTaken(fields=[FieldProblem("/name", "taken", RoleNameTaken.says)])
 
 

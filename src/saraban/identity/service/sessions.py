@@ -15,7 +15,6 @@ from functools import lru_cache
 from uuid import UUID
 
 import jwt
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -216,8 +215,7 @@ async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, devi
 
 
 async def user_of_token(session: AsyncSession, refresh_token: str) -> UUID | None:
-    owners = sa.select(User.public_id).join(RefreshToken, RefreshToken.user_id == User.user_id)
-    return await session.scalar(owners.where(RefreshToken.token_hash == digest(refresh_token)))
+    return await account_rows.token_owner(session, token_hash=digest(refresh_token))
 
 
 async def log_out(refresh_token: str, session: AsyncSession, *, address: str, now: datetime) -> None:
@@ -256,16 +254,8 @@ async def _settle(
 
 
 async def delete_expired_sessions(session: AsyncSession, *, now: datetime) -> int:
-    """
-    Delete a bounded number of refresh tokens that have run out, and return their number.
-
-    They are found by a plain read and deleted by primary key, so that no range is locked while people log in.
-    """
-    expired = sa.select(RefreshToken.token_id).where(RefreshToken.expires_at < now).limit(1000)
-    keys = (await session.scalars(expired)).all()
-    if keys:
-        await session.execute(sa.delete(RefreshToken).where(RefreshToken.token_id.in_(keys)))
-    return len(keys)
+    """Delete a bounded number of refresh tokens that have run out, and return their number."""
+    return await account_rows.delete_expired_tokens(session, before=now, limit=1000)
 
 
 async def _rotate(

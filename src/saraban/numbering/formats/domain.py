@@ -8,7 +8,7 @@ collide when some text is accepted by both (REQ-FMT-11: saving such a format war
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, Self, TypedDict
+from typing import Final, NamedTuple, Self
 from uuid import UUID
 
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid
@@ -126,16 +126,6 @@ def checked_template(wanted: FormatDraft, *, drawing: bool) -> Template:
     return template
 
 
-class FormatChanges(TypedDict, total=False):
-    """What is missing stays; so do a template and a rule that are None."""
-
-    template: str | None
-    description: str | None
-    resets: bool | None
-    overflow: OverflowRule | None
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class PrintRule:
     template: Template
@@ -144,20 +134,18 @@ class PrintRule:
 
 
 @dataclass(frozen=True, slots=True)
-class FormatExample:
-    """
-    The next numbers of one pair of parties, as the format in force prints them and as the new one would.
+class SeriesPrinter:
+    """Prints the numbers of one series."""
 
-    :param refusal: why the new format could print none of them
-    :param stepped_over: numbers of the new series that others have taken already
-    """
+    template: Template
+    values: Mapping[str, str]
+    revision: str
 
-    before: list[str]
-    after: list[str]
-    series: str
-    last_number: int
-    stepped_over: int = 0
-    refusal: DomainError | None = None
+    def number(self, sequence: int) -> str:
+        return self.template.render(self.values, sequence=sequence, revision=self.revision)
+
+    def base(self, sequence: int) -> str:
+        return self.template.base(self.values, sequence=sequence)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,9 @@ from saraban.kit.http import (
 )
 from saraban.kit.schema import Items, PageOut, SingleLine
 from saraban.numbering.formats import service
-from saraban.numbering.formats.domain import TOKEN_MEANINGS, FormatExample, TemplatePiece, parse_template
+from saraban.numbering.formats.domain import TOKEN_MEANINGS, TemplatePiece, parse_template
 from saraban.numbering.formats.schemas import (
     FormatChange,
-    FormatExampleOut,
     FormatIn,
     FormatOut,
     FormatPreviewIn,
@@ -75,7 +74,7 @@ async def preview_format(
     return FormatPreviewOut(
         template=effect.template.text,
         reset_sequence_yearly=effect.resets,
-        examples=[_example(one, language) for one in effect.examples],
+        examples=effect.examples,
         warnings=[_warning(other, language) for other in effect.meets],
     )
 
@@ -126,7 +125,7 @@ async def change_format(
 ) -> FormatOut:
     """What is left out stays. `If-Match` with the format's version refuses to overwrite somebody else's change."""
     version = _version(if_match)
-    row = await db.transact(service.change_format, ctx, public_id=public_id, version=version, changes=body.changes)
+    row = await db.transact(service.change_format, ctx, public_id=public_id, version=version, changes=body)
     async with read_after_commit(db) as session:
         return await _shown(session, row, response, language)
 
@@ -169,21 +168,6 @@ def _piece(piece: TemplatePiece, language: str) -> TemplatePieceOut:
         meaning=meaning.say(language) if meaning else None,
         sample=sample,
         fault=piece.fault.text.say(language, piece.fault.values) if piece.fault else None,
-    )
-
-
-def _example(one: FormatExample, language: str) -> FormatExampleOut:
-    refusal = None
-    if one.refusal is not None:
-        faults = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
-        refusal = " ".join(faults) or one.refusal.words.say(language, one.refusal.values)
-    return FormatExampleOut(
-        before=one.before,
-        after=one.after,
-        series=one.series,
-        last_number=one.last_number,
-        stepped_over=one.stepped_over,
-        refusal=refusal,
     )
 
 

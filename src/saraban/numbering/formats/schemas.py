@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from saraban.kit.schema import Schema, SingleLine, WarningOut
-from saraban.numbering.formats.domain import FormatChanges, FormatDraft, FormatTarget
+from saraban.numbering.formats.domain import FormatDraft, FormatTarget
 from saraban.numbering.issue.schemas import Code, Reason
 from saraban.numbering.series.domain.states import OverflowRule
 from saraban.numbering.series.domain.template import Narrowing
@@ -62,17 +62,6 @@ class FormatChange(Schema):
     reset_sequence_yearly: bool | None = Field(None, strict=True)
     overflow: OverflowRule | None = None
     reason: Reason = Field(description="Kept in the format's history.", examples=["ตามหนังสือที่ปรึกษา"])
-
-    @property
-    def changes(self) -> FormatChanges:
-        """What was said; null is said too."""
-        said = self.model_fields_set
-        changes = FormatChanges(reason=self.reason, template=self.template, overflow=self.overflow)
-        if "description" in said:
-            changes["description"] = self.description
-        if "reset_sequence_yearly" in said:
-            changes["resets"] = self.reset_sequence_yearly
-        return changes
 
 
 class FormatWarning(WarningOut):

@@ -21,18 +21,17 @@ from saraban.kit.text import fold
 from saraban.numbering.formats import repository
 from saraban.numbering.formats.domain import (
     SHIPPED,
-    FormatChanges,
     FormatDraft,
-    FormatExample,
     FormatInUse,
     FormatStale,
     FormatTarget,
     PrintRule,
+    SeriesPrinter,
     TemplateShape,
     can_collide,
     checked_template,
 )
-from saraban.numbering.formats.schemas import FormatVersionOut
+from saraban.numbering.formats.schemas import FormatChange, FormatExampleOut, FormatVersionOut
 from saraban.numbering.issue.repository import insert_audit
 from saraban.numbering.issue.service.number_plan import free_sequences
 from saraban.numbering.issue.service.number_request import (
@@ -197,7 +196,7 @@ async def save_format(
 
 
 async def change_format(
-    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: FormatChanges
+    ctx: RequestContext, session: AsyncSession, *, public_id: UUID, version: int | None, changes: FormatChange
 ) -> FormatRow:
     """
     Change one format.
@@ -210,13 +209,13 @@ async def change_format(
     await _hold(session, row)
     if version is not None and version != row.format.version:
         raise FormatStale
-    old = row.format
+    old, stated = row.format, changes.model_fields_set
     wanted = FormatDraft(
-        template=changes.get("template") or old.format_template,
-        description=changes.get("description", old.description),
-        resets=changes.get("resets", _resets_still(old, changes)),
-        overflow=changes.get("overflow") or OverflowRule(old.overflow),
-        reason=changes.get("reason"),
+        template=changes.template or old.format_template,
+        description=changes.description if "description" in stated else old.description,
+        resets=changes.reset_sequence_yearly if "reset_sequence_yearly" in stated else _resets_still(old),
+        overflow=changes.overflow or OverflowRule(old.overflow),
+        reason=changes.reason,
     )
     template = checked_template(wanted, drawing=row.type_code == DRAWING)
     await _write(ctx, session, row, template, wanted)
@@ -229,10 +228,10 @@ async def _hold(session: AsyncSession, row: FormatRow) -> None:
         raise NotFound
 
 
-def _resets_still(old: NumberFormat, changes: FormatChanges) -> bool | None:
+def _resets_still(old: NumberFormat) -> bool | None:
     """What counts on although the period is printed goes on doing so; otherwise a new template decides."""
     counts_on = not old.reset_sequence_yearly and stored_template(old.format_template).prints_period
-    return None if "template" in changes and not counts_on else old.reset_sequence_yearly
+    return False if counts_on else None
 
 
 async def delete_format(ctx: RequestContext, session: AsyncSession, *, public_id: UUID, reason: str) -> None:
@@ -329,7 +328,7 @@ class FormatEffect:
 
     template: Template
     resets: bool
-    examples: list[FormatExample]
+    examples: list[FormatExampleOut]
     meets: list[FormatRow]
 
 
@@ -346,9 +345,9 @@ async def format_effect(
     resets = template.prints_period if wanted.resets is None else wanted.resets
     saved = {row.format.key: row.format for row in await repository.formats_of_project(session, project.id)}
     old = saved.get(key)
-    period, new = Period.of(ctx.now, ctx.zone), PrintRule(template, resets, wanted.overflow == OverflowRule.REFUSE)
+    new = PrintRule(template, resets, wanted.overflow == OverflowRule.REFUSE)
     examples = [
-        await _example(session, project.id, codes, period, _in_force(saved, fitting), new)
+        await _example(ctx, session, project.id, codes, _in_force(saved, fitting), new)
         for fitting, codes in await _samples(session, project, kind, key, {*saved, key})
     ]
     fresh = NumberFormat(
@@ -422,40 +421,27 @@ def _completed(codes: PrintedCodes, organizations: list[str]) -> PrintedCodes:
 
 
 async def _example(
-    session: AsyncSession, project_id: int, codes: PrintedCodes, period: Period, old: PrintRule, new: PrintRule
-) -> FormatExample:
-    values, register = token_values(codes, period=period), register_of(codes.type)
+    ctx: RequestContext, session: AsyncSession, project_id: int, codes: PrintedCodes, old: PrintRule, new: PrintRule
+) -> FormatExampleOut:
+    values, register = token_values(codes, period=Period.of(ctx.now, ctx.zone)), register_of(codes.type)
     try:
-        before, *_ = await _next(session, project_id, values, old, register)
+        before = (await _next(session, project_id, values, old, register)).after
     except DomainError:
         before = []  # the format in force refuses these parties already
     try:
-        after, series, last, over = await _next(session, project_id, values, new, register)
-    except DomainError as refusal:
-        return FormatExample(before, [], "", 0, refusal=refusal)
-    return FormatExample(before, after, series, last, over)
-
-
-@dataclass(frozen=True, slots=True)
-class _Printer:
-    template: Template
-    values: Mapping[str, str]
-
-    def number(self, sequence: int) -> str:
-        return self.template.render(self.values, sequence=sequence, revision=FIRST_REVISION)
-
-    def base(self, sequence: int) -> str:
-        return self.template.base(self.values, sequence=sequence)
+        example = await _next(session, project_id, values, new, register)
+    except DomainError as error:
+        faults = [fault.text.say(ctx.language, fault.values) for fault in error.fields]
+        refusal = " ".join(faults) or error.words.say(ctx.language, error.values)
+        return FormatExampleOut(before=before, after=[], series="", last_number=0, stepped_over=0, refusal=refusal)
+    return example.model_copy(update={"before": before})
 
 
 async def _next(
     session: AsyncSession, project_id: int, values: dict[str, str], how: PrintRule, register: str
-) -> tuple[list[str], str, int, int]:
-    """:returns: the next numbers, their series, where that stands, how many it would step over"""
-    series, printer = (
-        series_in(register, how.template.series(values, resets=how.resets)),
-        _Printer(how.template, values),
-    )
+) -> FormatExampleOut:
+    series = series_in(register, how.template.series(values, resets=how.resets))
+    printer = SeriesPrinter(how.template, values, FIRST_REVISION)
     key = SeriesKey(project_id, series, 0)
     state = await counter_or_new(session, key)
     free = await free_sequences(
@@ -465,7 +451,8 @@ async def _next(
         raise SequenceExhausted
     closed = sum(one.last - one.first + 1 for one in state.closed if one.first <= free[-1])
     over = max(free[-1] - state.last_number - NEXT - closed, 0)
-    return [printer.number(sequence) for sequence in free], series, state.last_number, over
+    numbers = [printer.number(sequence) for sequence in free]
+    return FormatExampleOut(before=[], after=numbers, series=series, last_number=state.last_number, stepped_over=over)
 
 
 async def colliding_formats(session: AsyncSession, row: FormatRow) -> list[FormatRow]:

@@ -1,7 +1,7 @@
 """Imports of legacy numbers: what was sent, how far it is, what came of it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
@@ -36,7 +36,7 @@ class ImportReportOut(ImportReport):
 
     @model_validator(mode="before")
     @classmethod
-    def complete(cls, report: Mapping[str, Any]) -> dict[str, Any]:
+    def complete(cls, report: Mapping[str, object]) -> dict[str, object]:
         """The report that is kept has counters by series; that of an import at a terminal has no dry run."""
         moved = report.get("moved", [])
         if isinstance(moved, Mapping):

@@ -6,17 +6,14 @@ contract to be named (REQ-FMT-13).
 """
 
 from collections.abc import Sequence
-from typing import TypeVar
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.catalogue import party_role
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.kit.keys import spelled
-from saraban.kit.statements import Query
 from saraban.kit.text import fold
 from saraban.projects import repository
 from saraban.projects.domain.master_data import (
@@ -34,14 +31,12 @@ from saraban.projects.domain.master_data import (
 from saraban.projects.models import Contract, CorrespondenceType, Project
 from saraban.projects.repository import CodeFilter
 
-Row = TypeVar("Row", Project, Contract, CorrespondenceType)
-
 CONTRACT_POINTER = "/contractPublicId"
 
 
 async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) -> ProjectRef:
     """:raises Invalid: at `pointer`, when there is no such active project"""
-    row = await session.scalar(_active(Project).where(Project.public_id == public_id))
+    row = await session.scalar(repository.active(Project).where(Project.public_id == public_id))
     if row is None:
         raise _unknown_project(pointer, str(public_id))
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
@@ -49,7 +44,7 @@ async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) 
 
 async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str = "/projectCode") -> ProjectRef:
     """:raises Invalid: at `pointer`, when there is no such active project"""
-    row = await session.scalar(spelled(_active(Project), Project.project_code, fold(code)))
+    row = await session.scalar(spelled(repository.active(Project), Project.project_code, fold(code)))
     if row is None:
         raise _unknown_project(pointer, code)
     return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
@@ -70,7 +65,7 @@ async def find_organization(
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID) -> ContractRef:
     """:raises Invalid: when the contract is not one of the project"""
-    of_project = _active(Contract).where(Contract.project_id == project.id)
+    of_project = repository.active(Contract).where(Contract.project_id == project.id)
     row = await session.scalar(of_project.where(Contract.public_id == public_id))
     if row is None:
         raise unknown(CONTRACT_POINTER, str(public_id))
@@ -79,7 +74,7 @@ async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id
 
 async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRef:
     """:raises Invalid: at `pointer`, when there is no such document type"""
-    row = await session.scalar(spelled(_active(CorrespondenceType), CorrespondenceType.type_code, fold(code)))
+    row = await session.scalar(spelled(repository.active(CorrespondenceType), CorrespondenceType.type_code, fold(code)))
     if row is None:
         raise unknown(pointer, code)
     return TypeRef(row.id, row.type_code, row.type_name)
@@ -124,11 +119,6 @@ def _parties(rows: Sequence[AnyRow]) -> list[Party]:
     return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
 
-def parties_query(project_id: int, contract_id: int | None) -> Query[list[Party]]:
-    """Do the same as `list_parties`, for callers that have not moved to it."""
-    return repository.parties_query(_parties, project_id, contract_id)
-
-
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     return by_role(await list_parties(session, project_id=project_id, contract_id=contract_id))
 
@@ -168,10 +158,6 @@ async def require_codes(
         raise unknown("/rfaTypeCode", rfa_type)
     if discipline and not await repository.disciplines(session, CodeFilter(key, None, discipline)):
         raise unknown("/disciplineCode", discipline)
-
-
-def _active(model: type[Row]) -> sa.Select[Row]:
-    return sa.select(model).where(model.is_active, model.deleted_at.is_(None))
 
 
 def _of(project: ProjectRef, contract: ContractRef | None, code: str) -> CodeFilter:

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -159,17 +158,16 @@ async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> f
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
     model = CorrespondenceType
-    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
+    statement = repository.active(model).order_by(model.sort_order, model.type_code)
     return [
         TypeSummary(code=row.type_code, name_th=row.type_name, name_en=row.type_name_en or row.type_name)
-        for row in await session.scalars(statement.order_by(model.sort_order, model.type_code))
+        for row in await session.scalars(statement)
     ]
 
 
 async def type_names(session: AsyncSession) -> dict[str, Text]:
     """Return what each kind of document is called, closed ones too, by its code."""
-    model = CorrespondenceType
-    rows = await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))
+    rows = await repository.type_names(session)
     return {code: Text(thai, english or thai) for code, thai, english in rows}
 
 
@@ -265,7 +263,7 @@ async def lock_managed_project(ctx: RequestContext, session: AsyncSession, publi
 
 async def lock_project(session: AsyncSession, *, project_id: int) -> None:
     """Hold a project until the end of the transaction, so that its settings are changed one after the other."""
-    await session.execute(sa.select(Project.id).where(Project.id == project_id).with_for_update())
+    await session.get(Project, project_id, with_for_update=True)
 
 
 async def record_change(

@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit.domain.changes import set_fields
@@ -112,7 +111,7 @@ async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_pub
     """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _team(session, project, code)
-    await session.execute(sa.delete(ReviewTeamMember).where(ReviewTeamMember.team_id == team.id))
+    await repository.remove_team_members(session, team_id=team.id)
     await session.delete(team)
     await _told(ctx, session, "review_team.removed", project, {"team": code})
 

@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.kit.db import AnyRow, AnySelect, Base
 from saraban.kit.json import Json
-from saraban.kit.keys import is_spelled
+from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.text import Spellings
 from saraban.numbering.series.models import NumberFormat
 from saraban.projects.models import (
@@ -335,3 +335,8 @@ async def roles_of(
         link.c[f"{of}_id"] == owner, link.c.organization_id.in_(organizations)
     )
     return dict((await session.execute(statement)).all())
+
+
+async def public_id_of(session: AsyncSession, kind: MasterKind, *, code: str) -> UUID | None:
+    table = _table(kind.table)
+    return await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], code))

@@ -9,6 +9,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.models import (
     Organization,
+    OrganizationRole,
     Permission,
     Role,
     RolePermission,
@@ -23,7 +24,9 @@ from saraban.projects.models import (
     CorrespondenceSubType,
     CorrespondenceType,
     Discipline,
+    DrawingSettingsRow,
     Project,
+    ProjectDay,
     ProjectOrganization,
     ReviewTeam,
     ReviewTeamMember,
@@ -341,3 +344,35 @@ async def is_party(session: AsyncSession, *, project_id: int, organization_id: i
         ContractOrganization.organization_id == organization_id
     )
     return await session.scalar(_of_project(statement, ContractOrganization, project_id).limit(1)) is not None
+
+
+async def closed_projects(session: AsyncSession) -> Sequence[Project]:
+    statement = sa.select(Project).where(Project.is_active.is_(False), Project.deleted_at.is_(None))
+    return (await session.scalars(statement.order_by(Project.project_code))).all()
+
+
+async def organization_roles(session: AsyncSession) -> dict[str, int]:
+    return {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
+
+
+async def roles(session: AsyncSession) -> dict[str, str]:
+    rows = await _rows(session, sa.select(Role.role_name, Role.scope).where(Role.deleted_at.is_(None)))
+    return {row.role_name: row.scope for row in rows}
+
+
+async def account(session: AsyncSession, *, username: str) -> User:
+    return (await session.scalars(sa.select(User).where(User.username == username))).one()
+
+
+async def days(session: AsyncSession, *, project_id: int) -> Sequence[ProjectDay]:
+    statement = sa.select(ProjectDay).where(ProjectDay.project_id == project_id).order_by(ProjectDay.day)
+    return (await session.scalars(statement)).all()
+
+
+async def drawing_registers(session: AsyncSession, *, project_id: int) -> Sequence[DrawingSettingsRow]:
+    of_project = sa.select(DrawingSettingsRow).where(DrawingSettingsRow.project_id == project_id)
+    return (await session.scalars(of_project.order_by(DrawingSettingsRow.kind))).all()
+
+
+async def delete_where(session: AsyncSession, model: type[Base], **columns: int) -> None:
+    await session.execute(sa.delete(model).filter_by(**columns))

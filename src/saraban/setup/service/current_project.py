@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Final
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.catalogue import party_role
@@ -16,10 +15,8 @@ from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
 from saraban.projects.models import (
     Contract,
     CorrespondenceType,
-    DrawingSettingsRow,
     Project,
     ProjectCalendar,
-    ProjectDay,
 )
 from saraban.setup.domain.master_kinds import FILE_LISTS, SUB_TYPE, MasterKind, Owner
 from saraban.setup.domain.master_rows import MasterRow
@@ -182,7 +179,6 @@ def _format(row: AnyRow) -> dict[str, Json]:
 async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
     own = await session.get(ProjectCalendar, key)
     names = own.weekend.split(",") if own is not None else USUAL_WEEKEND
-    days = sa.select(ProjectDay).where(ProjectDay.project_id == key).order_by(ProjectDay.day)
     return {
         "weekend": [code for name, code in _WEEKDAYS.items() if name in names],
         "days": [
@@ -192,14 +188,13 @@ async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
                 "name": row.name_th,
                 "nameEn": row.name_en,
             }
-            for row in await session.scalars(days)
+            for row in await repository.days(session, project_id=key)
         ],
     }
 
 
 async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     """Only contract drawings take addenda or not, and the others are approved."""
-    settings = sa.select(DrawingSettingsRow).where(DrawingSettingsRow.project_id == key)
     return [
         stated(
             kind=row.kind,
@@ -208,7 +203,7 @@ async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
             takesAddenda=row.addenda if row.kind == CONTRACT_REGISTER else None,
             approval=None if row.kind == CONTRACT_REGISTER else "workflow" if row.own_workflow else "rfa",
         )
-        for row in await session.scalars(settings.order_by(DrawingSettingsRow.kind))
+        for row in await repository.drawing_registers(session, project_id=key)
     ]
 
 

@@ -11,18 +11,15 @@ from datetime import date
 from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit.db import Base
 from saraban.kit.errors import NotFound, invalid, unknown
 from saraban.kit.etags import require_match
 from saraban.kit.ids import new_id
 from saraban.kit.json import Json
-from saraban.kit.keys import spelled
 from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
 from saraban.kit.text import fold
 from saraban.numbering import service as numbering
@@ -91,8 +88,7 @@ async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
     """:raises Invalid: at `pointer`, when there is none of this code"""
-    table = Base.metadata.tables[kind.table]
-    found: UUID | None = await session.scalar(spelled(sa.select(table.c.uuid), table.c[kind.code.column], fold(code)))
+    found = await repository.public_id_of(session, kind, code=fold(code))
     if found is None:
         raise unknown(pointer, code)
     return found

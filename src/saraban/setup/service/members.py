@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -101,7 +100,7 @@ async def remove_member(
     if await project_contents.has_numbers(session, **asked):
         raise MemberInUse(values={"value": organization.code})
     keys = {f"{of}_id": place.key, "organization_id": organization.key}
-    await session.execute(sa.delete(_LINKS[of]).filter_by(**keys))
+    await session.delete(await session.get_one(_LINKS[of], keys))
     await _record(ctx, session, f"{of}.remove_member", owner, organization, (roles[organization.key], None))
     return Receipt("member")
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Final
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
@@ -19,7 +18,6 @@ from saraban.kit.errors import FieldProblem, Invalid, invalid
 from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
 from saraban.projects import service as projects
-from saraban.projects.models import Project
 from saraban.projects.service import ProjectRef
 from saraban.setup.domain.master_rows import MasterCodeTaken
 from saraban.setup.domain.new_project import Data, NewProject, contract_code, project_data
@@ -71,8 +69,7 @@ async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProj
 
 async def closed_projects(ctx: RequestContext, session: AsyncSession) -> list[ProjectRef]:
     """Return the closed projects that the caller manages, by code."""
-    statement = sa.select(Project).where(Project.is_active.is_(False), Project.deleted_at.is_(None))
-    rows = await session.scalars(statement.order_by(Project.project_code))
+    rows = await repository.closed_projects(session)
     found = [ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows]
     return [one for one in found if ctx.caller.may(MANAGE, Scope(project=one.id))]
 
@@ -112,12 +109,12 @@ async def _set_up_of(ctx: RequestContext, session: AsyncSession, public_id: UUID
 async def _party(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> tuple[str, str] | None:
     if order.role is None:
         return None
-    statement = sa.select(Organization.organization_code).where(Organization.id == ctx.caller.organization_id)
-    code = await session.scalar(statement)
-    if code is None:
+    key = ctx.caller.organization_id
+    organization = await session.get(Organization, key) if key is not None else None
+    if organization is None:
         th, en = "บัญชีของคุณไม่ได้สังกัดองค์กร", "Your account belongs to no organization."
         raise invalid("/role", "not_needed", th, en)
-    return code, order.role.value
+    return organization.organization_code, order.role.value
 
 
 async def _require_free_contracts(session: AsyncSession, new: NewProject, source: Data | None) -> None:

@@ -12,12 +12,11 @@ from itertools import groupby
 from typing import Final, TypeVar
 from uuid import UUID
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.identity.models import Organization, OrganizationRole, User
+from saraban.identity.models import Organization
 from saraban.identity.service import Invitation
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.problem import pointer_of
@@ -118,7 +117,7 @@ async def save_organizations(saving: ApplyContext, those: Sequence[Difference]) 
     there = saving.organizations = {row.organization_code: row for row in await repository.organizations(session)}
     renamed = [there[one.path[1]].public_id for one in those if one.path[1] in there]
     await search_index.queue_renamed(session, organizations=renamed)
-    roles = {row.role_name: row.id for row in await session.scalars(sa.select(OrganizationRole))}
+    roles = await repository.organization_roles(session)
     columns = {"name": "organization_name", "nameEn": "organization_name_en"}
     for one in those:
         code = one.path[1]
@@ -250,7 +249,7 @@ async def save_people(saving: ApplyContext, those: Sequence[Difference]) -> None
 
 async def _account(saving: ApplyContext, one: Difference) -> None:
     """What may differ of an account: the address, the names and the organization."""
-    row = (await saving.session.scalars(sa.select(User).where(User.username == one.path[1]))).one()
+    row = await repository.account(saving.session, username=one.path[1])
     fill(row, one.values, {"email": "email", "firstName": "first_name", "lastName": "last_name"})
     if "organization" in one.values:
         row.primary_organization_id = saving.organizations[one.values["organization"]].id
@@ -428,7 +427,7 @@ async def _member(saving: ApplyContext, code: str) -> bool:
     asked = {"project_id": saving.project_row.id, "organization_id": organization.id}
     if await repository.is_party(saving.session, **asked) or await repository.has_numbers(saving.session, **asked):
         return False
-    await saving.session.execute(sa.delete(ProjectOrganization).filter_by(**asked))
+    await repository.delete_where(saving.session, ProjectOrganization, **asked)
     return True
 
 
@@ -437,7 +436,7 @@ async def _party(saving: ApplyContext, contract: str, code: str) -> bool:
     if await repository.has_numbers(saving.session, project_id=saving.project_row.id, **organization):
         return False
     here = {"contract_id": saving.contracts[contract].id, **organization}
-    await saving.session.execute(sa.delete(ContractOrganization).filter_by(**here))
+    await repository.delete_where(saving.session, ContractOrganization, **here)
     return True
 
 

@@ -10,15 +10,14 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
-from saraban.identity.models import Role
 from saraban.identity.service import Invitation, lock_rights
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
+from saraban.kit.etags import Stale
 from saraban.kit.json import Json
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
@@ -98,10 +97,10 @@ class ProjectConflict(DomainError):
     differences: Sequence[Difference] = ()
 
 
-class ProjectChangedMeanwhile(DomainError):
+class ProjectChangedMeanwhile(Stale):
     """Somebody changed the project after the differences were shown: applying the file would do something else now."""
 
-    kind, code = ErrorKind.STALE, "PROJECT_CHANGED_MEANWHILE"
+    code = "PROJECT_CHANGED_MEANWHILE"
     says = Text(
         "โครงการถูกเปลี่ยนหลังจากแสดงรายการนี้ จึงยังไม่ได้บันทึกสิ่งใด",
         "The project was changed after these differences were shown, so nothing was written.",
@@ -242,9 +241,7 @@ async def _known(session: AsyncSession, project: Project | None) -> KnownCodes:
             row.organization_code for row in await repository.organizations(session) if row.deleted_at is None
         },
         types={row.type_code for row in await repository.types(session) if row.is_active},
-        roles={
-            row.role_name: row.scope for row in await session.scalars(sa.select(Role).where(Role.deleted_at.is_(None)))
-        },
+        roles=await repository.roles(session),
         workflows=await repository.workflows(session),
         accounts={name: row.User.email for name, row in accounts.items()},
         codes=await repository.codes(session, project_id=project.id if project else None),

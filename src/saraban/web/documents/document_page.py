@@ -18,6 +18,7 @@ from saraban.documents.drawing.domain import KINDS as DRAWINGS
 from saraban.documents.rfa import service as rfas
 from saraban.identity.dependencies import CurrentCaller
 from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
 from saraban.kit.ids import new_id
@@ -37,7 +38,6 @@ from saraban.workflow.administration.service.interventions import NO_INTERVENTIO
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.outcome import past_tense
 from saraban.workflow.language.registers import DRAFT
-from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.dependencies import RegisteredSubjects
 from saraban.workflow.runtime.domain.interventions import CANCEL, PERMISSION, TERMINATE
 from saraban.workflow.runtime.schemas import WorkflowOut
@@ -62,7 +62,7 @@ class OpenActions:
     revise: bool = False
     respond: bool = False
     respond_own: bool = False
-    respond_for: tuple[Person, ...] = ()
+    respond_for: tuple[PersonRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ class FoundDocumentsFragment(PageModel):
     text: str
 
 
-RegisterPlace = Annotated[str | None, Query(max_length=1_100)]
+RegisterPlace = Annotated[str | None, Query(max_length=1_200)]
 CurrentFilters = Annotated[RegisterFilters, Query()]
 
 

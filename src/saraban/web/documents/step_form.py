@@ -10,7 +10,7 @@ from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.shell.forms import FormValues, SentForm, read_json, text, texts
 from saraban.workflow.engine.step_data import same
 from saraban.workflow.language.schema.fields import Field, figure, written
-from saraban.workflow.language.subject import Value
+from saraban.workflow.language.subject import ValueOut
 from saraban.workflow.runtime.schemas import TransitionIn
 from saraban.workflow.runtime.service.step_data import StepData
 
@@ -73,7 +73,7 @@ class StepForm:
     """
 
     rows: Sequence[StepField] = ()
-    stated: Sequence[Value] = ()
+    stated: Sequence[ValueOut] = ()
     judged: bool = False
     remembered: str = ""
     folded: bool = False

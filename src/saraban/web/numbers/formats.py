@@ -1,6 +1,6 @@
 """The number formats of a project: the list, and an editor that shows what saving would do."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
@@ -111,7 +111,6 @@ class FormatEffectFragment(PageModel):
     said: Sequence[str]
     effect: numbering.FormatEffect | None
     meanings: Mapping[str, Any]
-    refusals: Callable[[DomainError], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +177,6 @@ async def check(form: CurrentForm) -> Response:
             said=said,
             effect=effect,
             meanings=TOKEN_MEANINGS,
-            refusals=lambda error: " ".join(_words(error, page.language)),
         )
     )
 
@@ -245,7 +243,7 @@ async def _change(public_id: UUID, form: SentForm, session: AsyncSession) -> str
     typed = FormatForm.of(form.values)
     order = form.order(FormatChange, typed.change)
     await numbering.change_format(
-        form.context, session, public_id=public_id, version=_version(typed.version), changes=order.changes
+        form.context, session, public_id=public_id, version=_version(typed.version), changes=order
     )
     return f"{HOME}/{public_id}?saved=1"
 

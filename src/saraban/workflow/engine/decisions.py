@@ -12,7 +12,7 @@ from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.json import Json, JsonObject, as_object
 from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition, Require, State, Transition
-from saraban.workflow.language.subject import ActionChoice, SubjectFacts
+from saraban.workflow.language.subject import ActionOut, SubjectFacts
 
 ASSIGNEE_ALONE = frozenset({"assignee"})
 
@@ -74,7 +74,6 @@ class Facts:
     deputy: Caller | None = None
 
     def acts(self, user_id: int | None) -> bool:
-        """Whether somebody is one of those whose act this would be."""
         return user_id == self.caller.user_id or (self.deputy is not None and user_id == self.deputy.user_id)
 
 
@@ -99,7 +98,6 @@ class Step:
 
     @property
     def goes_on(self) -> bool:
-        """Whether the engine may have to take another step by itself."""
         return any(event["type"] == "auto_action" for event in self.events)
 
 
@@ -205,7 +203,7 @@ class Obstacle(StrEnum):
     NOT_EDITABLE = "not_editable"
 
 
-def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionChoice, ...]:
+def available(definition: Definition, state: str, facts: Facts) -> tuple[ActionOut, ...]:
     """Return the actions that the caller may take now, in the order of the definition."""
     here = definition.states.get(state)
     if here is None or not in_charge(facts):
@@ -285,7 +283,6 @@ def _holds_role(require: Require, facts: Facts) -> bool:
 
 
 def seated(require: Require, facts: Facts) -> bool:
-    """Return whether one of the caller's organizations is of the side that may take a step."""
     return _seats(require, facts) is not None
 
 
@@ -306,7 +303,6 @@ def _seats(require: Require, facts: Facts) -> frozenset[int] | None:
 
 
 def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
-    """Return the organizations that the parties of `require` stand for."""
     organizations: frozenset[int] = frozenset()
     if "originator" in require.party:
         organizations |= {subject.originator_organization_id}
@@ -316,7 +312,6 @@ def party(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 
 def with_part(require: Require, subject: SubjectFacts) -> frozenset[int]:
-    """Return the organizations with one of the parts that `require` names."""
     found = [subject.parties.get(role, frozenset()) for role in require.organization_roles]
     return found[0] if len(found) == 1 else frozenset[int]().union(*found)
 
@@ -355,7 +350,6 @@ def can_edit(state: State, caller: Caller, subject: SubjectFacts) -> bool:
 
 
 def obstacle_to_edit(state: State, caller: Caller, subject: SubjectFacts) -> Obstacle | None:
-    """Return what keeps the caller from editing now."""
     scope = originators_scope(subject)
     if not state.editable:
         return Obstacle.NOT_EDITABLE

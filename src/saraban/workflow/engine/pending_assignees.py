@@ -86,7 +86,6 @@ def _awaited(require: Require, subject: SubjectFacts) -> frozenset[int]:
 
 
 def expects(state: State) -> bool:
-    """Return whether somebody is to act in a state at all."""
     return state.review is not None or bool(state.required)
 
 

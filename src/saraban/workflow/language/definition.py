@@ -15,9 +15,9 @@ from saraban.kit.json import Json, JsonObject
 from saraban.workflow.language import logic
 from saraban.workflow.language.faults import below
 from saraban.workflow.language.outcome import BY_NAME, Outcome
-from saraban.workflow.language.review import FELL, Review
+from saraban.workflow.language.review import FELL, ResponseOut, Review
 from saraban.workflow.language.schema import ContextSchema
-from saraban.workflow.language.subject import ActionChoice, ResponseChoice
+from saraban.workflow.language.subject import ActionOut
 
 # What the client sends with an action; such a condition cannot be judged before the action is taken.
 SENT = frozenset({"payload", "comment", "responseCode", "*"})
@@ -109,21 +109,25 @@ class Transition:
         return self.fields is None or name in self.fields
 
     @cached_property
-    def choice(self) -> ActionChoice:
+    def choice(self) -> ActionOut:
         """What a caller who may take it is offered."""
-        responses = tuple(
-            ResponseChoice(code, one.label, one.comment_required or self.comment_required, code == self.usual)
-            for code, one in self.responses.items()
-        )
-        return ActionChoice(
-            self.action,
-            self.label,
-            self.comment_required,
-            self.attachments,
-            self.attachments_required,
-            responses,
-            self.help,
-            fields=self.fields,
+        return ActionOut(
+            code=self.action,
+            label=self.label,
+            comment_required=self.comment_required,
+            attachments=self.attachments,
+            attachments_required=self.attachments_required,
+            responses=[
+                ResponseOut(
+                    code=code,
+                    label=one.label,
+                    comment_required=one.comment_required or self.comment_required,
+                    usual=code == self.usual,
+                )
+                for code, one in self.responses.items()
+            ],
+            help=self.help,
+            fields=None if self.fields is None else list(self.fields),
         )
 
     @cached_property
@@ -141,7 +145,6 @@ class Transition:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Every state that the action can lead to."""
         return tuple(dict.fromkeys(target for _, target in self.outcomes))
 
 
@@ -206,13 +209,11 @@ class State:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Every state that can come next, each once, in the order of the definition."""
         verdicts = self.review.targets if self.review else ()
         return tuple(dict.fromkeys((*verdicts, *(target for step in self.on.values() for target in step.targets))))
 
     @property
     def ways(self) -> tuple[Way, ...]:
-        """Its actions, and the verdicts of its review."""
         ways = [Way(action, ("on", action), step.targets, step.events) for action, step in self.on.items()]
         if self.review is not None:
             for verdict, to in self.review.then.items():
@@ -264,13 +265,17 @@ class Definition:
     merges: bool = True
     examples: tuple[TransitionExample, ...] = ()
 
+    def action_label(self, state: str, action: str) -> Text | None:
+        here = self.states.get(state)
+        transition = here.on.get(action) if here else None
+        return transition.label if transition else None
+
     def state(self, name: str) -> State:
         """Return a state that an instance can stand in: one of its own, or an end that every workflow has."""
         return self.states.get(name) or ENDS[name]
 
     @cached_property
     def reviews(self) -> bool:
-        """Whether any of its states asks for a parallel review."""
         return any(state.review is not None for state in self.states.values())
 
     @cached_property

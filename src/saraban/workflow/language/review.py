@@ -12,7 +12,11 @@ from types import MappingProxyType
 from typing import Literal
 from uuid import UUID
 
+from pydantic import Field
+
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import Text
+from saraban.kit.schema import Schema
 
 Counts = Literal["for", "against", "neither"]
 Verdict = Literal["for", "against"]
@@ -100,63 +104,50 @@ class Review:
         return tuple(dict.fromkeys((self.then[FOR], self.then[AGAINST])))
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerOffer:
-    code: str
-    label: Text
+class ResponseOut(Schema):
+    """A response code, as `1A`; the usual one counts when none is sent."""
+
+    code: str = Field(examples=["1A"])
+    label: Text | None
     comment_required: bool
+    usual: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
-    public_id: UUID
-    display_name: str
+class BranchAssigneeOut(Schema):
+    """Whom a branch asks: a person by public id, a role by name, a review team or a discipline by code."""
+
+    kind: Kind = Field(examples=["discipline"])
+    name: str = Field(examples=["STR"])
+    display_name: str = Field(description="Of a person the name; else the same as `name`.", examples=["STR"])
 
 
-@dataclass(frozen=True, slots=True)
-class BranchAssignees:
+class BranchOut(Schema):
     """
-    Whom a branch asks, in words.
-
-    :param display_name: of the person; of a role, a team or a discipline what it is called by
-    """
-
-    kind: Kind
-    name: str
-    display_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class BranchView:
-    """
-    One branch as one caller sees it; what was answered is None while it is hidden from them, and before there is any.
-
-    :param status: `PENDING`, `ANSWERED`, or `SKIPPED` when the review ended, or went on, without it
-    :param choices: what the caller may answer; empty unless they may
-    :param in_own_right: whether they may answer without standing in for anybody
-    :param in_place_of: in whose place they may answer
-    :param attachments: whether files may come with an answer
-    :param nobody: it waits, and there is nobody who may see the document and answer
+    One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
     """
 
     public_id: UUID
-    name: str
+    name: str = Field(examples=["structure"])
     label: Text
-    assignee: BranchAssignees
-    status: str
-    version_no: int
+    assignee: BranchAssigneeOut
+    status: BranchStatus
+    version_no: int = Field(description="The branch's own: state it when you answer.")
     may_answer: bool
-    choices: tuple[AnswerOffer, ...] = ()
-    answer: str | None = None
-    answer_label: Text | None = None
-    comment: str | None = None
-    answered_by: Person | None = None
-    on_behalf_of: Person | None = None
-    in_own_right: bool = False
-    in_place_of: tuple[Person, ...] = ()
-    attachments: bool = True
-    answered_at: datetime | None = None
-    nobody: bool = False
+    nobody: bool = Field(
+        description="It waits, and nobody who may see the document can answer for it.", examples=[False]
+    )
+    choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
+    attachments: bool = Field(description="Whether files may come with an answer; not while answers are hidden.")
+    answer: str | None = Field(examples=["approve"])
+    answer_label: Text | None
+    comment: str | None = Field(examples=["โปรดพิจารณา"])
+    answered_by: PersonRef | None
+    on_behalf_of: PersonRef | None
+    in_own_right: bool = Field(description="Whether you may answer without standing in for anybody.")
+    in_place_of: list[PersonRef] = Field(
+        description="In whose place you may answer; name one as `onBehalfOf`.", examples=[[]]
+    )
+    answered_at: datetime | None
 
 
 def most(branches: int) -> int:

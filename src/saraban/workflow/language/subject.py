@@ -6,14 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from pydantic import Field
+
 from saraban.identity.domain.context import Caller, Scope
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import Text
 from saraban.kit.json import Json
+from saraban.kit.schema import Schema
 from saraban.workflow.language.outcome import Outcome
-from saraban.workflow.language.review import BranchView, Person
+from saraban.workflow.language.review import BranchOut, ResponseOut
 
 BANGKOK = ZoneInfo("Asia/Bangkok")
 
@@ -105,86 +110,74 @@ class Meaning:
 NOTHING = Meaning()
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseChoice:
-    """One of the codes that an action asks for; `usual` counts where none is given."""
+class ValueOut(Schema):
+    """A value that was stated with a step, named after the definition's `context_schema`."""
 
-    code: str
-    label: Text | None
-    comment_required: bool
-    usual: bool = False
+    name: str = Field(examples=["amount"])
+    label: Text
+    kind: Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
+    value: Json = Field(examples=[420000])
+    text: Text = Field(description="The value as people read it.", examples=[{"th": "420,000", "en": "420,000"}])
 
 
-@dataclass(frozen=True, slots=True)
-class ActionChoice:
+class ActionOut(Schema):
     """
-    One action that the caller may take now.
+    One action the caller may take now.
 
-    :param responses: when there are any, one of them must come with it, unless one of them is usual
-    :param in_own_right: whether the caller may take it without standing in for anybody
-    :param on_behalf_of: in whose place the caller may take it
-    :param fields: the values that can come with it; None for those that nobody has stated yet
+    Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
     """
 
-    code: str
+    code: str = Field(examples=["submit"])
     label: Text
     comment_required: bool
     attachments: bool
     attachments_required: bool = False
-    responses: tuple[ResponseChoice, ...] = ()
+    responses: list[ResponseOut] = Field(default_factory=list)
     help: Text | None = None
-    in_own_right: bool = True
-    on_behalf_of: tuple[Person, ...] = ()
-    fields: tuple[str, ...] | None = None
+    in_own_right: bool = Field(default=True, description="Whether you may take it without standing in for anybody.")
+    on_behalf_of: list[PersonRef] = Field(
+        default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
+    )
+    fields: list[str] | None = Field(
+        None,
+        description="The values that its `payload` can have, also where they were stated before; null for those that "
+        "nobody has stated yet.",
+        examples=[["amount"]],
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class StepFile:
+class HistoryFileOut(Schema):
     public_id: UUID
-    file_name: str
+    file_name: str = Field(examples=["รายการคำนวณโครงสร้าง.pdf"])
+    download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
+
+
+class StepAttachmentOut(HistoryFileOut):
+    """A file of the present or the previous step."""
+
     step_code: str
-    download_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class AskedOrganization:
+class AskedOrganizationOut(Schema):
     public_id: UUID
-    code: str
+    code: str = Field(examples=["คคง."])
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingFor:
-    """
-    Whom a state waits for, as people read it.
+class WaitingForOut(Schema):
+    """Whom the present state waits for; of a review whose answers are hidden the branches say whom they ask."""
 
-    :param people: some of them, where they are many; of a review whose answers are hidden none, its branches say whom they ask
-    :param people_count: how many they are
-    :param nobody: there is nobody who may see the document and act, or answer for a branch
-    """
-
-    organizations: tuple[AskedOrganization, ...] = ()
-    people: tuple[Person, ...] = ()
-    people_count: int = 0
-    nobody: bool = False
+    organizations: list[AskedOrganizationOut]
+    people: list[PersonRef] = Field(description="At most ten of them.", examples=[[]])
+    people_count: int = Field(examples=[0])
+    nobody: bool = Field(
+        description="Nobody who may see the document can act, or answer for a branch: somebody has to force the step, "
+        "give it to another person, or be given a role. A single document or instance says so too where an organization "
+        "sees it and none of its people may act; a list, the inbox and the answer to a step do not look for that.",
+        examples=[False],
+    )
 
 
-NOBODY_ASKED = WaitingFor()
-
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """
-    Something that was stated, in the words of the schema.
-
-    :param kind: what the schema makes of it, as `number` or `date`
-    :param text: as people read it
-    """
-
-    name: str
-    label: Text
-    kind: str
-    value: Json
-    text: Text
+NOBODY_ASKED = WaitingForOut(organizations=[], people=[], people_count=0, nobody=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,19 +197,19 @@ class Envelope:
     current_state: str
     state_label: Text
     terminal: bool
-    actions: tuple[ActionChoice, ...]
+    actions: tuple[ActionOut, ...]
     can_edit: bool
     last_transition_at: datetime
     version_no: int
     entity_type: str
     facts: SubjectFacts
-    values: tuple[Value, ...] = ()
-    step_attachments: tuple[StepFile, ...] = ()
+    waiting_for: WaitingForOut
+    values: tuple[ValueOut, ...] = ()
+    step_attachments: tuple[StepAttachmentOut, ...] = ()
     state_help: Text | None = None
     due_on: date | None = None
-    branches: tuple[BranchView, ...] = ()
+    branches: tuple[BranchOut, ...] = ()
     outcome: Outcome | None = None
-    waiting_for: WaitingFor = NOBODY_ASKED
 
     @property
     def available_actions(self) -> list[str]:

@@ -148,7 +148,7 @@ async def read_inbox(
             schemas.InboxItemOut(
                 subject=schemas.subject_of(item.envelope),
                 waiting_since=item.since,
-                on_behalf_of=[PersonRef.model_validate(person) for person in item.on_behalf_of],
+                on_behalf_of=list(item.on_behalf_of),
             ),
             item.envelope,
         )

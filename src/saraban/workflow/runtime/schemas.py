@@ -15,28 +15,17 @@ from saraban.kit.operation import Receipt
 from saraban.kit.schema import Day, GenericSchema, MultiLine, Schema, SingleLine, WarningOut, small, storable
 from saraban.projects.schemas import ProjectCode
 from saraban.workflow.language.outcome import Outcome
-from saraban.workflow.language.review import BranchStatus
-from saraban.workflow.language.subject import Envelope, InstanceStatus
+from saraban.workflow.language.review import BranchOut
+from saraban.workflow.language.subject import (
+    ActionOut,
+    Envelope,
+    HistoryFileOut,
+    InstanceStatus,
+    StepAttachmentOut,
+    ValueOut,
+    WaitingForOut,
+)
 from saraban.workflow.runtime.domain.delegation import DelegationStatus
-
-
-class ResponseOut(Schema):
-    """A response code, as `1A`; the usual one counts when none is sent."""
-
-    code: str = Field(examples=["1A"])
-    label: Text | None
-    comment_required: bool
-    usual: bool = False
-
-
-class ValueOut(Schema):
-    """A value that was stated with a step, named after the definition's `context_schema`."""
-
-    name: str = Field(examples=["amount"])
-    label: Text
-    kind: Literal["line", "lines", "date", "number", "integer", "boolean", "choice", "json"]
-    value: Json = Field(examples=[420000])
-    text: Text = Field(description="The value as people read it.", examples=[{"th": "420,000", "en": "420,000"}])
 
 
 class ChangedValueOut(ValueOut):
@@ -58,43 +47,6 @@ class VersionsOut(Schema):
 
     before: int = Field(examples=[1])
     after: int = Field(examples=[2])
-
-
-class BranchAssigneeOut(Schema):
-    """Whom a branch asks: a person by public id, a role by name, a review team or a discipline by code."""
-
-    kind: Literal["user", "role", "team", "discipline"] = Field(examples=["discipline"])
-    name: str = Field(examples=["STR"])
-    display_name: str = Field(description="Of a person the name; else the same as `name`.", examples=["STR"])
-
-
-class BranchOut(Schema):
-    """
-    One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
-    """
-
-    public_id: UUID
-    name: str = Field(examples=["structure"])
-    label: Text
-    assignee: BranchAssigneeOut
-    status: BranchStatus
-    version_no: int = Field(description="The branch's own: state it when you answer.")
-    may_answer: bool
-    nobody: bool = Field(
-        description="It waits, and nobody who may see the document can answer for it.", examples=[False]
-    )
-    choices: list[ResponseOut] = Field(description="What you may answer; empty unless you may.")
-    attachments: bool = Field(description="Whether files may come with an answer; not while answers are hidden.")
-    answer: str | None = Field(examples=["approve"])
-    answer_label: Text | None
-    comment: str | None = Field(examples=["โปรดพิจารณา"])
-    answered_by: PersonRef | None
-    on_behalf_of: PersonRef | None
-    in_own_right: bool = Field(description="Whether you may answer without standing in for anybody.")
-    in_place_of: list[PersonRef] = Field(
-        description="In whose place you may answer; name one as `onBehalfOf`.", examples=[[]]
-    )
-    answered_at: datetime | None
 
 
 class ItemResultIn(Schema):
@@ -130,51 +82,6 @@ class BranchAnswerIn(Schema):
 T = TypeVar("T")
 
 
-class ActionOut(Schema):
-    """
-    One action the caller may take now.
-
-    Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
-    """
-
-    code: str = Field(examples=["submit"])
-    label: Text
-    comment_required: bool
-    attachments: bool
-    attachments_required: bool = False
-    responses: list[ResponseOut] = Field(default_factory=list)
-    help: Text | None = None
-    in_own_right: bool = Field(default=True, description="Whether you may take it without standing in for anybody.")
-    on_behalf_of: list[PersonRef] = Field(
-        default_factory=list, description="In whose place you may take it; name one as `onBehalfOf`.", examples=[[]]
-    )
-    fields: list[str] | None = Field(
-        None,
-        description="The values that its `payload` can have, also where they were stated before; null for those that "
-        "nobody has stated yet.",
-        examples=[["amount"]],
-    )
-
-
-class AskedOrganizationOut(Schema):
-    public_id: UUID
-    code: str = Field(examples=["คคง."])
-
-
-class WaitingForOut(Schema):
-    """Whom the present state waits for; of a review whose answers are hidden the branches say whom they ask."""
-
-    organizations: list[AskedOrganizationOut]
-    people: list[PersonRef] = Field(description="At most ten of them.", examples=[[]])
-    people_count: int = Field(examples=[0])
-    nobody: bool = Field(
-        description="Nobody who may see the document can act, or answer for a branch: somebody has to force the step, "
-        "give it to another person, or be given a role. A single document or instance says so too where an organization "
-        "sees it and none of its people may act; a list, the inbox and the answer to a step do not look for that.",
-        examples=[False],
-    )
-
-
 class WorkflowOut(Schema):
     """Where it stands; `availableActions` is for this caller, now; `dueOn` is the day of this state, if it has one."""
 
@@ -198,18 +105,6 @@ class WorkflowOut(Schema):
     waiting_for: WaitingForOut
 
 
-class HistoryFileOut(Schema):
-    public_id: UUID
-    file_name: str = Field(examples=["รายการคำนวณโครงสร้าง.pdf"])
-    download_url: str = Field(examples=["/api/v1/attachments/01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10/content"])
-
-
-class StepAttachmentOut(HistoryFileOut):
-    """A file of the present or the previous step."""
-
-    step_code: str
-
-
 class WorkflowEnvelope(GenericSchema[T]):
     """Something, where it stands in its workflow, if it has one, and the files of its present or previous step (REQ-WFL-14)."""
 
@@ -226,7 +121,7 @@ class WorkflowEnvelope(GenericSchema[T]):
         return cls(
             data=data,
             workflow=None if envelope is None else WorkflowOut.model_validate(envelope),
-            step_attachments=[StepAttachmentOut.model_validate(file) for file in files],
+            step_attachments=list(files),
         )
 
 
@@ -289,8 +184,8 @@ InstanceEnvelope = WorkflowEnvelope[InstanceOut]
 
 
 def instance_answer(envelope: Envelope) -> InstanceEnvelope:
-    values = [ValueOut.model_validate(value) for value in envelope.values]
-    return InstanceEnvelope.around(InstanceOut(subject=subject_of(envelope), values=values), envelope)
+    shown = InstanceOut(subject=subject_of(envelope), values=list(envelope.values))
+    return InstanceEnvelope.around(shown, envelope)
 
 
 class TransitionOut(Schema):

@@ -22,10 +22,10 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import is_overdue
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.identity.schemas import PersonRef
 from saraban.kit.clock import local_date
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Forbidden, Text, invalid
 from saraban.workflow import service as workflow
-from saraban.workflow.language.review import Person
 from saraban.workflow.runtime.domain import delegation
 from saraban.workflow.runtime.service.delegations import delegators_of
 
@@ -46,7 +46,7 @@ class NotAssigned(Forbidden):
     recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
 
 
-def own_row(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[Person] = ()) -> AssigneeRow | None:
+def own_row(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[PersonRef] = ()) -> AssigneeRow | None:
     """Return the part of a person, or the open one of an assignee who has left, where the step was `given` to the person."""
     own = next((one for one in assignees if one.routing.assigned_to == person.user_id), None)
     if own is None and any(one.public_id == person.public_id for one in given):
@@ -253,12 +253,12 @@ def _checked(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> A
 
 async def represented(
     ctx: RequestContext, session: AsyncSession, row: CirculationRow, parts: Sequence[AssigneeRow], *, workflow_code: str
-) -> tuple[Person, ...]:
+) -> tuple[PersonRef, ...]:
     if not any(domain.is_open(one.routing.status) for one in parts):
         return ()
     seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     return tuple(
-        Person(seat.public_id, seat.display_name)
+        PersonRef.model_validate(seat)
         for seat in seats
         if (part := own_row(seat, parts)) and may_answer(seat, row, part)
     )

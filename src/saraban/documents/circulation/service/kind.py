@@ -3,7 +3,7 @@
 # ruff: noqa: ARG002  the verbs give every kind the same, whether it needs it or not
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from functools import partial
 from typing import Any, NamedTuple
@@ -49,8 +49,6 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.db import table_of, violates_constraint
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, Text, invalid, required
-from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
@@ -88,21 +86,12 @@ class CirculationClosed(DomainError):
     recovery = (Text("สร้างใบเวียนใหม่", "Create a new circulation."),)
 
 
-@dataclass(frozen=True, slots=True)
-class CirculationDraft:
-    """A new circulation with everything resolved and checked; only its number is missing."""
-
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CirculationDraft(core.UnnumberedDraft):
     order: NewCirculation
-    plan: numbering.Plan
     correspondence_id: int | None
     assignees: Sequence[tuple[int, str, date | None]]
     drawings: drawings.Carried
-    starting: workflow.StartingWorkflow
-    public_id: UUID = field(default_factory=new_id)
-
-    @property
-    def reservation_token(self) -> UUID | None:
-        return self.order.reservation_token
 
 
 class CirculationParts(NamedTuple):
@@ -142,7 +131,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         )
         plan = await core.plan_of(ctx, session, request, {"/originatorOrganizationPublicId": pointer})
         project, organization = plan.project, plan.originator
-        of_project = await fetch(session, projects.parties_query(project.id, None))
+        of_project = await projects.list_parties(session, project_id=project.id)
         core.check_takes_part(plan, of_project, pointer)
         today = local_date(ctx.now, ctx.zone)
         check_day(new.deadline_date, today, "/deadlineDate")
@@ -158,8 +147,15 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         asked = new.drawing_revision_public_ids
         carried = await drawings.check_carried(ctx, session, project_id=project.id, asked=asked) if asked else []
         code, matter = core.started_by(self.rules, project.id, domain.TYPE_CODE)
-        starting = await workflow.starting(session, code=code, matter=matter)
-        return CirculationDraft(new, plan, correspondence, assignees, carried, starting)
+        return CirculationDraft(
+            order=new,
+            plan=plan,
+            correspondence_id=correspondence,
+            assignees=assignees,
+            drawings=carried,
+            starting=await workflow.starting(session, code=code, matter=matter),
+            reservation_token=new.reservation_token,
+        )
 
     def due_dates(self, asked: Any) -> Mapping[str, date | None]:
         each = {f"/assignees/{place}/dueDate": one.due_date for place, one in enumerate(asked.assignees or ())}
@@ -219,8 +215,12 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> Mapping[str, SubjectFacts]:
         return {row.entity_id: facts_of(row) for row in rows}
 
-    def summaries(
-        self, ctx: RequestContext, rows: Sequence[CirculationRow], parts: None, envelopes: Mapping[str, Envelope]
+    async def summaries(
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[CirculationRow],
+        envelopes: Mapping[str, Envelope],
     ) -> Sequence[CirculationSummary]:
         today = local_date(ctx.now, ctx.zone)
         return [CirculationSummary(**_fields(row, today)) for row in rows]

@@ -1,7 +1,6 @@
 """What people answer to a circulation that they have a part in, and what is open to them."""
 
 from dataclasses import dataclass
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -21,10 +20,10 @@ from saraban.documents.circulation.service.assignees import (
 from saraban.documents.circulation.service.kind import CIRCULATION
 from saraban.documents.core import service as core
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text, invalid
 from saraban.kit.operation import Operation, Receipt
 from saraban.workflow import service as workflow
-from saraban.workflow.language.review import Person
 from saraban.workflow.language.subject import Envelope
 
 
@@ -48,10 +47,10 @@ async def respond(
     :raises AlreadyAnswered: the second time
     """
     operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
-    return await services.idempotency.run(operation, partial(_respond, ctx, public_id, response))
+    return await services.idempotency.run(operation, _respond, ctx, public_id, response)
 
 
-async def _respond(ctx: RequestContext, public_id: UUID, response: AssigneeResponse, session: AsyncSession) -> Receipt:
+async def _respond(ctx: RequestContext, session: AsyncSession, public_id: UUID, response: AssigneeResponse) -> Receipt:
     if response.status == domain.RoutingStatus.REJECTED and not (response.comment or "").strip():
         raise invalid("/comment", "required", "การไม่รับดำเนินการต้องระบุเหตุผล", "Give a reason for declining.")
     row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id)
@@ -77,7 +76,7 @@ class CirculationActions:
     edit: bool = False
     cancel: bool = False
     respond: bool = False
-    respond_for: tuple[Person, ...] = ()
+    respond_for: tuple[PersonRef, ...] = ()
 
 
 async def permitted_actions(

@@ -12,14 +12,15 @@ from datetime import UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from types import MappingProxyType
 from typing import Final, Literal
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
 from saraban.kit.dates import local_date
 from saraban.kit.text import ascii_digits, normal_form
-from saraban.projects.domain.master_data import RFA_APPROVE_CODES
+from saraban.projects.domain.master_data import RFA_APPROVE_CODES, ProjectRef
 from saraban.workflow.language.outcome import BY_NAME, OUTCOMES, Outcome
-from saraban.workflow.language.subject import NOTHING, Meaning
+from saraban.workflow.language.subject import NOTHING, ItemResult, Meaning, SubjectFacts
 
 DRAFT = "draft"
 _UNSPOKEN: Final = re.compile(r"^(?:เลข)?ที่\.?(?=[ก-ฮ]*[\s\d./-])|\s|(?<=[^\W\d_])\.")
@@ -152,7 +153,6 @@ def _every(pattern: str) -> frozenset[str]:
 
 
 def is_overdue(due: date | None, *, today: date, closed: bool) -> bool:
-    """Return whether an open document's day has passed; what is closed is never overdue."""
     return due is not None and not closed and today > due
 
 
@@ -253,7 +253,6 @@ class Placement:
 
 
 def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> Reach:
-    """Sum up a caller's grants as far as they let documents be viewed."""
     useful = [grant for grant in grants if {VIEW, EVERYTHING} & grant.permissions]
     return Reach(
         everything=any(not (grant.organization or grant.project or grant.contract) for grant in useful),
@@ -295,3 +294,56 @@ def approve_code(meaning: Meaning, *, answered: str | None) -> str | None:
     if meaning.outcome == "approved" and meaning.decided_by == "CONSULTANT":
         return APPROVED_BY_CONSULTANT
     return APPROVE_CODES.get(meaning.outcome) if meaning.outcome else None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDocument:
+    """
+    A new document or revision as its workflow, its event and its audit row are told of it; it is not read back for them.
+
+    :param type_code: by what documents of its kind differ in the workflow they start on: the document type, or the RFA's
+    """
+
+    facts: SubjectFacts
+    project: ProjectRef
+    type_code: str
+    revision_label: str | None = None
+
+    @property
+    def public_id(self) -> UUID:
+        return self.facts.public_id
+
+    @property
+    def entity_id(self) -> str:
+        return self.facts.entity_id
+
+    @property
+    def number(self) -> str:
+        return self.facts.number
+
+    @property
+    def subject(self) -> str:
+        return self.facts.title
+
+
+@dataclass(frozen=True, slots=True)
+class ReachedState:
+    """
+    A workflow state that revisions have come to, and how.
+
+    :param response_code: what was answered with the step that led there
+    :param automatic: the engine took that step, which says nothing of its own
+    :param ended: it is final
+    :param issued: they left their draft with this step, for the first time
+    :param meaning: what the definition says of it
+    :param item_results: what was answered with the step to single items
+    """
+
+    state: str
+    day: date
+    response_code: str | None = None
+    automatic: bool = False
+    ended: bool = False
+    meaning: Meaning = NOTHING
+    issued: bool = False
+    item_results: tuple[ItemResult, ...] = ()

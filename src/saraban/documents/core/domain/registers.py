@@ -1,21 +1,15 @@
 """
 Reading a register, decided without a database: by which keys of `document_reach` somebody reads, along which of its indexes,
-and how the rows of several keys become one page with a cursor.
+and how the rows of several keys become one page.
 """
 
-import base64
-import binascii
-import heapq
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime
 from enum import StrEnum
-from typing import Final, NamedTuple, Self
-from uuid import UUID
+from typing import Final, NamedTuple
 
 from saraban.documents.core.domain import Reach, ReaderKind
-from saraban.kit.errors import Invalid, invalid
-from saraban.kit.text import control_character
 
 FEW: Final = 2_000  # so many rows are read and sorted, rather than looked for along another order
 COUNTED: Final = 10_000  # documents are counted up to here
@@ -168,115 +162,13 @@ class NarrowRow(NamedTuple):
     value: str | int | date | None = None
 
 
-def merged(parts: Iterable[Sequence[NarrowRow]], *, descending: bool, limit: int) -> list[NarrowRow]:
-    """Return the first documents of several sorted lists, each once."""
+def merged(rows: Iterable[NarrowRow], *, descending: bool, limit: int) -> list[NarrowRow]:
+    """Return the first documents of rows, each once."""
     found: dict[int, NarrowRow] = {}
-    for row in heapq.merge(*parts, key=_place, reverse=descending):
+    for row in sorted(rows, key=_place, reverse=descending):
         found.setdefault(row.document_id, row)
-        if len(found) == limit:
-            break
-    return list(found.values())
+    return list(found.values())[:limit]
 
 
 def _place(row: NarrowRow) -> tuple[object, ...]:
     return (row.created_at, row.document_id) if row.value is None else (row.value, row.created_at, row.document_id)
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_HEAD = 1 + 8 + 8 + 16 + 2
-_VERSION = 1
-_NOT_COUNTED = 0xFFFF
-
-
-@dataclass(frozen=True, slots=True)
-class RegisterCursor:
-    """
-    Where a page ended.
-
-    :param value: what the last row was sorted by, as text; empty where that was its creation
-    :param count: what the first page counted
-    """
-
-    at: datetime
-    public_id: UUID
-    value: str = ""
-    count: int | None = None
-
-    def encode(self, bound: bytes) -> str:
-        micros = (self.at - _EPOCH) // timedelta(microseconds=1)
-        count = _NOT_COUNTED if self.count is None else self.count
-        return _encoded(
-            bytes([_VERSION])
-            + bound
-            + micros.to_bytes(8, "big", signed=True)
-            + self.public_id.bytes
-            + count.to_bytes(2, "big")
-            + self.value.encode()
-        )
-
-    @classmethod
-    def decode(cls, text: str, bound: bytes) -> Self:
-        """
-        :raises Invalid: when `text` is no cursor, or one of another list, other filters or another order
-        """
-        try:
-            raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-            if _encoded(raw) != text or len(raw) < _HEAD or raw[0] != _VERSION:
-                raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
-            at = _EPOCH + timedelta(microseconds=int.from_bytes(raw[9:17], "big", signed=True))
-            value = raw[_HEAD:].decode()
-        except (ValueError, OverflowError, binascii.Error) as fault:
-            raise _malformed() from fault
-        if raw[1:9] != bound:
-            raise invalid(
-                _CURSOR,
-                "other_list",
-                "ตัวชี้หน้านี้เป็นของรายการอื่น หรือของตัวกรองหรือการเรียงลำดับอื่น",
-                "This cursor belongs to another list, or to other filters or another order.",
-            )
-        count = int.from_bytes(raw[33:35], "big")
-        return cls(at, UUID(bytes=raw[17:33]), value, None if count == _NOT_COUNTED else count)
-
-
-_CURSOR = "query:cursor"
-
-
-def _encoded(raw: bytes) -> str:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
-
-
-def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int, str]) -> str:
-    """Return what a row is sorted by as a cursor has it: no keys, but for the codes that they stand for."""
-    if value is None:
-        return ""
-    if sort is Sort.STATUS and isinstance(value, int):
-        return statuses[value]
-    return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int | date | None:
-    """
-    :raises Invalid: when the text is none that `sort_text` gave
-    """
-    try:
-        match sort:
-            case Sort.CREATED:
-                return None
-            case Sort.STATUS:
-                return statuses[text]
-            case Sort.DATE:
-                return date.fromisoformat(text)
-            case Sort.DUE:
-                return datetime.fromisoformat(text).astimezone(UTC)
-            case Sort.NUMBER:
-                if (
-                    control_character(text.replace("\x01", "")) is not None
-                ):  # which marks the leading zeros of `sort_key`
-                    raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
-                return text
-    except (ValueError, KeyError, OverflowError) as fault:
-        raise _malformed() from fault
-
-
-def _malformed() -> Invalid:
-    return invalid(_CURSOR, "malformed", "ตัวชี้หน้าไม่ถูกต้อง", "The cursor is not valid for this list.")

@@ -3,8 +3,9 @@ Documents with everything a register shows, one query a page. Who may see what i
 that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -25,8 +26,8 @@ from saraban.documents.core.models import (
 from saraban.documents.core.repository.register_filters import TextUuid
 from saraban.documents.core.repository.rows import DocumentRow, OrganizationName, summary_select, whole_select
 from saraban.identity.models import Organization, User, UserName, name_columns
+from saraban.kit.db import AnySelect, table_of
 from saraban.kit.keys import is_spelled
-from saraban.kit.statements import Found, PreparedStatement, Query, Rows, fetch, fetch_each
 from saraban.projects.models import (
     ContractOrganization,
     CorrespondenceStatus,
@@ -39,14 +40,7 @@ _head = Document
 _revision = DocumentRevision
 
 
-def many(name: str) -> Any:
-    """Return the place of a list in a statement that is made once."""
-    return sa.bindparam(name, expanding=True)
-
-
 class RecipientRow(NamedTuple):
-    """An organization a document is sent to, in the order of the list."""
-
     organization: OrganizationName
     recipient_type: str
 
@@ -73,64 +67,48 @@ def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
 
 def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
     """One row a document: its newest revision that the caller may see."""
-    other = aliased(_revision)
+    other, home = aliased(_revision), at_home(reach)
     newest = (
         sa.select(sa.func.max(other.revision_number))
         .where(
             other.correspondence_id == _head.id,
             other.withdrawn_at.is_(None),
-            sa.or_(other.issued_date.is_not(None), at_home(reach)),
+            sa.or_(other.issued_date.is_not(None), home),
         )
         .correlate(_head)
         .scalar_subquery()
     )
-    return _revision.revision_number == newest, sa.or_(at_home(reach), sent_to(reach))
+    return _revision.revision_number == newest, sa.or_(home, sent_to(reach))
 
 
+@lru_cache(maxsize=256)
 def may_see_revision(reach: Reach) -> sa.ColumnElement[bool]:
     return sa.or_(at_home(reach), sa.and_(_revision.issued_date.is_not(None), sent_to(reach)))
 
 
-_KEYS = ("projects", "contracts", "organizations", "member_of")
-_NOWHERE = frozenset[int]()
-_ALL = Reach(everything=True, **dict.fromkeys(_KEYS, _NOWHERE))
-_SOME: Any = Reach(everything=False, **{name: many(name) for name in _KEYS})
-
-
-class SeenStatement:
-    """What a caller may see, selected by statements that are made once: the keys of a reach are parameters."""
-
-    def __init__(self, select: Callable[[Reach], Any]) -> None:
-        self._all, self._some = PreparedStatement(select(_ALL)), PreparedStatement(select(_SOME))
-
-    def query(self, reach: Reach, read: Callable[[Rows], Found], **asked: object) -> Query[Found]:
-        if reach.everything:
-            return Query(self._all, asked, read)
-        return Query(self._some, asked | {name: list(getattr(reach, name)) for name in _KEYS}, read)
-
-
-def _documents(rows: Rows) -> list[DocumentRow]:
-    return [DocumentRow.read(row) for row in rows]
-
-
-_asked = _head.public_id.in_(many("public_ids"))
-_NEWEST = SeenStatement(lambda reach: summary_select().where(_asked, *_shown(reach)))
-_REVISIONS = SeenStatement(
-    lambda reach: whole_select().where(_asked, may_see_revision(reach)).order_by(_revision.revision_number.desc())
-)
-_FIRST = PreparedStatement(whole_select().where(_asked, _revision.revision_number == 0))
-
-
-_AT_REVISIONS = PreparedStatement(
+# Made once, as those of each reach are: it takes longer to write them than to send them.
+_asked = _head.public_id.in_(sa.bindparam("public_ids", expanding=True))
+_FIRST = whole_select().where(_asked, _revision.revision_number == 0)
+_AT_REVISIONS = (
     summary_select()
     # In this order: MariaDB would otherwise begin with a project or a type, and read all that it ever had.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-    .where(_revision.id.in_(many("revisions")))
+    .where(_revision.id.in_(sa.bindparam("revisions", expanding=True)))
 )
 
 
+@lru_cache(maxsize=256)
+def _newest(reach: Reach) -> AnySelect:
+    return summary_select().where(_asked, *_shown(reach))
+
+
+@lru_cache(maxsize=256)
+def _revisions(reach: Reach) -> AnySelect:
+    return whole_select().where(_asked, may_see_revision(reach)).order_by(_revision.revision_number.desc())
+
+
 async def at_revisions(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[DocumentRow]:
-    found = await _AT_REVISIONS.rows(session, revisions=[row.revision_id for row in rows])
+    found = await session.execute(_AT_REVISIONS, {"revisions": [row.revision_id for row in rows]})
     wide = {row.document.id: row for row in map(DocumentRow.read, found)}
     return [wide[row.document_id] for row in rows if row.document_id in wide]
 
@@ -139,17 +117,13 @@ async def visible(session: AsyncSession, *, reach: Reach, public_ids: Collection
     """Return the documents among `public_ids` that the caller may see, each at the newest revision to be seen."""
     if not public_ids:
         return {}
-    found = await fetch(session, _NEWEST.query(reach, _documents, public_ids=list(public_ids)))
-    return {row.public_id: row for row in found}
-
-
-def revisions_query(reach: Reach, public_id: UUID) -> Query[list[DocumentRow]]:
-    """Ask for the revisions of a document that the caller may see, whole, the newest first."""
-    return _REVISIONS.query(reach, _documents, public_ids=[public_id])
+    found = await session.execute(_newest(reach), {"public_ids": list(public_ids)})
+    return {row.public_id: row for row in map(DocumentRow.read, found)}
 
 
 async def revisions(session: AsyncSession, *, reach: Reach, public_id: UUID) -> list[DocumentRow]:
-    return await fetch(session, revisions_query(reach, public_id))
+    """Return the revisions of a document that the caller may see, whole, the newest first."""
+    return [DocumentRow.read(row) for row in await session.execute(_revisions(reach), {"public_ids": [public_id]})]
 
 
 async def lock(session: AsyncSession, *, document_id: int) -> UUID:
@@ -163,7 +137,7 @@ async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     return (await session.execute(current)).scalar_one()
 
 
-RECIPIENTS = PreparedStatement(
+_RECIPIENTS = (
     sa.select(
         DocumentRecipient.correspondence_id,
         DocumentRecipient.recipient_type,
@@ -173,14 +147,15 @@ RECIPIENTS = PreparedStatement(
     .join(Organization, Organization.id == DocumentRecipient.recipient_organization_id)
     # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-    .where(DocumentRecipient.correspondence_id.in_(many("documents")))
+    .where(DocumentRecipient.correspondence_id.in_(sa.bindparam("documents", expanding=True)))
     .order_by(DocumentRecipient.correspondence_id, DocumentRecipient.position)
 )
 
 
 async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
+    """Return the recipients of each document, the main one first."""
     found: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
-    for document_id, recipient_type, *organization in await RECIPIENTS.rows(session, documents=list(found)):
+    for document_id, recipient_type, *organization in await session.execute(_RECIPIENTS, {"documents": list(found)}):
         found[document_id].append(RecipientRow(OrganizationName._make(organization), recipient_type))
     return found
 
@@ -191,7 +166,6 @@ def status_key(code: str) -> sa.ScalarSelect[int]:
 
 
 async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
-    """Return whether any revision of a document has left its originator."""
     statement = sa.select(_revision.id).where(
         _revision.correspondence_id == document_id, _revision.issued_date.is_not(None)
     )
@@ -199,7 +173,6 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
 
 
 async def newest_standing(session: AsyncSession, *, document_id: int) -> DocumentRevision:
-    """Return the newest revision of a document that has not been withdrawn."""
     statement = (
         sa.select(_revision)
         .where(_revision.correspondence_id == document_id, _revision.withdrawn_at.is_(None))
@@ -218,18 +191,16 @@ async def revision_numbers(session: AsyncSession, *, document_id: int) -> tuple[
     return highest, withdrawn
 
 
-_PEOPLE = PreparedStatement(sa.select(*name_columns(User)).where(User.public_id.in_(many("public_ids"))))
-
-
 async def people(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, UserName]:
-    rows = await _PEOPLE.rows(session, public_ids=list(public_ids)) if public_ids else ()
+    if not public_ids:
+        return {}
+    rows = await session.execute(sa.select(*name_columns(User)).where(User.public_id.in_(public_ids)))
     return {row.public_id: row for row in map(UserName._make, rows)}
 
 
 async def first_issue(session: AsyncSession, public_id: UUID) -> DocumentRow:
     """Return a document as it was first written, whoever asks."""
-    (row,) = await _FIRST.rows(session, public_ids=[public_id])
-    return DocumentRow.read(row)
+    return DocumentRow.read((await session.execute(_FIRST, {"public_ids": [public_id]})).one())
 
 
 _link = DocumentRevisionAttachment
@@ -246,22 +217,17 @@ class LinkedFile(NamedTuple):
     is_main: bool
 
 
-_FILES = PreparedStatement(
-    sa.select(
-        _link.correspondence_revision_id,
-        *(getattr(Attachment, name) for name in LinkedFile._fields[:-1]),
-        _link.is_main_document,
-    )
-    .join(Attachment, Attachment.id == _link.attachment_id)
-    .where(_link.correspondence_revision_id.in_(many("revisions")))
-    .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
-)
-
-
 async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[LinkedFile]]:
     """Return the files of each revision, the main document first."""
     found: dict[int, list[LinkedFile]] = {revision_id: [] for revision_id in revision_ids}
-    for revision_id, *file in await _FILES.rows(session, revisions=list(found)):
+    columns = (getattr(Attachment, name) for name in LinkedFile._fields[:-1])
+    statement = (
+        sa.select(_link.correspondence_revision_id, *columns, _link.is_main_document)
+        .join(Attachment, Attachment.id == _link.attachment_id)
+        .where(_link.correspondence_revision_id.in_(found))
+        .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+    )
+    for revision_id, *file in await session.execute(statement):
         found[revision_id].append(LinkedFile._make(file))
     return found
 
@@ -269,7 +235,6 @@ async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict
 async def uploads(
     session: AsyncSession, public_ids: Collection[UUID], checksums: Collection[str | None]
 ) -> Sequence[Attachment]:
-    """Return which uploads have one of the checksums."""
     condition = sa.and_(Attachment.public_id.in_(public_ids), Attachment.checksum.in_(checksums))
     return (await session.scalars(sa.select(Attachment).where(condition).order_by(Attachment.id))).all()
 
@@ -302,7 +267,6 @@ async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: 
 
 
 async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: int) -> bool:
-    """Return whether a file hangs on a revision that the caller may see."""
     statement = (
         sa.select(_link.attachment_id)
         .join(DocumentRevision, DocumentRevision.id == _link.correspondence_revision_id)
@@ -313,30 +277,17 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
     return await session.scalar(statement) is not None
 
 
-_OUTGOING, _INCOMING = (
-    PreparedStatement(
-        sa.select(Document.public_id)
-        .join(DocumentReference, there == Document.id)
-        .where(here == sa.bindparam("document"))
-    )
-    for here, there in (
-        (DocumentReference.src_correspondence_id, DocumentReference.tgt_correspondence_id),
-        (DocumentReference.tgt_correspondence_id, DocumentReference.src_correspondence_id),
-    )
-)
-
-
 async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
     """Return the public ids of what a document refers to, and of what refers to it."""
-    asked = {"document": document_id}
-    outgoing, incoming = await fetch_each(
-        session, Query(_OUTGOING, asked, _public_ids), Query(_INCOMING, asked, _public_ids)
+    source, target = DocumentReference.src_correspondence_id, DocumentReference.tgt_correspondence_id
+    outgoing, incoming = (
+        sa.select(sa.literal(is_outgoing), Document.public_id)
+        .join(DocumentReference, there == Document.id)
+        .where(here == document_id)
+        for is_outgoing, here, there in ((True, source, target), (False, target, source))
     )
-    return outgoing, incoming
-
-
-def _public_ids(rows: Rows) -> list[UUID]:
-    return [row[0] for row in rows]
+    rows = (await session.execute(sa.union_all(outgoing, incoming))).all()
+    return [one for is_outgoing, one in rows if is_outgoing], [one for is_outgoing, one in rows if not is_outgoing]
 
 
 async def pending_with(
@@ -357,3 +308,102 @@ async def pending_with(
     if contract_id is not None:
         statement = statement.where(Document.contract_id == contract_id)
     return await session.scalar(statement) or 0
+
+
+async def _insert(session: AsyncSession, table: sa.Table, row: Mapping[str, object]) -> int:
+    inserted: Any = await session.execute(sa.insert(table).values(row))
+    return int(inserted.inserted_primary_key[0])
+
+
+async def create_document(session: AsyncSession, row: Mapping[str, object]) -> int:
+    return await _insert(session, table_of(Document), row)
+
+
+async def create_revision(session: AsyncSession, row: Mapping[str, object], *, status: str) -> int:
+    """Insert a revision with the status of a code, and return its key."""
+    return await _insert(session, table_of(DocumentRevision), {**row, "correspondence_status_id": status_key(status)})
+
+
+async def add(session: AsyncSession, row: DocumentRevision) -> None:
+    session.add(row)
+    await session.flush()
+
+
+async def add_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:
+    rows = [
+        {
+            "correspondence_id": document_id,
+            "recipient_organization_id": organization,
+            "recipient_type": kind,
+            "position": place,
+        }
+        for place, (organization, kind) in enumerate(recipients)
+    ]
+    if rows:
+        await session.execute(sa.insert(table_of(DocumentRecipient)), rows)
+
+
+async def add_references(session: AsyncSession, *, document_id: int, targets: Iterable[int]) -> None:
+    rows = [{"src_correspondence_id": document_id, "tgt_correspondence_id": target} for target in targets]
+    if rows:
+        await session.execute(sa.insert(table_of(DocumentReference)), rows)
+
+
+async def replace_recipients(session: AsyncSession, *, document_id: int, recipients: Iterable[tuple[int, str]]) -> None:
+    link = DocumentRecipient
+    await session.execute(sa.delete(link).where(link.correspondence_id == document_id))
+    await add_recipients(session, document_id=document_id, recipients=recipients)
+
+
+async def replace_references(
+    session: AsyncSession, *, document_id: int, gone: Collection[int], targets: Iterable[int]
+) -> None:
+    """Delete some references of a document, and add others."""
+    link = DocumentReference
+    await session.execute(
+        sa.delete(link).where(link.src_correspondence_id == document_id, link.tgt_correspondence_id.in_(gone))
+    )
+    await add_references(session, document_id=document_id, targets=targets)
+
+
+async def link_files(
+    session: AsyncSession, *, revision_id: int, attachment_ids: Sequence[int], main_first: bool
+) -> None:
+    """Attach files to a revision; the first one becomes the main document when `main_first`."""
+    session.add_all(
+        DocumentRevisionAttachment(
+            correspondence_revision_id=revision_id,
+            attachment_id=attachment_id,
+            is_main_document=main_first and place == 0,
+        )
+        for place, attachment_id in enumerate(attachment_ids)
+    )
+    await session.flush()
+
+
+async def unlink_files(session: AsyncSession, *, revision_id: int, attachment_ids: Collection[int]) -> None:
+    link = DocumentRevisionAttachment
+    await session.execute(
+        sa.delete(link).where(link.correspondence_revision_id == revision_id, link.attachment_id.in_(attachment_ids))
+    )
+
+
+async def change_revision(session: AsyncSession, *, revision_id: int, values: dict[str, Any]) -> None:
+    """Change a revision, and raise its version."""
+    revision = DocumentRevision
+    await session.execute(
+        sa.update(revision).where(revision.id == revision_id).values({**values, "version": revision.version + 1})
+    )
+
+
+async def change_head(session: AsyncSession, *, document_id: int, values: dict[str, Any]) -> None:
+    """Change what all revisions of a document show, and raise the version of each."""
+    await session.execute(sa.update(Document).where(Document.id == document_id).values(values))
+    await raise_versions(session, document_id=document_id)
+
+
+async def raise_versions(session: AsyncSession, *, document_id: int) -> None:
+    revision = DocumentRevision
+    await session.execute(
+        sa.update(revision).where(revision.correspondence_id == document_id).values(version=revision.version + 1)
+    )

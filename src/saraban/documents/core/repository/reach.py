@@ -81,7 +81,6 @@ class ReachIndex:
         await session.execute(self._insert_new, {"documents": list(documents)})
 
     async def renew(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Write the rows of documents anew."""
         await session.execute(self._delete, {"documents": list(documents)})
         await session.execute(self._insert, {"documents": list(documents)})
 

@@ -2,13 +2,13 @@
 The filters of a register: the keys of what they name, and those that reach beyond `document_reach`, where registers differ.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
@@ -16,10 +16,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from saraban.documents.core.domain import Reach
 from saraban.documents.core.domain.registers import FEW, Index
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
-from saraban.identity.models import Organization, User
 from saraban.kit.db import AnySelect, table_of
-from saraban.kit.keys import key_column
-from saraban.kit.statements import PreparedStatement, Query, Rows
+from saraban.kit.keys import is_spelled
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import (
     Contract,
@@ -37,9 +35,10 @@ _table = table_of(DocumentReach)
 _reach = _table.c
 _head, _revision, _recipient = map(table_of, (Document, DocumentRevision, DocumentRecipient))
 Condition = sa.ColumnElement[bool]
+Column = sa.SQLColumnExpression[Any]
 
 
-def contains(column: Any, name: str) -> Condition:
+def contains(column: Column, name: str) -> Condition:
     """
     Find the folded text of a parameter in a column, as far as databases fold: by case and Thai digits. INSTR knows no wildcards.
     """
@@ -104,7 +103,7 @@ _FOR_ME = WorkflowWorkItem.user_id == sa.bindparam("caller", type_=sa.Integer())
 _FOR_US = WorkflowWorkItem.organization_id.in_(sa.bindparam("member_of", expanding=True, type_=sa.Integer()))
 
 
-def pending(subjects: sa.Table, key: Any) -> Condition:
+def pending(subjects: sa.Table, key: Column) -> Condition:
     """
     What waits for the caller, or for an organization of theirs.
 
@@ -127,7 +126,7 @@ def pending(subjects: sa.Table, key: Any) -> Condition:
     )
 
 
-def waiting(subjects: sa.Table, key: Any) -> AnySelect:
+def waiting(subjects: sa.Table, key: Column) -> AnySelect:
     """
     The keys of documents that wait for the caller: all of them, or more than a few.
 
@@ -161,24 +160,15 @@ class RegisterTables:
 
     :param heads: the table of what `document_id` and the cursor name
     :param text: gives, for the name of a parameter, that its word stands in what a register shows
-    :param party: that an organization wrote or received it
-    :param party_by_row: the same, for pages that find their rows long before all have been looked at
-    :param involves: gives, for the name of a parameter, that a person wrote it or has a part in it
+    :param conditions: by the names of their parameters: `person` and `mine`, `caller` for what waits, `party`, and
+        `party_by_row` for pages that find their rows long before all have been looked at
     :param documents: how a few documents are found from outside `document_reach`, by their keys
     """
 
     heads: sa.Table
     text: Callable[[str], Condition]
-    involves: Callable[[str], Condition]
-    party: Condition
-    party_by_row: Condition
-    pending: Condition
-    about: Condition = field(default_factory=sa.false)
-    documents: Mapping[Index, AnySelect] = field(default_factory=dict)
-
-
-def _wrote(name: str) -> Condition:
-    return _reach.author_id == sa.bindparam(name)
+    conditions: Mapping[str, Condition]
+    documents: Mapping[Index, AnySelect]
 
 
 def indexed(name: str) -> Condition:
@@ -240,11 +230,14 @@ _of_party = sa.union(
 DOCUMENTS: Final = RegisterTables(
     heads=_head,
     text=_text_of,
-    involves=_wrote,
-    party=sa.or_(_originated, _receipts.exists()),
-    # MariaDB may answer an EXISTS from a list of all that the organization ever received, which has no end.
-    party_by_row=sa.or_(_originated, _receipts.limit(1).scalar_subquery().is_not(None)),
-    pending=pending(_revision, _reach.revision_id),
+    conditions={
+        "mine": _reach.author_id == sa.bindparam("mine"),
+        "person": _reach.author_id == sa.bindparam("person"),
+        "party": sa.or_(_originated, _receipts.exists()),
+        # MariaDB may answer an EXISTS from a list of all that the organization ever received, which has no end.
+        "party_by_row": sa.or_(_originated, _receipts.limit(1).scalar_subquery().is_not(None)),
+        "caller": pending(_revision, _reach.revision_id),
+    },
     documents={
         Index.PERSON: _written_by("person"),
         Index.MINE: _written_by("mine"),
@@ -271,11 +264,14 @@ def register_of_sheets(
     return RegisterTables(
         heads=heads,
         text=text,
-        involves=involves,
-        party=_originated,
-        party_by_row=_originated,
-        pending=pending(heads, _reach.document_id),
-        about=_reach.document_id.in_(about),
+        conditions={
+            "mine": involves("mine"),
+            "person": involves("person"),
+            "party": _originated,
+            "party_by_row": _originated,
+            "caller": pending(heads, _reach.document_id),
+            "about": _reach.document_id.in_(about),
+        },
         documents={Index.PENDING: waiting(heads, heads.c.id), Index.ABOUT: about},
     )
 
@@ -284,83 +280,49 @@ def many(name: str) -> sa.BindParameter[int]:
     return sa.bindparam(name, expanding=True)
 
 
-# What nothing has, and so finds nothing.
-NOBODY: Final = -1
-_PROJECTS = PreparedStatement(sa.select(Project.id))
-_PROJECT = PreparedStatement(sa.select(Project.id).where(Project.public_id == sa.bindparam("public_id")))
-_CONTRACTS = PreparedStatement(
-    sa.union(
-        sa.select(Contract.id, Contract.project_id).where(Contract.id.in_(many("contracts"))),
-        sa.select(Contract.id, Contract.project_id)
-        .join(ContractOrganization, ContractOrganization.contract_id == Contract.id)
-        .where(ContractOrganization.organization_id.in_(many("organizations"))),
+NOBODY: Final = -1  # a key that no row has
+
+
+async def project_keys(session: AsyncSession, public_id: UUID | None) -> Sequence[int]:
+    statement = sa.select(Project.id)
+    return (
+        await session.scalars(statement if public_id is None else statement.where(Project.public_id == public_id))
+    ).all()
+
+
+async def contract_projects(session: AsyncSession, reach: Reach) -> dict[int, int]:
+    """Return the contracts that open something to a reader, with their projects."""
+    party = sa.select(Contract.id, Contract.project_id).join(
+        ContractOrganization, ContractOrganization.contract_id == Contract.id
     )
-)
+    statement = sa.union(
+        sa.select(Contract.id, Contract.project_id).where(Contract.id.in_(reach.contracts)),
+        party.where(ContractOrganization.organization_id.in_(reach.organizations)),
+    )
+    return dict((await session.execute(statement)).all())
 
 
-def _is_coded(column: Any) -> Condition:
-    """The parameter `key` has the text of `code`, which becomes its normal form."""
-    return sa.or_(column == sa.bindparam("code"), key_column(column) == sa.bindparam("key"))
+async def status_keys(session: AsyncSession) -> dict[str, int]:
+    return dict((await session.execute(sa.select(CorrespondenceStatus.status_code, CorrespondenceStatus.id))).all())
 
 
-_DISCIPLINES = PreparedStatement(
-    sa.select(Discipline.id, Contract.project_id)
-    .join(Contract, Contract.id == Discipline.contract_id)
-    .where(_is_coded(Discipline.discipline_code))
-)
-_STATUSES = PreparedStatement(sa.select(CorrespondenceStatus.id, CorrespondenceStatus.status_code))
-_TYPES = PreparedStatement(sa.select(CorrespondenceType.id).where(_is_coded(CorrespondenceType.type_code)))
-_ORGANIZATION = PreparedStatement(sa.select(Organization.id).where(Organization.public_id == sa.bindparam("public_id")))
-_PERSON = PreparedStatement(sa.select(User.user_id).where(User.public_id == sa.bindparam("public_id")))
+async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
+    found = await session.scalars(
+        sa.select(CorrespondenceType.id).where(is_spelled(CorrespondenceType.type_code, [code]))
+    )
+    return dict.fromkeys(found)
 
 
-def _keys(rows: Rows) -> list[int]:
-    return [row[0] for row in rows]
+async def discipline_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
+    """Return the disciplines of this code, each with its project."""
+    statement = sa.select(Discipline.id, Contract.project_id).join(Contract, Contract.id == Discipline.contract_id)
+    return dict((await session.execute(statement.where(is_spelled(Discipline.discipline_code, [code])))).all())
 
 
-def _key(rows: Rows) -> int:
-    return int(rows[0][0]) if rows else NOBODY
+async def key_of(session: AsyncSession, key: Column, public_id: Column, value: UUID) -> int:
+    """
+    Return the key of a row, `NOBODY` where there is none.
 
-
-def projects(public_id: UUID | None) -> Query[list[int]]:
-    if public_id is None:
-        return Query(_PROJECTS, {}, _keys)
-    return Query(_PROJECT, {"public_id": public_id}, _keys)
-
-
-def contracts(reach: Reach) -> Query[dict[int, int]]:
-    """Ask for the contracts that open something to a reader, with their projects."""
-    asked = {"contracts": sorted(reach.contracts), "organizations": sorted(reach.organizations)}
-    return Query(_CONTRACTS, asked, lambda rows: {row[0]: row[1] for row in rows})
-
-
-def statuses() -> Query[dict[str, int]]:
-    return Query(_STATUSES, {}, lambda rows: {row[1]: row[0] for row in rows})
-
-
-def types(code: str) -> Query[Mapping[int, int | None]]:
-    return Query(_TYPES, {"code": code, "key": code}, lambda rows: dict.fromkeys(_keys(rows)))
-
-
-def disciplines(code: str) -> Query[Mapping[int, int | None]]:
-    """Ask for the disciplines of this code, each with its project."""
-    return Query(_DISCIPLINES, {"code": code, "key": code}, dict)
-
-
-def organization(public_id: UUID) -> Query[int]:
-    return Query(_ORGANIZATION, {"public_id": public_id}, _key)
-
-
-def person(public_id: UUID) -> Query[int]:
-    return Query(_PERSON, {"public_id": public_id}, _key)
-
-
-def head(tables: RegisterTables, public_id: UUID) -> Query[int]:
-    """Ask for the key of the document that a cursor names; where it is gone, nothing of its moment is passed over."""
-    return Query(_head_of(tables), {"public_id": public_id}, _key)
-
-
-@cache
-def _head_of(tables: RegisterTables) -> PreparedStatement:
-    heads = tables.heads.c
-    return PreparedStatement(sa.select(heads.id).where(heads.uuid == sa.bindparam("public_id")))
+    :param key: the column of keys, `public_id` that of public ids
+    """
+    return await session.scalar(sa.select(key).where(public_id == value)) or NOBODY

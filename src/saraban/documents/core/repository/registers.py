@@ -1,26 +1,24 @@
 """
 Pages of registers: narrow rows from `document_reach`, along an index in the order asked for, for each key of the reader.
 
-The keys, the choice of the index and the merging are decided in `domain.registers`; whoever asks reads the wide rows of the
-page. Both databases are told the index: their statistics know nothing of a reader who sees one row in a thousand.
+`domain.registers` decides the keys and the index, and merges the rows; the caller reads the wide rows of the page.
+The statements name the index: the statistics of both databases know nothing of a reader who sees one row in a thousand.
 """
 
-from collections import ChainMap
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
-from functools import cache
 from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
 from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, indexed, many
-from saraban.kit.db import AnySelect, table_of
-from saraban.kit.statements import PreparedStatement, Query, Rows
+from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.search_index.domain.query import MOST_WORDS
 
 _table = table_of(DocumentReach)
@@ -48,6 +46,9 @@ _SPLIT: Final[Mapping[Index, Any]] = {
 }
 
 
+FilterValues = dict[str, Any]  # by the names of conditions
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """
@@ -62,16 +63,16 @@ class Ask:
     tables: RegisterTables
     kind: int
     order: Order
-    values: Mapping[str, Any]
+    values: FilterValues
     keys: Sequence[ReaderKey] = ()
     home: Mapping[str, Sequence[int]] = field(default_factory=dict)
     within: Mapping[str, Mapping[int, int | None]] = field(default_factory=dict)
     sees_all: bool = False
 
     @property
-    def shared(self) -> dict[str, object]:
+    def parameters(self) -> dict[str, object]:
         """The parameters of all its statements."""
-        return {"kind": self.kind, **self.values, **self.home}
+        return {**self.values, **self.home}
 
     @property
     def filters(self) -> frozenset[Index]:
@@ -105,57 +106,25 @@ _VALUES: Final[Mapping[Index, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """What makes one statement out of many: its values are given each time it is sent."""
+_AT_ONCE: Final = 60  # selects of one statement
 
-    tables: RegisterTables
-    given: frozenset[str]
-    index: str
-    split: Index | None = None
-    at_home: bool = False  # the key is of a whole project
-    own: bool = False  # only what the organization wrote in one contract
-    rest: bool = False  # only what no contract of the reader shows too
 
-    def conditions(self, suffix: str = "") -> list[Condition]:
-        found = [*self._key(suffix), *self._filters()]
-        return [*found, _IN_NO_CONTRACT] if self.rest else found
+async def fetch_rows(session: AsyncSession, selects: Sequence[AnySelect], ask: Ask) -> list[AnyRow]:
+    """Return the rows of selects with the same columns, in few statements."""
+    rows: list[AnyRow] = []
+    for start in range(0, len(selects), _AT_ONCE):
+        some = selects[start : start + _AT_ONCE]
+        parts = some[0] if len(some) == 1 else sa.union_all(*(sa.select(one.subquery()) for one in some))
+        rows += (await session.execute(parts, ask.parameters)).all()
+    return rows
 
-    def _key(self, suffix: str) -> list[Condition]:
-        key = ("project_id", "reader_kind", "reader_id")
-        found: list[Condition] = [_reach[name] == sa.bindparam(name + suffix) for name in key]
-        found.append(_reach.kind == sa.bindparam("kind"))
-        if self.own:
-            found.append(_reach.contract_id == sa.bindparam(f"contract_id{suffix}"))
-            found.append(_reach.originator_id == sa.bindparam(f"reader_id{suffix}"))
-        if not self.at_home:
-            found.append(_NOT_BEHIND)
-        return found
 
-    def _filters(self) -> list[Condition]:
-        found = [make for name, make in _CONDITIONS.items() if name in self.given]
-        own: Mapping[str, Callable[[], Condition]] = {
-            "mine": lambda: self.tables.involves("mine"),
-            "person": lambda: self.tables.involves("person"),
-            "party": lambda: self.tables.party,
-            "party_by_row": lambda: self.tables.party_by_row,
-            "caller": lambda: self.tables.pending,
-            "about": lambda: self.tables.about,
-            "documents": lambda: _reach.document_id.in_(many("documents")),
-        }
-        found += [make() for name, make in own.items() if name in self.given]
-        found += [self._said(name) for name in WORDS if name in self.given]
-        found += [sa.not_(self._said(name)) for name in WITHOUT if name in self.given]
-        if self.split is not None:
-            found.append(_SPLIT[self.split] == sa.bindparam("split"))
-        return found
-
-    def _said(self, name: str) -> Condition:
-        """What the index has not read yet is found by what the register shows of it."""
-        shown = self.tables.text(name)
-        if WAITING in self.given:
-            shown = sa.and_(_reach.document_id.in_(many(WAITING)), shown)
-        return sa.or_(indexed(name), shown)
+def _said(ask: Ask, name: str) -> Condition:
+    """What the index has not read yet is found by what the register shows of it."""
+    shown = ask.tables.text(name)
+    if WAITING in ask.values:
+        shown = sa.and_(_reach.document_id.in_(many(WAITING)), shown)
+    return sa.or_(indexed(name), shown)
 
 
 # Of a document whose newer draft this key does not show, the draft is shown to whoever is at home.
@@ -168,8 +137,6 @@ _NOT_BEHIND = sa.or_(
         )
     ),
 )
-# What was issued in a contract stands under its key too, with the same revision.
-_IN_NO_CONTRACT = sa.or_(_reach.is_draft == sa.true(), _reach.contract_id.not_in(many("of_contracts")))
 _CONDITIONS: Final[Mapping[str, Condition]] = {
     "statuses": _reach.status.in_(many("statuses")),
     "types": _reach.type_id.in_(many("types")),
@@ -183,20 +150,41 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
 }
 
 
-def _from(index: str, *columns: Any) -> AnySelect:
-    on_sqlite = "sqlite_autoindex_document_reach_1" if index == _PRIMARY else index
-    forced = f"FORCE INDEX ({index})"
+def _of_key(ask: Ask, key: ReaderKey, index: Index, given: Collection[str], *columns: Any) -> AnySelect:
+    """
+    Select from the rows of one key that satisfy the conditions `given`.
+
+    :param given: names of conditions
+    """
+    name = _BY_DOCUMENT if index.looks_up else _NAMES.get(index, _PRIMARY)
+    on_sqlite = "sqlite_autoindex_document_reach_1" if name == _PRIMARY else name
+    found = [
+        _reach.project_id == key.project,
+        _reach.reader_kind == int(key.kind),
+        _reach.reader_id == key.reader,
+        _reach.kind == int(ask.kind),
+    ]
+    if key.written_in is not None:
+        found += [_reach.contract_id == key.written_in, _reach.originator_id == key.reader]
+    conditions = {**_CONDITIONS, **ask.tables.conditions}
+    found += [condition for name, condition in conditions.items() if name in given]
+    found += [_said(ask, name) for name in WORDS if name in given]
+    found += [sa.not_(_said(ask, name)) for name in WITHOUT if name in given]
     return (
         sa.select(*columns)
         .select_from(_table)
-        .with_hint(_table, forced, "mariadb")
-        .with_hint(_table, forced, "mysql")
+        .where(*found)
+        .with_hint(_table, f"FORCE INDEX ({name})", "mariadb")
+        .with_hint(_table, f"FORCE INDEX ({name})", "mysql")
         .with_hint(_table, f"INDEXED BY {on_sqlite}", "sqlite")
     )
 
 
+def _not_behind(ask: Ask, key: ReaderKey) -> list[Condition]:
+    return [] if key.kind is ReaderKind.PROJECT or not ask.home else [_NOT_BEHIND]
+
+
 _PRIMARY: Final = "PRIMARY"
-_MOST: Final = sa.bindparam("most", type_=sa.Integer())
 
 
 class _Behind(Enum):
@@ -206,120 +194,63 @@ class _Behind(Enum):
     OTHERS = auto()
 
 
-@cache
-def _narrow(shape: _Shape, order: Order, behind: _Behind | None) -> PreparedStatement:
-    value = _SORTED_BY.get(order.sort)
-    ordered = (
-        [_reach.created_at, _reach.document_id] if value is None else [value, _reach.created_at, _reach.document_id]
-    )
-    columns = [_reach.document_id, _reach.revision_id, _reach.created_at] + ([] if value is None else [value])
-    statement = _from(shape.index, *columns).where(*shape.conditions())
-    if behind is not None:
-        statement = statement.where(*_after(order, value, behind))
-    by = [column.desc() if order.descending else column for column in ordered]
-    return PreparedStatement(statement.order_by(*by).limit(_MOST))
-
-
-def _after(order: Order, value: Any, behind: _Behind) -> list[Condition]:
-    """Begin behind the cursor, in words that both databases read as the end of a range."""
-    at, document = sa.bindparam("after_at", type_=_reach.created_at.type), sa.bindparam("after_id", type_=sa.Integer())
-
-    def beyond(column: Any, place: Any, *, also: bool = False) -> Condition:
-        if order.descending:
-            return column <= place if also else column < place  # type: ignore[no-any-return]
-        return column >= place if also else column > place  # type: ignore[no-any-return]
-
-    last = None if value is None else sa.bindparam("after_value", type_=value.type)
-    if behind is _Behind.OTHERS:
-        return [beyond(value, last)]
-    later = sa.or_(beyond(_reach.created_at, at), beyond(_reach.document_id, document))
-    return [*([] if value is None else [value == last]), beyond(_reach.created_at, at, also=True), later]
-
-
-@cache
-def _size(shape: _Shape) -> PreparedStatement:
-    """Count the rows of one key that a filter leaves, up to a limit."""
-    rows = _from(shape.index, sa.literal_column("1")).where(*shape.conditions()).limit(_MOST).subquery()
-    return PreparedStatement(sa.select(sa.func.count()).select_from(rows))
-
-
-@cache
-def _listed(tables: RegisterTables, index: Index) -> PreparedStatement:
-    return PreparedStatement(tables.documents[index])
-
-
-@cache
-def _count(shapes: tuple[_Shape, ...]) -> PreparedStatement:
-    """Count the documents of keys, each once."""
-    parts = [
-        _from(shape.index, _reach.document_id).where(*shape.conditions(f"_{place}"))
-        for place, shape in enumerate(shapes)
-    ]
-    if len(parts) == 1:
-        return PreparedStatement(parts[0].with_only_columns(sa.func.count()))
-    return PreparedStatement(sa.select(sa.func.count()).select_from(sa.union(*parts).subquery()))
-
-
-def _shape(ask: Ask, key: ReaderKey, index: Index, given: Collection[str]) -> _Shape:
-    looked_up = frozenset({"documents"}) if index.looks_up else frozenset()
-    return _Shape(
-        ask.tables,
-        frozenset(given) | looked_up,
-        _BY_DOCUMENT if index.looks_up else _NAMES.get(index, _PRIMARY),
-        at_home=key.kind is ReaderKind.PROJECT or not ask.home,
-        own=key.written_in is not None,
-    )
-
-
-def _of_key(key: ReaderKey, suffix: str = "") -> dict[str, object]:
-    values = {
-        "project_id": key.project,
-        "reader_kind": int(key.kind),
-        "reader_id": key.reader,
-        "contract_id": key.written_in,
-    }
-    return {name + suffix: value for name, value in values.items() if value is not None}
-
-
 @dataclass(frozen=True, slots=True)
 class After:
     """Behind which row a page begins."""
 
-    value: object
+    value: Any
     at: datetime
     document_id: int
 
 
 def narrow(
     ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = (), many: bool = False
-) -> list[Query[Sequence[NarrowRow]]]:
+) -> list[AnySelect]:
     """
-    Ask for the first rows, one query for each key and each value for which the index is in order by itself; behind a cursor one
+    Select the first rows: one select for each key and each value for which the index is in order by itself; behind a cursor one
     more for the rows of other values than its own.
 
     :param documents: those that an index which looks up has found
     :param many: more rows than are counted are open to the reader
     """
     given = {"party_by_row" if many and name == "party" else name for name in ask.values}
-    shared: dict[str, object] = {**ask.shared, "most": most, "documents": list(documents)}
-    if after is not None:
-        shared |= {"after_value": after.value, "after_at": after.at, "after_id": after.document_id}
+    value = _SORTED_BY.get(ask.order.sort)
+    order = [_reach.created_at, _reach.document_id] if value is None else [value, _reach.created_at, _reach.document_id]
+    columns = [_reach.document_id, _reach.revision_id, _reach.created_at] + ([] if value is None else [value])
     parts: Sequence[_Behind | None] = [None]
     if after is not None:
         parts = [_Behind.ALIKE] if ask.order.sort is Sort.CREATED else [_Behind.ALIKE, _Behind.OTHERS]
-    queries = []
+    selects = []
     for key in ask.keys:
-        shape, values = _shape(ask, key, index, given), shared | _of_key(key)
         for split in _splits(ask, index, key.project):
             # By one value alone: of several SQLite makes one range, and sorts it.
-            one = shape if split is None else replace(shape, split=index, given=shape.given - {_VALUES.get(index, "")})
-            prepared = [_narrow(one, ask.order, behind) for behind in parts]
-            queries += [Query(part, values | {"split": split}, _narrow_rows) for part in prepared]
-    return queries
+            wanted = given if split is None else given - {_VALUES.get(index, "")}
+            statement = _of_key(ask, key, index, wanted, *columns).where(*_not_behind(ask, key))
+            statement = statement.order_by(*(column.desc() if ask.order.descending else column for column in order))
+            if index.looks_up:
+                statement = statement.where(_reach.document_id.in_(documents))
+            if split is not None:
+                statement = statement.where(_SPLIT[index] == split)
+            for behind in parts:
+                begin = [] if after is None or behind is None else _after(ask.order, value, after, behind)
+                selects.append(statement.where(*begin).limit(most))
+    return selects
 
 
-def _narrow_rows(rows: Rows) -> Sequence[NarrowRow]:
-    return [NarrowRow(*row) for row in rows]
+async def narrow_rows(session: AsyncSession, selects: Sequence[AnySelect], ask: Ask) -> list[NarrowRow]:
+    return [NarrowRow(*row) for row in await fetch_rows(session, selects, ask)]
+
+
+def _after(order: Order, value: Any, after: After, behind: _Behind) -> list[Condition]:
+    """Begin behind the cursor, in words that both databases read as the end of a range."""
+    if behind is _Behind.OTHERS:
+        return [value < after.value if order.descending else value > after.value]
+    at, document = _reach.created_at, _reach.document_id
+    if order.descending:
+        begin = [at <= after.at, sa.or_(at < after.at, document < after.document_id)]
+    else:
+        begin = [at >= after.at, sa.or_(at > after.at, document > after.document_id)]
+    return begin if value is None else [value == after.value, *begin]
 
 
 def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
@@ -332,55 +263,53 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
     return [one for one in sorted(ask.values[name]) if within.get(one) in {None, project}]
 
 
-def size(ask: Ask, index: Index | None, *, most: int) -> list[Query[int]]:
+def size(ask: Ask, index: Index | None, *, most: int) -> list[AnySelect]:
     """
-    Ask for the rows that the filters of one index leave, up to a limit, with one query for each key.
+    Count the rows that the filters of one index leave, up to a limit, with one select for each key.
 
     What is behind counts too: whether it is has to be looked up row by row, and nobody is told this number.
 
     :param index: None for all that the reader sees
     """
     given = frozenset[str]() if index is None else _led_by(ask, index)
-    shapes = [replace(_shape(ask, key, index or Index.CREATED, given), at_home=True) for key in ask.keys]
-    return [
-        Query(_size(shape), {**ask.shared, **_of_key(key), "most": most}, _first)
-        for key, shape in zip(ask.keys, shapes, strict=True)
-    ]
+    rows = [_of_key(ask, key, index or Index.CREATED, given, sa.literal_column("1")).limit(most) for key in ask.keys]
+    return [sa.select(sa.func.count()).select_from(one.subquery()) for one in rows]
 
 
 def _led_by(ask: Ask, index: Index) -> frozenset[str]:
-    if index.looks_up:
-        return frozenset()
     given = frozenset(name for name in ask.values if _FILTERS.get(name) is index)
     if index is Index.DUE:
         given |= {"open"} if "open" in ask.values else {"open_or_not"}
     return given
 
 
-def _first(rows: Rows) -> int:
-    return int(rows[0][0])
+async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
+    """Return the documents that a filter finds outside `document_reach`, a few and one."""
+    return list(await session.scalars(ask.tables.documents[index], ask.parameters))
 
 
-def looked_up(ask: Ask, index: Index) -> Query[list[int]]:
-    """Ask for the documents that a filter finds outside `document_reach`, a few and one."""
-    return Query(_listed(ask.tables, index), ask.shared, lambda rows: [row[0] for row in rows])
-
-
-def count(ask: Ask, keys: Sequence[ReaderKey], index: Index, documents: Sequence[int]) -> list[Query[int]]:
+def count(ask: Ask, keys: Sequence[ReaderKey], index: Index, documents: Sequence[int]) -> list[AnySelect]:
     """
-    Ask how many documents of one project are wanted, by queries whose answers are added.
+    Count how many documents of one project are wanted, by selects whose answers are added.
 
     A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one organization.
 
     :param keys: all of this project
     """
-    contracts = [key.reader for key in keys if key.kind is ReaderKind.CONTRACT]
-    shared = {**ask.shared, "documents": list(documents), "of_contracts": contracts or [NOBODY]}
+    contracts = [key.reader for key in keys if key.kind is ReaderKind.CONTRACT] or [NOBODY]
+    # What was issued in a contract stands under its key too, with the same revision.
+    in_no_contract = sa.or_(_reach.is_draft == sa.true(), _reach.contract_id.not_in(contracts))
     given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
-    rest = [key for key in keys if key.kind is ReaderKind.ORGANIZATION]
-    queries = []
-    for some in [*([key] for key in keys if key not in rest), *([rest] if rest else [])]:
-        shapes = tuple(replace(_shape(ask, key, index, given), rest=key in rest) for key in some)
-        values = [_of_key(key, f"_{place}") for place, key in enumerate(some)]
-        queries.append(Query(_count(shapes), {**shared, **dict(ChainMap(*values))}, _first))
-    return queries
+    looked_up = [_reach.document_id.in_(documents)] if index.looks_up else []
+    selects, rest = [], []
+    for key in keys:
+        found = _of_key(ask, key, index, given, _reach.document_id).where(*_not_behind(ask, key), *looked_up)
+        if key.kind is ReaderKind.ORGANIZATION:
+            rest.append(found.where(in_no_contract))
+        else:
+            selects.append(found.with_only_columns(sa.func.count()))
+    if len(rest) == 1:
+        selects.append(rest[0].with_only_columns(sa.func.count()))
+    elif rest:
+        selects.append(sa.select(sa.func.count()).select_from(sa.union(*rest).subquery()))
+    return selects

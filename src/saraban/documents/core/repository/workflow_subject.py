@@ -1,12 +1,12 @@
 """
 What a workflow reads of documents, and writes to them: a few columns of the rows that a register shows whole.
 
-A step reads them under its lock and an inbox for each of its rows, so the statements are made once, and are short.
+A step reads them under its lock, and an inbox for each of its rows, so the statements are short.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,12 +14,11 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import Reach
 from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.core.repository.documents import RECIPIENTS, SeenStatement, many, may_see_revision
-from saraban.documents.core.repository.rows import DocumentHead, DocumentRow, OrganizationName, RevisionRow
+from saraban.documents.core.repository.documents import may_see_revision, recipients, status_key
+from saraban.documents.core.repository.rows import DocumentRow
 from saraban.identity.models import Organization
-from saraban.kit.db import table_of
-from saraban.kit.statements import PreparedStatement, Query, Rows, fetch
-from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Discipline, Project
+from saraban.kit.db import AnySelect, table_of
+from saraban.projects.models import CorrespondenceType, Discipline, Project
 
 MAIN = "TO"
 
@@ -58,27 +57,7 @@ class SubjectRow(NamedTuple):
     @classmethod
     def of(cls, row: DocumentRow) -> "SubjectRow":
         """Return the same of a row that was read whole."""
-        return cls.written(
-            row.document,
-            row.revision,
-            type_code=row.type_code,
-            project=(row.project.public_id, row.project.project_code),
-            originator=(row.originator.public_id, row.originator.organization_code),
-            discipline_code=row.discipline.discipline_code if row.discipline else None,
-        )
-
-    @classmethod
-    def written(
-        cls,
-        document: Document | DocumentHead,
-        revision: DocumentRevision | RevisionRow,
-        *,
-        type_code: str,
-        project: tuple[UUID, str],
-        originator: tuple[UUID, str],
-        discipline_code: str | None,
-    ) -> "SubjectRow":
-        """Return the same of rows that have just been written, with what is known of the rows around them."""
+        document, revision, project, originator = row.document, row.revision, row.project, row.originator
         return cls(
             document.id,
             document.public_id,
@@ -94,10 +73,12 @@ class SubjectRow(NamedTuple):
             revision.priority,
             revision.due_date,
             revision.issued_date,
-            type_code,
-            *project,
-            *originator,
-            discipline_code,
+            row.type_code,
+            project.public_id,
+            project.project_code,
+            originator.public_id,
+            originator.organization_code,
+            row.discipline.discipline_code if row.discipline else None,
         )
 
 
@@ -111,7 +92,7 @@ class SubjectRecipient(NamedTuple):
 
 
 _head, _revision = Document, DocumentRevision
-_ANY: Any = (  # sa.Select; it has more columns than its type can count
+_SUBJECTS: AnySelect = (
     sa.select(
         _head.id,
         _head.public_id,
@@ -140,63 +121,41 @@ _ANY: Any = (  # sa.Select; it has more columns than its type can count
     .join(Project, Project.id == _head.project_id)
     .join(Organization, Organization.id == _head.originator_id)
     .outerjoin(Discipline, Discipline.id == _head.discipline_id)
-    .where(
-        _head.deleted_at.is_(None),
-        _revision.public_id.in_(many("revisions")),
-        CorrespondenceType.type_code.in_(many("type_codes")),
-    )
+    .where(_head.deleted_at.is_(None))
     # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
-_ALL = PreparedStatement(_ANY)
-_SEEN = SeenStatement(lambda reach: _ANY.where(may_see_revision(reach)))
 
 
 async def subject_rows(
     session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> list[SubjectRow]:
     """Return these revisions as far as they may be seen; without a reach, all of them."""
-    asked: dict[str, object] = {"revisions": list(revision_ids), "type_codes": list(type_codes)}
-    if reach is None:
-        return await fetch(session, Query(_ALL, asked, _subjects))
-    return await fetch(session, _SEEN.query(reach, _subjects, **asked))
-
-
-def _subjects(rows: Rows) -> list[SubjectRow]:
-    return [SubjectRow._make(values) for values in rows]
-
-
-def recipients_query(document_ids: Collection[int]) -> Query[dict[int, list[SubjectRecipient]]]:
-    """Ask for the recipients of each document, the main one first."""
-
-    def read(rows: Sequence[Any]) -> dict[int, list[SubjectRecipient]]:
-        found: dict[int, list[SubjectRecipient]] = {document_id: [] for document_id in document_ids}
-        for document_id, kind, *sent in rows:
-            one = OrganizationName._make(sent)
-            found[document_id].append(SubjectRecipient(one.id, one.public_id, one.organization_code, kind))
-        return found
-
-    # What shows the documents asks by the same statement in the same round trip, and in the same order.
-    return Query(RECIPIENTS, {"documents": list(document_ids)}, read)
-
-
-_revisions = table_of(_revision)
-_SET_STATUS = (
-    sa.update(_revisions)
-    .where(_revisions.c.id.in_(many("revisions")))
-    .values(
-        correspondence_status_id=sa.select(CorrespondenceStatus.id)
-        .where(CorrespondenceStatus.status_code == sa.bindparam("code"))
-        .scalar_subquery(),
-        version=_revisions.c.version + 1,
+    statement = _SUBJECTS.where(
+        _revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(sorted(type_codes))
     )
-)
+    if reach is not None:
+        statement = statement.where(may_see_revision(reach))
+    return [SubjectRow._make(values) for values in await session.execute(statement)]
 
 
-async def set_status(
-    session: AsyncSession, *, revision_ids: Collection[int], code: str, issued_at: datetime | None
-) -> None:
-    """Set the status of revisions, and the moment they were issued where one is given."""
-    asked: dict[str, Any] = {"revisions": list(revision_ids), "code": code}
-    statement = _SET_STATUS if issued_at is None else _SET_STATUS.values(issued_date=issued_at)
-    await session.execute(statement, asked)
+async def list_recipients(session: AsyncSession, document_ids: Collection[int]) -> dict[int, list[SubjectRecipient]]:
+    """Return the recipients of each document, the main one first."""
+    return {
+        document_id: [
+            SubjectRecipient(
+                one.organization.id, one.organization.public_id, one.organization.organization_code, one.recipient_type
+            )
+            for one in rows
+        ]
+        for document_id, rows in (await recipients(session, document_ids=document_ids)).items()
+    }
+
+
+async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
+    """Set the status of a revision, and the moment it was issued where one is given."""
+    table = table_of(DocumentRevision)
+    values: dict[str, object] = {"correspondence_status_id": status_key(code), "version": table.c.version + 1}
+    if issued_at is not None:
+        values["issued_date"] = issued_at
+    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))

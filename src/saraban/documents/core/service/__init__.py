@@ -1,5 +1,6 @@
 """Documents of every kind, as the rest of the product sees them; a kind hands itself to these verbs."""
 
+from saraban.documents.core.domain import ReachedState, WrittenDocument
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository.documents import pending_with as pending_documents
 from saraban.documents.core.repository.reach import (
@@ -16,13 +17,15 @@ from saraban.documents.core.repository.search import note_changes as note_search
 from saraban.documents.core.repository.search import queue_keys as queue_search_keys
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
-from saraban.documents.core.service.creation import RENUMBERS, create, renumber
 from saraban.documents.core.service.document_change import (
+    RENUMBERS,
     DocumentAct,
     DocumentChanged,
+    create,
     hold_current,
     receipt_of,
     record,
+    renumber,
     started_by,
 )
 from saraban.documents.core.service.draft_changes import DocumentAlreadyIssued, NotADraft, edit
@@ -31,8 +34,8 @@ from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
     DocumentServices,
-    ReachedState,
-    WrittenDocument,
+    OwnFields,
+    UnnumberedDraft,
 )
 from saraban.documents.core.service.presentation import (
     coded,

@@ -1,16 +1,14 @@
 """Cancelling a document: its number stays and is marked, its workflow ends, and what depends on it ends with it."""
 
 from collections.abc import Sequence
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import DRAFT, KindRules
+from saraban.documents.core.domain import DRAFT
 from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.service.document_change import DocumentAct, hold_current, receipt_of, record
-from saraban.documents.core.service.drafts import require_edit, require_withdraw
 from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentServices, Follower
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, Text
@@ -48,16 +46,16 @@ async def cancel(
     :raises DomainError: what the kind says against it
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/cancel", {"reason": reason})
-    return await services.idempotency.run(operation, partial(_cancel, ctx, kind, services.followers, public_id, reason))
+    return await services.idempotency.run(operation, _cancel, ctx, kind, services.followers, public_id, reason)
 
 
 async def _cancel(
     ctx: RequestContext,
+    session: AsyncSession,
     kind: AnyKind,
     followers: Sequence[Follower],
     public_id: UUID,
     reason: str,
-    session: AsyncSession,
 ) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     await kind.check_cancel(ctx, session, row, envelope)
@@ -83,28 +81,6 @@ async def cancel_held(
         await follower.document_cancelled(ctx, session, document=row.public_id, reason=reason)
     details: dict[str, object] = {"reason": reason}
     await record(ctx, session, kind, DocumentAct.CANCEL, row, details=details, notify=notify)
-
-
-async def check_cancel(
-    ctx: RequestContext, session: AsyncSession, rules: KindRules, row: DocumentRow, envelope: Envelope | None
-) -> None:
-    """
-    :raises WithdrawRevisionFirst: while the draft of a next revision is open
-    :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
-    :raises Forbidden: when the caller may not withdraw what has been issued
-    """
-    in_draft = envelope is not None and envelope.current_state == DRAFT
-    if in_draft and not await repository.ever_issued(session, document_id=row.document.id):
-        require_edit(ctx, rules, row.document)
-        return
-    if await is_draft_revision(session, row=row, envelope=envelope):
-        require_edit(ctx, rules, row.document)
-        raise WithdrawRevisionFirst
-    if not rules.cancel_after_issue:
-        # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
-        require_edit(ctx, rules, row.document)
-        raise CancelOnlyDraft
-    require_withdraw(ctx, row.document)
 
 
 async def is_draft_revision(session: AsyncSession, *, row: DocumentRow, envelope: Envelope | None) -> bool:

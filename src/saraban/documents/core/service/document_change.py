@@ -1,27 +1,44 @@
-"""What every change of a document does: hold it as it stands now; write its files, workflow, event and audit row with it."""
+"""
+Create and renumber documents, and what every change does: hold the document; write its files, workflow, event and audit row.
+"""
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Self
 from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments import service as attachments
 from saraban.audit import service as audit
-from saraban.documents.core.domain import KindRules
-from saraban.documents.core.repository import search, writes
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader, DocumentKind, Draft, Row, WrittenDocument
+from saraban.documents.core.domain import KindRules, WrittenDocument
+from saraban.documents.core.repository import documents as repository
+from saraban.documents.core.repository import search
+from saraban.documents.core.service.kind import (
+    AnyKind,
+    DocumentHeader,
+    DocumentKind,
+    DocumentServices,
+    Draft,
+    Row,
+    UnnumberedDraft,
+)
 from saraban.events import service as events
-from saraban.identity.domain.context import RequestContext
+from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.etags import Stale
-from saraban.kit.operation import Receipt
+from saraban.kit.operation import Operation, Receipt
+from saraban.kit.schema import Schema
+from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowOut
+
+RENUMBERS = "numbering.override"
 
 
 class DocumentChanged(Stale):
@@ -98,7 +115,7 @@ async def claim_files(
     """Make uploaded files permanent and attach them to a revision."""
     if public_ids:
         rows = await attachments.claim(ctx, session, public_ids=public_ids, pointer=pointer, project_id=project_id)
-        await writes.link_files(
+        await repository.link_files(
             session, revision_id=revision_id, attachment_ids=[row.id for row in rows], main_first=main_first
         )
 
@@ -122,23 +139,6 @@ async def begin(
     await record(ctx, session, kind, act, written)
 
 
-async def begin_found(
-    ctx: RequestContext,
-    session: AsyncSession,
-    kind: AnyKind,
-    act: DocumentAct,
-    written: WrittenDocument,
-    starting: workflow.StartingWorkflow,
-) -> None:
-    """Do the same for a new document, with the workflow that was found before."""
-    entity_type, facts = kind.rules.entity_type, written.facts
-    await workflow.start_found(ctx, session, starting, entity_type=entity_type, facts=facts)
-    event, entry = _told(ctx, kind, act, written)
-    await events.record(session, event)
-    await audit.record(ctx, session, entry)
-    await search.note_changes(session, int(kind.rules.register), [written.public_id])
-
-
 async def record(
     ctx: RequestContext,
     session: AsyncSession,
@@ -156,40 +156,133 @@ async def record(
     :param audited: details for the audit trail alone
     :param notify: people who are told of the event, for a kind that names them itself
     """
-    event, entry = _told(ctx, kind, act, row, details=details, audited=audited, notify=notify)
-    await events.record(session, event)
-    await audit.record(ctx, session, entry)
-    await search.note_changes(session, int(kind.rules.register), [row.public_id])
-
-
-def _told(
-    ctx: RequestContext,
-    kind: AnyKind,
-    act: DocumentAct,
-    row: DocumentHeader | WrittenDocument,
-    *,
-    details: dict[str, object] | None = None,
-    audited: dict[str, object] | None = None,
-    notify: Sequence[UUID] = (),
-) -> tuple[events.NewEvent, audit.AuditEntry]:
     name = kind.rules.name
     said: dict[str, object] = {"documentNumber": row.number}
     if row.revision_label is not None:
         said["revision"] = row.revision_label
     said |= details or {}
-    event = events.NewEvent(
-        f"document.{act.event}",
-        "document",
-        str(row.public_id),
-        {
-            "documentPublicId": str(row.public_id),
-            "kind": name,
-            "subject": row.subject,
-            "projectPublicId": str(row.project.public_id),
-            "actorPublicId": str(ctx.caller.public_id),
-            **kind.event_fields(row.entity_id, notify),
-            **said,
-        },
-        ctx.now,
-    )
-    return event, audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})
+    fields = {
+        "documentPublicId": str(row.public_id),
+        "kind": name,
+        "subject": row.subject,
+        "projectPublicId": str(row.project.public_id),
+        "actorPublicId": str(ctx.caller.public_id),
+        **kind.event_fields(row.entity_id, notify),
+        **said,
+    }
+    event = events.NewEvent(f"document.{act.event}", "document", str(row.public_id), fields, ctx.now)
+    await events.record(session, event)
+    entry = audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})
+    await audit.record(ctx, session, entry)
+    await search.note_changes(session, int(kind.rules.register), [row.public_id])
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """What is written with the number of a new document."""
+
+    ctx: RequestContext
+    kind: AnyKind
+    draft: UnnumberedDraft
+
+    async def write(self, session: AsyncSession, issued: numbering.Issued) -> None:
+        """Write what belongs to the number. It runs again after a rollback: keep nothing, call nobody outside."""
+        ctx, kind = self.ctx, self.kind
+        written = await kind.insert(ctx, session, self.draft, issued)
+        await workflow.start_found(
+            ctx, session, self.draft.starting, entity_type=kind.rules.entity_type, facts=written.facts
+        )
+        await record(ctx, session, kind, DocumentAct.CREATE, written)
+
+
+async def create(ctx: RequestContext, services: DocumentServices, kind: AnyKind, new: Schema) -> Receipt:
+    """
+    Create a draft with its number, or find what an earlier request with the same key created.
+
+    Number, rows, workflow, event, audit row and receipt are committed together (REQ-NUM-10).
+
+    :raises Invalid: naming the field; nothing has been written
+    """
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}", new)
+    async with services.idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return claim.receipt
+        while True:
+            async with services.db.reading() as session:
+                draft: UnnumberedDraft = await kind.check(ctx, session, new=new)
+            request = numbering.IssueRequest(
+                ctx,
+                draft.plan,
+                operation.token,
+                claim,
+                holder=numbering.Holder(kind.rules.name, draft.public_id),
+                write=Creation(ctx, kind, draft).write,
+                reservation=draft.reservation_token,
+                fields=kind.reserved_fields,
+            )
+            try:
+                return request.receipt(await services.allocator.issue(request))
+            except workflow.StartingWorkflowChanged:
+                continue  # another version was activated since the check
+            except IntegrityError as error:
+                raise (kind.conflict(error) or error) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Renumbering:
+    """
+    What is written with another number of a document.
+
+    :param before: the document as it was when the number was planned
+    """
+
+    ctx: RequestContext
+    kind: AnyKind
+    before: DocumentHeader
+    reason: str
+
+    async def write(self, session: AsyncSession, issued: numbering.Issued) -> None:
+        ctx, kind, number = self.ctx, self.kind, self.before.number_uuid
+        row, _ = await hold_current(ctx, session, kind, public_id=self.before.public_id)
+        assert number is not None  # the plan says so
+        holder = numbering.Holder(kind.rules.name, row.public_id)
+        await numbering.replace_held_number(
+            ctx, session, holder=holder, number=number, replacement=issued, reason=self.reason
+        )
+        details = {"documentNumber": issued.number, "oldNumber": row.number, "reason": self.reason}
+        name = kind.rules.name
+        await audit.record(ctx, session, audit.AuditEntry(f"{name}.renumber", name, str(row.public_id), details))
+        await kind.change_number(session, row, issued, now=ctx.now)
+        await search.note_changes(session, int(kind.rules.register), [row.public_id])
+        session.expire_all()
+
+
+async def renumber(
+    ctx: RequestContext, services: DocumentServices, kind: AnyKind, public_id: UUID, reason: str
+) -> Receipt:
+    """
+    Issue the next number by the format in force, make the old one void and its alias (REQ-NUM-32), in one transaction.
+
+    :raises NotFound: also when the caller may not know of it
+    :raises Forbidden: for everybody but the project's administrators
+    :raises DocumentIsCancelled: when the document carries no number any more
+    """
+    operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/renumber", {"reason": reason})
+    async with services.idempotency.claim(operation) as claim:
+        if claim.receipt is not None:
+            return claim.receipt
+        async with services.db.reading() as session:
+            before: DocumentHeader = await kind.find(ctx, session, public_id)
+            ctx.caller.require(RENUMBERS, Scope(project=before.project.id))
+            if before.cancelled_at is not None or before.number_uuid is None:
+                raise DocumentIsCancelled
+            plan = await numbering.plan(ctx, session, await kind.number_request(session, before))
+        request = numbering.IssueRequest(
+            ctx,
+            plan,
+            operation.token,
+            claim,
+            holder=numbering.Holder(kind.rules.name, public_id),
+            write=Renumbering(ctx, kind, before, reason).write,
+        )
+        return request.receipt(await services.allocator.issue(request))

@@ -4,7 +4,6 @@ Changing a draft. What its number prints of it stays; further recipients, refere
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from functools import partial
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -15,7 +14,6 @@ from saraban.attachments import service as attachments
 from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import day_of, end_of_day, reach, sender_number_key, start_of_day
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.core.schemas import Recipient as AskedRecipient
@@ -40,7 +38,6 @@ from saraban.kit.clock import local_date
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, required
 from saraban.kit.etags import require_match
 from saraban.kit.schema import Schema
-from saraban.kit.statements import fetch
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 
@@ -106,11 +103,11 @@ async def edit(
     :raises DocumentChanged: when `if_match` is not its version
     :raises NotADraft: once it has been submitted
     """
-    await services.db.transact(partial(_edit, ctx, kind, public_id, changes, if_match))
+    await services.db.transact(_edit, ctx, kind, public_id, changes, if_match)
 
 
 async def _edit(
-    ctx: RequestContext, kind: AnyKind, public_id: UUID, changes: Schema, if_match: str | None, session: AsyncSession
+    ctx: RequestContext, session: AsyncSession, kind: AnyKind, public_id: UUID, changes: Schema, if_match: str | None
 ) -> None:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     kind.require_edit(ctx, row)
@@ -179,7 +176,7 @@ async def change_files(ctx: RequestContext, session: AsyncSession, row: Document
             pointer = f"/removeAttachmentPublicIds/{place}"
             raise invalid(pointer, "unknown", "ไม่พบไฟล์นี้ในเอกสาร", "This file is not attached to the document.")
     gone = [known[public_id] for public_id in set(changes.remove_attachment_public_ids)]
-    await writes.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
+    await repository.unlink_files(session, revision_id=row.revision.id, attachment_ids=[file.id for file in gone])
     if row.revision.issued_date is None:  # what somebody may have read is kept
         await attachments.release(session, [file.id for file in gone], now=ctx.now)
     await claim_files(
@@ -210,14 +207,14 @@ def alias(name: str) -> str:
 
 async def change_relations(
     ctx: RequestContext, session: AsyncSession, *, row: DocumentRow, changes: DocumentChanges
-) -> Mapping[str, tuple[Any, Any]]:
+) -> Mapping[str, tuple[object, object]]:
     """
     Replace recipients and references that are stated; give what was and what is by field, for the audit trail.
 
     :raises NumberAlreadyIssued: when the main recipient would be another one
     :raises DocumentAlreadyIssued: when somebody who may have read it would not be a recipient any more
     """
-    noted: dict[str, tuple[Any, Any]] = {}
+    noted: dict[str, tuple[object, object]] = {}
     if "recipients" in changes.model_fields_set:
         noted["recipients"] = await _change_recipients(session, row, changes.recipients)
     if "reference_public_ids" in changes.model_fields_set:
@@ -227,7 +224,7 @@ async def change_relations(
 
 async def _change_recipients(
     session: AsyncSession, row: DocumentRow, asked: Sequence[AskedRecipient] | None
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     if asked is None:
         raise required("/recipients")
     known = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
@@ -235,14 +232,14 @@ async def _change_recipients(
     after = [(one.organization_public_id, one.recipient_type) for one in asked]
     if before != after:
         main_recipient(row.originator.public_id, asked)
-        of_project = await fetch(session, projects.parties_query(row.project.id, None))
+        of_project = await projects.list_parties(session, project_id=row.project.id)
         found = recipients_among(of_project, asked)
         if _main(after) != _main(before):
             raise NumberAlreadyIssued(fields=[FieldProblem("/recipients", "already_printed", _MAIN)])
         gone = {one for one, _ in before} - {one for one, _ in after}
         if gone and await repository.ever_issued(session, document_id=row.document.id):
             raise DocumentAlreadyIssued(fields=[FieldProblem("/recipients", "issued", DocumentAlreadyIssued.says)])
-        await writes.replace_recipients(
+        await repository.replace_recipients(
             session, document_id=row.document.id, recipients=[(organization.id, kind) for organization, kind in found]
         )
     return _said(before), _said(after)
@@ -258,7 +255,7 @@ def _said(recipients: Sequence[tuple[UUID, str]]) -> list[str]:
 
 async def _change_references(
     ctx: RequestContext, session: AsyncSession, row: DocumentRow, asked: Sequence[UUID]
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """References that the caller may not see stay."""
     outgoing, _ = await repository.referenced(session, document_id=row.document.id)
     seen = await repository.visible(session, reach=reach(ctx.caller), public_ids=outgoing)
@@ -269,7 +266,7 @@ async def _change_references(
             raise invalid(pointer, "self", "เอกสารอ้างอิงตัวเองไม่ได้", "A document cannot refer to itself.")
         targets = await references_of(ctx, session, project=project_of(row), asked=asked)
         gone = [seen[one].document.id for one in before]
-        await writes.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
+        await repository.replace_references(session, document_id=row.document.id, gone=gone, targets=targets)
     return sorted(map(str, before)), sorted(map(str, asked))
 
 

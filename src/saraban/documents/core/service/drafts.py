@@ -4,7 +4,7 @@ to; every fault names its field), the rows that are written with the number, and
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from uuid import UUID
 
@@ -23,12 +23,12 @@ from saraban.documents.core.domain import (
 )
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentHead
 from saraban.documents.core.repository.workflow_subject import NOT_WRITTEN, SubjectRecipient, SubjectRow
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
-from saraban.documents.core.service.document_change import claim_files, started_by
+from saraban.documents.core.service.document_change import started_by
+from saraban.documents.core.service.kind import UnnumberedDraft
 from saraban.documents.core.service.workflow_subject import SubjectContext
 from saraban.identity.domain.context import EVERYTHING, NotYourOrganization, RequestContext, Scope
 from saraban.kit.clock import local_date
@@ -45,7 +45,6 @@ from saraban.kit.errors import (
     unknown,
 )
 from saraban.kit.ids import new_id
-from saraban.kit.statements import fetch_each
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -66,30 +65,21 @@ class SentToSelf(Invalid):
     recovery = (CHECK_INPUT, Text("สร้างใบเวียนภายในองค์กร", "Create a circulation sheet."))
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentDraft:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentDraft(UnnumberedDraft):
     """
-    A new document with everything resolved and checked; only its number is missing.
-
     :param of_project: who takes part in its project
     :param taking_part: in its contract, or its project where it has none
     :param own: what only its subtype has
     """
 
     order: NewDocument
-    plan: numbering.Plan
     recipients: Sequence[tuple[projects.Party, str]]
     references: Sequence[int]
     contract_id: int | None
     of_project: Sequence[projects.Party]
     taking_part: Sequence[projects.Party]
-    starting: workflow.StartingWorkflow
     own: object = None
-    public_id: UUID = field(default_factory=new_id)
-
-    @property
-    def reservation_token(self) -> UUID | None:
-        return self.order.reservation_token
 
 
 def stated_originator(ctx: RequestContext, stated: UUID | None, pointer: str) -> UUID:
@@ -224,7 +214,6 @@ async def check(
     order: NewDocument,
     type_codes: tuple[str, str | None],
 ) -> DocumentDraft:
-    """Resolve and check everything of a new document that can be known before its number is issued."""
     pointer = "/originatorOrganizationPublicId"
     originator = stated_originator(ctx, order.originator_organization_public_id, pointer)
     main = main_recipient(originator, order.recipients)
@@ -250,14 +239,21 @@ async def check(
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project, of_contract = await fetch_each(
-        session, projects.parties_query(project.id, None), projects.parties_query(project.id, contract_id)
-    )
+    of_project = taking_part = await projects.list_parties(session, project_id=project.id)
+    if contract_id is not None:
+        taking_part = await projects.list_parties(session, project_id=project.id, contract_id=contract_id)
     check_takes_part(plan, of_project, pointer)
-    recipients = recipients_among(of_project, order.recipients)
-    references = await references_of(ctx, session, project=project, asked=order.reference_public_ids)
-    starting = await workflow.starting(session, code=code, matter=matter)
-    return DocumentDraft(order, plan, recipients, references, contract_id, of_project, of_contract, starting)
+    return DocumentDraft(
+        order=order,
+        plan=plan,
+        recipients=recipients_among(of_project, order.recipients),
+        references=await references_of(ctx, session, project=project, asked=order.reference_public_ids),
+        contract_id=contract_id,
+        of_project=of_project,
+        taking_part=taking_part,
+        starting=await workflow.starting(session, code=code, matter=matter),
+        reservation_token=order.reservation_token,
+    )
 
 
 def check_party(draft: DocumentDraft) -> None:
@@ -297,23 +293,13 @@ async def insert(
 ) -> tuple[NewRows, SubjectContext]:
     """Write the rows that every document with revisions has, and return what its workflow asks of it."""
     public_id = new_id()
-    document = await writes.create_document(session, _document_row(ctx, draft, issued))
-    await writes.create_relations(
-        session,
-        document=document,
-        recipients=[(organization.id, kind) for organization, kind in draft.recipients],
-        references=draft.references,
-    )
+    document = await repository.create_document(session, _document_row(ctx, draft, issued))
+    recipients = [(organization.id, kind) for organization, kind in draft.recipients]
+    await repository.add_recipients(session, document_id=document, recipients=recipients)
+    await repository.add_references(session, document_id=document, targets=draft.references)
     row = {"uuid": public_id, "correspondence_id": document, **_revision_row(ctx, draft, issued)}
-    revision = await writes.create_revision(session, row, status=rules.status_code(DRAFT, None))
+    revision = await repository.create_revision(session, row, status=rules.status_code(DRAFT, None))
     return NewRows(document, revision), _subject_of(ctx, draft, public_id, issued)
-
-
-async def claim_new_files(ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: NewRows) -> None:
-    """Make the files of a new document permanent, once its rows are sent."""
-    files = draft.order.attachment_public_ids
-    if files:
-        await claim_files(ctx, session, rows.revision, files, project_id=draft.plan.project.id)
 
 
 def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issued: numbering.Issued) -> SubjectContext:
@@ -414,11 +400,15 @@ def require_create(ctx: RequestContext, rules: KindRules, document: Document | D
     ctx.caller.require(rules.create, home_scope(ctx, document))
 
 
+def may_withdraw(ctx: RequestContext, document: Document | DocumentHead) -> bool:
+    scope = home_scope(ctx, document)
+    by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in ctx.caller.grants)
+    return by_role or ctx.caller.may(ADMIN_EDIT, scope)
+
+
 def require_withdraw(ctx: RequestContext, document: Document | DocumentHead) -> None:
     """
     :raises Forbidden: when the caller may not withdraw what the originator has issued
     """
-    scope = home_scope(ctx, document)
-    by_role = any(grant.role == ORG_ADMIN and grant.covers(scope) for grant in ctx.caller.grants)
-    if not (by_role or ctx.caller.may(ADMIN_EDIT, scope)):
+    if not may_withdraw(ctx, document):
         raise Forbidden(f"The permission {ADMIN_EDIT} is needed here.")

@@ -7,7 +7,7 @@ never ask which kind they have in hand.
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, cast
 from uuid import UUID
@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules
+from saraban.documents.core.domain import KindRules, WrittenDocument
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.rows import ProjectName
 from saraban.documents.core.schemas import RegisterPageOut, RegisterQuery
@@ -27,12 +27,12 @@ from saraban.kit.clock import local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, FieldProblem
 from saraban.kit.idempotency import Idempotency
+from saraban.kit.ids import new_id
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
 from saraban.projects.models import Project
-from saraban.projects.service import ProjectRef
 from saraban.workflow import service as workflow
-from saraban.workflow.language.subject import NOTHING, Envelope, ItemResult, Meaning, SubjectFacts
+from saraban.workflow.language.subject import Envelope, SubjectFacts
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 
@@ -73,75 +73,18 @@ class DocumentHeader(Protocol):
     def version(self) -> int: ...
 
 
-class UnnumberedDraft(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnnumberedDraft:
     """A new document with everything resolved and checked; only its number is missing."""
 
-    @property
-    def public_id(self) -> UUID: ...
-
-    @property
-    def plan(self) -> numbering.Plan: ...
-
-    @property
-    def reservation_token(self) -> UUID | None: ...
-
-    @property
-    def starting(self) -> workflow.StartingWorkflow: ...
+    plan: numbering.Plan
+    starting: workflow.StartingWorkflow
+    reservation_token: UUID | None
+    public_id: UUID = field(default_factory=new_id)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenDocument:
-    """
-    A new document or revision as its workflow, its event and its audit row are told of it; it is not read back for them.
-
-    :param type_code: by what documents of its kind differ in the workflow they start on: the document type, or the RFA's
-    """
-
-    facts: SubjectFacts
-    project: ProjectRef
-    type_code: str
-    revision_label: str | None = None
-
-    @property
-    def public_id(self) -> UUID:
-        return self.facts.public_id
-
-    @property
-    def entity_id(self) -> str:
-        return self.facts.entity_id
-
-    @property
-    def number(self) -> str:
-        return self.facts.number
-
-    @property
-    def subject(self) -> str:
-        return self.facts.title
-
-
-@dataclass(frozen=True, slots=True)
-class ReachedState:
-    """
-    A workflow state that revisions have come to, and how.
-
-    :param response_code: what was answered with the step that led there
-    :param automatic: the engine took that step, which says nothing of its own
-    :param ended: it is final
-    :param issued: they left their draft with this step, for the first time
-    :param meaning: what the definition says of it
-    :param item_results: what was answered with the step to single items
-    """
-
-    state: str
-    day: date
-    response_code: str | None = None
-    automatic: bool = False
-    ended: bool = False
-    meaning: Meaning = NOTHING
-    issued: bool = False
-    item_results: tuple[ItemResult, ...] = ()
-
-
+# What a subtype adds to an answer, or says otherwise in it, by revision id.
+OwnFields = Mapping[int, Mapping[str, Any]]
 Row = TypeVar("Row", bound=DocumentHeader)
 Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
@@ -227,28 +170,22 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     async def page(
         self, ctx: RequestContext, session: AsyncSession, *, search: RegisterQuery, counted: bool
-    ) -> CountedPage[Row]:
-        """
-        :param counted: say of how many documents it is a page
-        """
+    ) -> CountedPage[Row]: ...
 
     @abstractmethod
     async def lock(self, session: AsyncSession, row: Row) -> None:
         """Hold the document and its workflow instance until the end of the transaction."""
 
     @abstractmethod
-    async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Mapping[str, SubjectFacts]:
-        """Return what the workflow is told, by entity id."""
-
-    async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row]) -> object:
-        """Read what a register shows of the rows around its own, with a fixed number of queries."""
-        return None
+    async def facts(
+        self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo
+    ) -> Mapping[str, SubjectFacts]: ...
 
     @abstractmethod
-    def summaries(
-        self, ctx: RequestContext, rows: Sequence[Row], parts: Any, envelopes: Mapping[str, Envelope]
+    async def summaries(
+        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], envelopes: Mapping[str, Envelope]
     ) -> Sequence[Schema]:
-        """Return the rows of a register in the order of `rows`."""
+        """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
     @abstractmethod
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:
@@ -271,8 +208,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
 
     @abstractmethod
-    def answer(self, ctx: RequestContext, row: Row, parts: Any, envelope: Envelope | None) -> Schema:
-        """Return a document with all that belongs to it."""
+    def answer(self, ctx: RequestContext, row: Row, parts: Any, envelope: Envelope | None) -> Schema: ...
 
     @abstractmethod
     def require_edit(self, ctx: RequestContext, row: Row) -> None:
@@ -305,8 +241,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Write the cancellation into the kind's own rows, and return who is notified of it beside the usual."""
 
     @abstractmethod
-    async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest:
-        """Return what a number for the document as it stands now is issued by."""
+    async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest: ...
 
     @abstractmethod
     async def change_number(
@@ -335,9 +270,9 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     ) -> dict[str, Envelope]:
         return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
 
+    @abstractmethod
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         """Return what events say of this kind beside what they say of every one."""
-        return {}
 
 
 AnyKind = DocumentKind[Any, Any]

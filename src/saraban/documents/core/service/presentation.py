@@ -1,6 +1,6 @@
 """From rows to answers: names around the document, its place in the workflow, its files. Shows public ids and codes only."""
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -22,12 +22,12 @@ from saraban.documents.core.schemas import (
     ReferenceAnswer,
     RevisionAnswer,
 )
+from saraban.documents.core.service.kind import OwnFields
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import UserName
 from saraban.identity.schemas import PersonRef
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
-from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.language.subject import Envelope
@@ -127,7 +127,7 @@ class DocumentParts(NamedTuple):
 
     recipients: Sequence[RecipientRow]
     files: Mapping[int, Sequence[LinkedFile]]
-    own: Mapping[int, Mapping[str, Any]]
+    own: OwnFields
     number_format: NumberFormatOut | None
     references: References
 
@@ -137,20 +137,19 @@ async def read_parts(
     session: AsyncSession,
     row: DocumentRow,
     rows: Sequence[DocumentRow],
-    own: Coroutine[Any, Any, Mapping[int, Mapping[str, Any]]],
+    own: OwnFields,
 ) -> DocumentParts:
     """
-    :param own: the reading of what the subtype adds to the revisions
+    :param own: what the subtype adds to the revisions, by their keys
     """
-    recipients, *more = await together(
-        session,
-        repository.recipients(session, document_ids=[row.document.id]),
-        repository.files(session, revision_ids=[one.revision.id for one in rows]),
+    recipients = await repository.recipients(session, document_ids=[row.document.id])
+    return DocumentParts(
+        recipients[row.document.id],
+        await repository.files(session, revision_ids=[one.revision.id for one in rows]),
         own,
-        number_format(session, row.document.number_uuid),
-        _references(ctx, session, row=row),
+        await number_format(session, row.document.number_uuid),
+        await _references(ctx, session, row=row),
     )
-    return DocumentParts(recipients[row.document.id], *more)
 
 
 def full_fields(row: DocumentRow, parts: DocumentParts, zone: ZoneInfo) -> dict[str, Any]:

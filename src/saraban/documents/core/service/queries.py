@@ -3,7 +3,7 @@ Reading documents: the pages of a register, one document, its revisions and its 
 it, and who may read the files of it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,18 +18,16 @@ from saraban.documents.core.repository import documents as repository
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import CodeAnswer, HistoryEntry, RegisterQuery, RevisionDetail
 from saraban.documents.core.service.document_change import version_tag
-from saraban.documents.core.service.drafts import require_create, require_edit, require_withdraw
-from saraban.documents.core.service.kind import AnyKind, DocumentHeader
+from saraban.documents.core.service.drafts import home_scope, may_withdraw
+from saraban.documents.core.service.kind import AnyKind, DocumentHeader, OwnFields
 from saraban.documents.core.service.presentation import file_answers, person, revision_answer, status_answer
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.revisioned_kind import RevisionedKind
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.schemas import PersonRef
-from saraban.kit.errors import Forbidden
 from saraban.kit.operation import Receipt
 from saraban.kit.schema import ShortList
-from saraban.kit.statements import together
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
@@ -52,10 +50,8 @@ async def listing(
     page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
         return page
-    found, parts = await together(
-        session, kind.envelopes(ctx, session, page.items, now=ctx.now), kind.list_parts(ctx, session, page.items)
-    )
-    rows = zip(page.items, kind.summaries(ctx, page.items, parts, found), strict=True)
+    found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
+    rows = zip(page.items, await kind.summaries(ctx, session, page.items, found), strict=True)
     items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
     return CountedPage(items, page.next_cursor, page.count)
 
@@ -70,19 +66,10 @@ async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public
 async def _full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
-    (_, envelopes), parts = await together(
-        session, _standing(ctx, session, kind, row, [row]), kind.parts(ctx, session, row, [row])
-    )
-    envelope = envelopes.get(row.entity_id)
+    states = await kind.states(ctx, session, [row], now=ctx.now)
+    envelope = (await workflow.envelopes(ctx, session, states, alone=row.entity_id)).get(row.entity_id)
+    parts = await kind.parts(ctx, session, row, [row])
     return kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope)
-
-
-async def _standing(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader, rows: Sequence[DocumentHeader]
-) -> tuple[Mapping[str, workflow.InstanceState], Mapping[str, Envelope]]:
-    """Return where the workflows of a document stand, with what the caller may do in the place of others."""
-    states = await kind.states(ctx, session, rows, now=ctx.now)
-    return states, await workflow.envelopes(ctx, session, states, alone=row.entity_id)
 
 
 async def show(
@@ -127,29 +114,22 @@ def permitted_actions(
     in_draft = envelope is not None and envelope.current_state == DRAFT
     # Whoever sees a draft sees every revision of it.
     never_issued = in_draft and all(one.revision.issued_date is None for one in rows)
-    may_edit = _allowed(lambda: require_edit(ctx, kind.rules, row.document))
+    scope = home_scope(ctx, row.document)
+    may_edit = ctx.caller.may(kind.rules.edit, scope)
     if never_issued:
         may_cancel = may_edit
     elif in_draft and row.revision.issued_date is None:
         may_cancel = False
     else:
-        may_cancel = kind.rules.cancel_after_issue and _allowed(lambda: require_withdraw(ctx, row.document))
+        may_cancel = kind.rules.cancel_after_issue and may_withdraw(ctx, row.document)
     ended = envelope is not None and envelope.terminal
     # Who asked has closed the matter with the answer: there is nothing to ask anew.
     settled = envelope is not None and envelope.outcome == "closed" and row.type_code == "RFI"
-    may_revise = ended and not settled and _allowed(lambda: require_create(ctx, kind.rules, row.document))
+    may_revise = ended and not settled and ctx.caller.may(kind.rules.create, scope)
     # Whether a state may be edited is its definition's word, whatever the state is called.
     return PermittedActions(
         edit=envelope is not None and envelope.can_edit and may_edit, cancel=may_cancel, revise=may_revise
     )
-
-
-def _allowed(require: Callable[[], None]) -> bool:
-    try:
-        require()
-    except Forbidden:
-        return False
-    return True
 
 
 async def list_revisions(
@@ -162,12 +142,9 @@ async def list_revisions(
     """
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
-    envelopes, files, own = await together(
-        session,
-        kind.envelopes(ctx, session, rows),
-        repository.files(session, revision_ids=[row.revision.id for row in rows]),
-        kind.in_full(session, rows, reach(ctx.caller)),
-    )
+    envelopes = await kind.envelopes(ctx, session, rows)
+    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
+    own = await kind.in_full(session, rows, reach(ctx.caller))
     return _revisions(ctx, kind, rows, envelopes, files, own)
 
 
@@ -177,7 +154,7 @@ def _revisions(
     rows: Sequence[DocumentRow],
     envelopes: Mapping[str, Envelope],
     files: Mapping[int, Sequence[repository.LinkedFile]],
-    extras: Mapping[int, Mapping[str, Any]],
+    extras: OwnFields,
 ) -> ShortList[WorkflowItem[RevisionDetail]]:
     shown = kind.revision.model_fields
     items = []
@@ -206,10 +183,8 @@ async def history(
     """
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
-    told, taken = await together(
-        session, _told(session, kind, rows, public_id), _taken(session, await kind.states(ctx, session, rows))
-    )
-    return _history(rows, told, taken)
+    taken = await _taken(session, await kind.states(ctx, session, rows))
+    return _history(rows, await _told(session, kind, rows, public_id), taken)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,12 +254,10 @@ async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, 
     """
     rows = await kind.seen(ctx, session, public_id)
     row = kind.newest(rows)
-    (states, envelopes, taken), parts, told = await together(
-        session,
-        _lived(ctx, session, kind, row, rows),
-        kind.parts(ctx, session, row, rows),
-        _told(session, kind, rows, public_id),
-    )
+    states = await kind.states(ctx, session, rows, now=ctx.now)
+    envelopes = await workflow.envelopes(ctx, session, states, alone=row.entity_id)
+    taken = await _taken(session, states)
+    parts = await kind.parts(ctx, session, row, rows)
     envelope = envelopes.get(row.entity_id)
     revisions, recipients = None, []
     if isinstance(kind, RevisionedKind):
@@ -296,21 +269,11 @@ async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, 
         state=states.get(row.entity_id),
         envelope=envelope,
         shown=kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope),
-        history=_history(rows, told, taken),
+        history=_history(rows, await _told(session, kind, rows, public_id), taken),
         steps=tuple(taken.get(row.entity_id, ())),
         revisions=revisions,
         recipients=recipients,
     )
-
-
-async def _lived(
-    ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: DocumentHeader, rows: Sequence[DocumentHeader]
-) -> tuple[Mapping[str, workflow.InstanceState], Mapping[str, Envelope], Mapping[str, list[workflow.HistoryStep]]]:
-    states = await kind.states(ctx, session, rows, now=ctx.now)
-    envelopes, taken = await together(
-        session, workflow.envelopes(ctx, session, states, alone=row.entity_id), _taken(session, states)
-    )
-    return states, envelopes, taken
 
 
 async def _trail(session: AsyncSession, entity_type: str, public_id: UUID) -> Sequence[audit.AuditRecord]:
@@ -377,12 +340,10 @@ async def known_to(
 async def visible(
     ctx: RequestContext, session: AsyncSession, *, public_ids: Collection[UUID]
 ) -> dict[UUID, DocumentRow]:
-    """Return the documents of any kind among `public_ids` that the caller may see."""
     return await repository.visible(session, reach=reach(ctx.caller), public_ids=public_ids)
 
 
 async def statuses(session: AsyncSession, seen: Reach, public_ids: Collection[UUID]) -> dict[UUID, CodeAnswer]:
-    """Return how documents of any kind stand now, as far as a reader with this reach may see them."""
     rows = await repository.visible(session, reach=seen, public_ids=public_ids)
     return {public_id: status_answer(row) for public_id, row in rows.items()}
 

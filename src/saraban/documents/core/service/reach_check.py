@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -51,7 +50,7 @@ async def compare_reach(
                 wrong = await kind.index.differing(session, documents=keys)
                 numbers = await kind.index.numbers(session, documents=wrong)
             if mend and wrong:
-                await db.transact(partial(_mend, kind.index, wrong))
+                await db.transact(_mend, kind.index, wrong)
             after = keys[-1] if len(keys) == SLICE else None
             done += len(keys)
             progress(done, total)
@@ -59,7 +58,7 @@ async def compare_reach(
                 yield ReachDifference(kind.rules.name, numbers.get(key, ""))
 
 
-async def _mend(index: ReachIndex, documents: Collection[int], session: AsyncSession) -> None:
+async def _mend(index: ReachIndex, session: AsyncSession, documents: Collection[int]) -> None:
     """Whoever was changing them when they were looked at has written their rows by now."""
     await index.hold(session, documents=documents)
     wrong = await index.differing(session, documents=documents)

@@ -5,9 +5,9 @@ the wide ones.
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain, groupby
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -22,24 +22,23 @@ from saraban.documents.core.domain.registers import (
     Order,
     Places,
     ReaderKey,
-    RegisterCursor,
     Sort,
     choose,
     merged,
     sized,
-    sort_text,
-    sort_value,
 )
 from saraban.documents.core.repository import register_filters, registers
 from saraban.documents.core.repository.register_filters import RegisterTables
-from saraban.documents.core.repository.registers import After, Ask
+from saraban.documents.core.repository.registers import After, Ask, FilterValues
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
+from saraban.identity.models import Organization, User
 from saraban.kit.clock import local_date
+from saraban.kit.db import AnySelect
 from saraban.kit.errors import invalid
-from saraban.kit.pagination import Page, list_mark
-from saraban.kit.statements import Query, fetch_each, together
+from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
+from saraban.kit.text import control_character
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import ProjectRef
 from saraban.search_index import service as search_index
@@ -55,7 +54,6 @@ class Identified(Protocol):
 
 
 Row = TypeVar("Row", bound=Identified)
-_AT_ONCE = 60  # statements of one round trip; only who acts in many projects, and has chosen none, needs more
 
 
 def _day_starts(day: date, zone: ZoneInfo) -> datetime:
@@ -88,7 +86,7 @@ class KindRegister:
     keys: Callable[[Places], list[ReaderKey]]
     reach: Reach | None = None
     statuses: Mapping[str, int] | None = None
-    types: Callable[[str], Query[Mapping[int, int | None]]] | None = None
+    types: Callable[[AsyncSession, str], Awaitable[Mapping[int, int | None]]] | None = None
     due: Callable[[date, ZoneInfo], datetime] = _day_starts
 
     @property
@@ -106,11 +104,8 @@ def home_of(reach: Reach) -> dict[str, list[int]]:
 
 
 async def places_of(session: AsyncSession, reach: Reach, *, project: UUID | None) -> Places:
-    """Return where documents may be that a reader is shown, in one project or in all."""
-    projects, contracts = await fetch_each(
-        session, register_filters.projects(project), register_filters.contracts(reach)
-    )
-    return Places(projects, {} if reach.everything else contracts)
+    keys = await register_filters.project_keys(session, project)
+    return Places(keys, {} if reach.everything else await register_filters.contract_projects(session, reach))
 
 
 async def people_offered(
@@ -128,6 +123,68 @@ async def people_offered(
     return sorted(found, key=lambda one: (not one.is_active, one.display_name))
 
 
+@dataclass(frozen=True, slots=True)
+class RegisterCursor:
+    """
+    Where a page ended.
+
+    :param value: what the last row was sorted by, as text; empty where that was its creation
+    :param count: what the first page counted
+    """
+
+    at: datetime
+    public_id: UUID
+    value: str = ""
+    count: int | None = None
+
+    def encode(self, mark: bytes) -> str:
+        return encode_cursor(mark, self.at.isoformat(), self.public_id.hex, self.value, self.count)
+
+    @classmethod
+    def decode(cls, text: str, mark: bytes) -> Self:
+        """
+        :raises Invalid: when `text` is no cursor, or one of another list, other filters or another order
+        """
+        at, public_id, value, count = decode_cursor(text, mark, str, str, str, int | None)
+        try:
+            return cls(datetime.fromisoformat(at).astimezone(UTC), UUID(public_id), value, count)
+        except (ValueError, OverflowError) as fault:
+            raise malformed_cursor() from fault
+
+
+def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int, str]) -> str:
+    """Return what a row is sorted by as a cursor has it: no keys, but for the codes that they stand for."""
+    if value is None:
+        return ""
+    if sort is Sort.STATUS and isinstance(value, int):
+        return statuses[value]
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int | date | None:
+    """
+    :raises Invalid: when the text is none that `sort_text` gave
+    """
+    try:
+        match sort:
+            case Sort.CREATED:
+                return None
+            case Sort.STATUS:
+                return statuses[text]
+            case Sort.DATE:
+                return date.fromisoformat(text)
+            case Sort.DUE:
+                return datetime.fromisoformat(text).astimezone(UTC)
+            case Sort.NUMBER:
+                if (
+                    control_character(text.replace("\x01", "")) is not None
+                ):  # which marks the leading zeros of `sort_key`
+                    raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
+                return text
+    except (ValueError, KeyError, OverflowError) as fault:
+        raise malformed_cursor() from fault
+
+
 async def read_page(
     ctx: RequestContext,
     session: AsyncSession,
@@ -143,39 +200,44 @@ async def read_page(
     """
     _check(register, search)
     order = Order.of(search.sort)
-    given = search.model_dump_json(exclude={"cursor", "limit"})
-    bound = list_mark(register.rules.name, given)
-    cursor = RegisterCursor.decode(search.cursor, bound) if search.cursor is not None else None
-    known = await _known(session, register, search, order, cursor)
+    mark = list_mark(register.rules.name, search.model_dump_json(exclude={"cursor", "limit"}))
+    cursor = RegisterCursor.decode(search.cursor, mark) if search.cursor is not None else None
+    places = Places(await register_filters.project_keys(session, search.project), {})
+    if register.reach is not None and not register.reach.everything:
+        places = Places(places.projects, await register_filters.contract_projects(session, register.reach))
+    statuses = register.statuses or {}
+    if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
+        statuses = await register_filters.status_keys(session)
+    named = await _named_keys(session, register, search)
     words = await _words(session, register, search)
     ask = Ask(
         register.tables,
         register.rules.register,
         order,
-        _values(ctx, register, search, known) | words,
-        known.keys,
+        named | _values(ctx, register, search, statuses) | words,
+        register.keys(places),
         register.home,
-        {name: known.named[name] for name in ("types", "disciplines") if name in known.named},
+        {name: named[name] for name in ("types", "disciplines") if name in named},
         sees_all=register.reach is not None and register.reach.everything,
     )
     after = None
     if cursor is not None:
-        after = After(sort_value(order.sort, cursor.value, known.statuses), cursor.at, known.last)
+        heads = register.tables.heads.c
+        # Where the document is gone, nothing of its moment is passed over.
+        last = await register_filters.key_of(session, heads.id, heads.uuid, cursor.public_id)
+        after = After(sort_value(order.sort, cursor.value, statuses), cursor.at, last)
     count = cursor.count if cursor is not None else None
     sizes = await _sizes(session, ask)
-    reading = _narrow(session, ask, sizes, after, search.limit)
+    found = await _narrow(session, ask, sizes, after, search.limit)
     if counted and count is None:
-        found, count = await together(session, reading, _count(session, ask, sizes))
-    else:
-        found = await reading
+        count = await _count(session, ask, sizes)
     rows = found[: search.limit]
     shown = await wide(session, rows) if rows else []
-    if len(found) <= search.limit:
-        return CountedPage(list(shown), None, count)
-    codes = {key: code for code, key in known.statuses.items()}
-    value = sort_text(order.sort, rows[-1].value, codes)
-    following = RegisterCursor(rows[-1].created_at, shown[-1].public_id, value, count)
-    return CountedPage(list(shown), following.encode(bound), count)
+    following = None
+    if len(found) > search.limit:
+        value = sort_text(order.sort, rows[-1].value, {key: code for code, key in statuses.items()})
+        following = RegisterCursor(rows[-1].created_at, shown[-1].public_id, value, count).encode(mark)
+    return CountedPage(list(shown), following, count)
 
 
 def _check(register: KindRegister, search: RegisterQuery) -> None:
@@ -204,53 +266,33 @@ def not_in_list(pointer: str, expected: list[str]) -> Exception:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+async def _named_keys(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
     """
-    The keys of what a query and its cursor name.
+    Return the keys of what a query names, by the names of the conditions of `repository.registers`.
 
-    :param last: of the document that the cursor names
+    An unknown code returns no keys, like a code of a contract that the caller cannot see.
     """
-
-    keys: Sequence[ReaderKey]
-    named: Mapping[str, Any]
-    statuses: Mapping[str, int]
-    last: int = register_filters.NOBODY
-
-
-async def _known(
-    session: AsyncSession, register: KindRegister, search: RegisterQuery, order: Order, cursor: RegisterCursor | None
-) -> _Known:
-    """A code that nothing has finds nothing, as one does of a contract that the caller may not know of."""
-    queries: dict[str, Query[Any]] = {"projects": register_filters.projects(search.project)}
-    if register.reach is not None and not register.reach.everything:
-        queries["contracts"] = register_filters.contracts(register.reach)
-    if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
-        queries["statuses"] = register_filters.statuses()
+    named: FilterValues = {}
     if search.type is not None and register.types is not None:
-        queries["types"] = register.types(search.type)
+        named["types"] = await register.types(session, search.type)
     elif search.type is not None and len(register.rules.type_codes) > 1:
-        queries["types"] = register_filters.types(search.type)
+        named["types"] = await register_filters.type_keys(session, search.type)
     if search.discipline is not None:
-        queries["disciplines"] = register_filters.disciplines(search.discipline)
+        named["disciplines"] = await register_filters.discipline_keys(session, search.discipline)
     if search.party is not None:
-        queries["party"] = register_filters.organization(search.party)
+        named["party"] = await register_filters.key_of(session, Organization.id, Organization.public_id, search.party)
     if search.person is not None:
-        queries["person"] = register_filters.person(search.person)
-    if cursor is not None:
-        queries["last"] = register_filters.head(register.tables, cursor.public_id)
-    found = dict(zip(queries, await fetch_each(session, *queries.values()), strict=True))
-    places = Places(found.pop("projects"), found.pop("contracts", {}))
-    statuses = found.pop("statuses", register.statuses or {})
-    return _Known(register.keys(places), found, statuses, found.pop("last", register_filters.NOBODY))
+        named["person"] = await register_filters.key_of(session, User.user_id, User.public_id, search.person)
+    return named
 
 
-def _values(ctx: RequestContext, register: KindRegister, search: RegisterQuery, known: _Known) -> dict[str, Any]:
-    """Return what is asked for by the names of the conditions of `repository.registers`."""
-    values = {name: known.named[name] for name in ("types", "disciplines", "party", "person") if name in known.named}
+def _values(
+    ctx: RequestContext, register: KindRegister, search: RegisterQuery, statuses: Mapping[str, int]
+) -> FilterValues:
+    values: FilterValues = {}
     if search.status is not None:
         codes = register.rules.status_codes(search.status)
-        values["statuses"] = [known.statuses[code] for code in codes if code in known.statuses]
+        values["statuses"] = [statuses[code] for code in codes if code in statuses]
     if search.mine:
         values["mine"] = ctx.caller.user_id
     if search.pending_with_me:
@@ -264,14 +306,14 @@ def _values(ctx: RequestContext, register: KindRegister, search: RegisterQuery, 
     return values | _days(ctx, register, search)
 
 
-async def _words(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
+async def _words(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
     """
     Return what is looked for, and what the index has not read of it.
 
     :raises Invalid: for a text that leads to nothing, naming `query:q`
     """
     said = parse_words(search.text or "")
-    values: dict[str, Any] = dict(zip(registers.WORDS, said.words, strict=False))
+    values: FilterValues = dict(zip(registers.WORDS, said.words, strict=False))
     values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
     if values:
         kind = SearchKind(register.rules.register)
@@ -284,8 +326,8 @@ async def _words(session: AsyncSession, register: KindRegister, search: Register
 _DAY = timedelta(days=1)
 
 
-def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> dict[str, Any]:
-    values: dict[str, Any] = {}
+def _days(ctx: RequestContext, register: KindRegister, search: RegisterQuery) -> FilterValues:
+    values: FilterValues = {}
     if search.since is not None:
         values["created_from"] = _day_starts(search.since, ctx.zone)
     if search.until is not None:
@@ -320,18 +362,11 @@ class _Sizes:
 
 
 async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int) -> list[NarrowRow]:
-    """Return the rows of a page and the next one."""
     index = choose(ask.order, ask.filters, sizes.of)
     found = sizes.documents.get(index, ())
-    queries = registers.narrow(ask, index, after=after, most=limit + 1, documents=found, many=bool(sizes.many))
-    return merged(await _each(session, queries), descending=ask.order.descending, limit=limit + 1)
-
-
-async def _each(session: AsyncSession, queries: Sequence[Query[T]]) -> list[T]:
-    found: list[T] = []
-    for start in range(0, len(queries), _AT_ONCE):
-        found += await fetch_each(session, *queries[start : start + _AT_ONCE])
-    return found
+    selects = registers.narrow(ask, index, after=after, most=limit + 1, documents=found, many=bool(sizes.many))
+    rows = await registers.narrow_rows(session, selects, ask)
+    return merged(rows, descending=ask.order.descending, limit=limit + 1)
 
 
 async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
@@ -347,16 +382,13 @@ async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
     along = [one for one in wanted if not one.looks_up]
     by_text = await _with_words(session, ask) if Index.TEXT in elsewhere else None
     elsewhere = [one for one in elsewhere if one is not Index.TEXT]
-    looked_up, *sizes = await together(
-        session,
-        _each(session, [registers.looked_up(ask, one) for one in elsewhere]),
-        *(_size(session, ask, one) for one in along),
-    )
-    documents = dict(zip(elsewhere, looked_up, strict=True))
+    documents = {one: await registers.looked_up(session, ask, one) for one in elsewhere}
     if by_text is not None:
         documents[Index.TEXT] = by_text
-    of = {one: len(found) for one, found in documents.items()}
-    return _Sizes(of | dict(zip(along, sizes, strict=True)), documents, many)
+    sizes = {one: len(found) for one, found in documents.items()}
+    for one in along:
+        sizes[one] = await _size(session, ask, one)
+    return _Sizes(sizes, documents, many)
 
 
 async def _with_words(session: AsyncSession, ask: Ask) -> list[int] | None:
@@ -369,13 +401,17 @@ async def _with_words(session: AsyncSession, ask: Ask) -> list[int] | None:
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
-    return sum(await _each(session, registers.size(ask, index, most=FEW + 1)))
+    return sum(await _counts(session, registers.size(ask, index, most=FEW + 1), ask))
+
+
+async def _counts(session: AsyncSession, selects: Sequence[AnySelect], ask: Ask) -> list[int]:
+    return [row[0] for row in await registers.fetch_rows(session, selects, ask)]
 
 
 async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
     """Return whether one key of the reader gives more than is counted; most have such a key among the first, or none."""
-    for queries in _growing(registers.size(ask, index, most=COUNTED + 1)):
-        if max(await fetch_each(session, *queries)) > COUNTED:
+    for selects in _growing(registers.size(ask, index, most=COUNTED + 1)):
+        if max(await _counts(session, selects, ask)) > COUNTED:
             return True
     return False
 
@@ -385,7 +421,7 @@ def _growing(several: Sequence[T]) -> Iterator[Sequence[T]]:
     start, some = 0, 4
     while start < len(several):
         yield several[start : start + some]
-        start, some = start + some, min(some * 2, _AT_ONCE)
+        start, some = start + some, some * 2
 
 
 async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
@@ -397,7 +433,7 @@ async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
     projects = [list(keys) for _, keys in groupby(ask.keys, key=lambda key: key.project)]
     total = 0
     for some in _growing([registers.count(ask, keys, index, documents) for keys in projects]):
-        total += sum(await _each(session, list(chain(*some))))
+        total += sum(await _counts(session, list(chain(*some)), ask))
         if total > COUNTED:
             return COUNTED + 1
     return total

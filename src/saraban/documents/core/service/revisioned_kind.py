@@ -5,7 +5,7 @@
 # What subtypes override says what it is given.
 
 from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
@@ -18,14 +18,15 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit.domain.changes import field_changes
 from saraban.documents.core.domain import (
     CANCELLED,
+    DRAFT,
     Reach,
-    counts_as_issued,
+    ReachedState,
+    WrittenDocument,
     reach,
 )
 from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.reach import ReachIndex, reach_of_documents
 from saraban.documents.core.repository.register_filters import DOCUMENTS
 from saraban.documents.core.repository.rows import DocumentRow
@@ -39,7 +40,8 @@ from saraban.documents.core.schemas import (
     RevisionDetail,
 )
 from saraban.documents.core.service import drafts, registers
-from saraban.documents.core.service.cancellation import check_cancel
+from saraban.documents.core.service.cancellation import CancelOnlyDraft, WithdrawRevisionFirst
+from saraban.documents.core.service.document_change import claim_files
 from saraban.documents.core.service.draft_changes import (
     NotADraft,
     change_files,
@@ -50,16 +52,15 @@ from saraban.documents.core.service.draft_changes import (
     project_of,
 )
 from saraban.documents.core.service.drafts import DocumentDraft
-from saraban.documents.core.service.kind import DocumentKind, ReachedState, WrittenDocument
+from saraban.documents.core.service.kind import DocumentKind, OwnFields
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
-from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, facts_of, subject_contexts
+from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
 from saraban.kit.schema import Schema, ShortList
-from saraban.kit.statements import together
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
@@ -120,27 +121,19 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         session: AsyncSession,
         rows: Sequence[DocumentRow],
         reach: Reach,
-    ) -> Mapping[int, Mapping[str, Any]]:
+    ) -> OwnFields:
         """Return what the subtype adds to the rows of a list, or says otherwise in them, by revision id."""
         return {}
 
-    async def in_full(
-        self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
-        """Return the same for one document and its revisions."""
+    async def in_full(self, session: AsyncSession, rows: Sequence[DocumentRow], reach: Reach) -> OwnFields:
         return await self.in_list(session, rows, reach)
 
-    async def own_statuses(
-        self,
-        session: AsyncSession,
-        revision_ids: Collection[int],
-        reached: ReachedState,
-    ) -> None:
-        """Set the subtype's own status columns for a workflow state that revisions have come to."""
+    async def own_statuses(self, session: AsyncSession, revision_id: int, reached: ReachedState) -> None:
+        """Set the subtype's own status columns for a workflow state that a revision has come to."""
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, changes: Any
-    ) -> Mapping[str, tuple[Any, Any]]:
+    ) -> Mapping[str, tuple[object, object]]:
         """Change what is the subtype's own, and return what was and what is by field."""
         return {}
 
@@ -151,7 +144,6 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     # What all of them share.
 
     def subject(self, zone: ZoneInfo) -> DocumentSubject:
-        """Return the port that `bootstrap` registers with the workflow."""
         return DocumentSubject(self.rules, self.index, self.own_statuses, zone)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> DocumentDraft:
@@ -191,9 +183,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         rows, subject = await drafts.insert(ctx, session, self.rules, draft, issued)
         await self.insert_own(ctx, session, draft, rows)
         await self.index.add(session, documents=[rows.document])
-        await drafts.claim_new_files(ctx, session, draft, rows)
+        plan, files = draft.plan, draft.order.attachment_public_ids
+        await claim_files(ctx, session, rows.revision, files, project_id=plan.project.id)
         facts = facts_in(self.rules, subject, zone=ctx.zone)
-        plan = draft.plan
         return WrittenDocument(facts, plan.project, (plan.rfa_type or plan.type).code, issued.revision)
 
     async def revised(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> WrittenDocument:
@@ -232,19 +224,14 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def facts(
         self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo
     ) -> Mapping[str, SubjectFacts]:
-        return await facts_of(session, self.rules, rows=rows, zone=zone)
+        around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
+        return {key: facts_in(self.rules, one, zone=zone) for key, one in around.items()}
 
-    async def list_parts(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow]) -> object:
-        return await together(
-            session,
-            repository.recipients(session, document_ids=[row.document.id for row in rows]),
-            self.in_list(session, rows, reach(ctx.caller)),
-        )
-
-    def summaries(
-        self, ctx: RequestContext, rows: Sequence[DocumentRow], parts: Any, envelopes: Mapping[str, Envelope]
+    async def summaries(
+        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow], envelopes: Mapping[str, Envelope]
     ) -> Sequence[DocumentSummary]:
-        recipients, own = parts
+        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
+        own = await self.in_list(session, rows, reach(ctx.caller))
         today, found = local_date(ctx.now, ctx.zone), []
         for row in rows:
             envelope = envelopes.get(row.entity_id)
@@ -255,7 +242,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def parts(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow]
     ) -> DocumentParts:
-        return await read_parts(ctx, session, row, rows, self.in_full(session, rows, reach(ctx.caller)))
+        return await read_parts(ctx, session, row, rows, await self.in_full(session, rows, reach(ctx.caller)))
 
     def answer(self, ctx: RequestContext, row: DocumentRow, parts: DocumentParts, envelope: Envelope | None) -> Schema:
         today = local_date(ctx.now, ctx.zone)
@@ -286,9 +273,9 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         )
         await change_files(ctx, session, row, changes)
         values["updated_by"] = ctx.caller.user_id
-        await writes.change_revision(session, revision_id=row.revision.id, values=values)
+        await repository.change_revision(session, revision_id=row.revision.id, values=values)
         if related:
-            await writes.raise_versions(session, document_id=row.document.id)
+            await repository.raise_versions(session, document_id=row.document.id)
             fresh = await self.find(ctx, session, public_id=row.public_id)
             facts = (await self.facts(session, [fresh], zone=ctx.zone))[row.entity_id]
             await workflow.renew_pending(session, entity_type=self.rules.entity_type, facts=facts, now=ctx.now)
@@ -299,33 +286,43 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def check_cancel(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, envelope: Envelope | None
     ) -> None:
-        await check_cancel(ctx, session, self.rules, row, envelope)
+        """
+        :raises WithdrawRevisionFirst: while the draft of a next revision is open
+        :raises CancelOnlyDraft: for a kind that its workflow alone may end, once submitted
+        :raises Forbidden: when the caller may not withdraw what has been issued
+        """
+        in_draft = envelope is not None and envelope.current_state == DRAFT
+        never_issued = in_draft and not await repository.ever_issued(session, document_id=row.document.id)
+        # Whoever may not cancel it anyway learns just that; the state is told to those whom it concerns.
+        if never_issued or (in_draft and row.revision.issued_date is None) or not self.rules.cancel_after_issue:
+            drafts.require_edit(ctx, self.rules, row.document)
+        if never_issued:
+            return
+        if in_draft and row.revision.issued_date is None:
+            raise WithdrawRevisionFirst
+        if not self.rules.cancel_after_issue:
+            raise CancelOnlyDraft
+        drafts.require_withdraw(ctx, row.document)
 
     async def mark_cancelled(
         self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, *, reason: str
     ) -> Sequence[UUID]:
         values = {"cancelled_at": ctx.now, "cancelled_by": ctx.caller.user_id, "cancel_reason": reason}
-        await writes.change_head(session, document_id=row.document.id, values=values)
-        await self.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
+        await repository.change_head(session, document_id=row.document.id, values=values)
+        await self.show_cancelled(ctx, session, row)
         return ()
 
-    async def show_status(
-        self, session: AsyncSession, row: DocumentRow, *, state: str, now: datetime, zone: ZoneInfo
-    ) -> None:
-        """
-        Set the status columns of a revision for a workflow state, and the moment it was issued.
-
-        What was issued once stays issued, whatever a workflow does next: its recipients keep what they have read.
-        """
-        (context,) = (await subject_contexts(session, rows=[SubjectRow.of(row)])).values()
-        code = self.rules.status_code(state, context.main_role)
-        values: dict[str, Any] = {"correspondence_status_id": repository.status_key(code)}
-        if counts_as_issued(state) and row.revision.issued_date is None:
-            values["issued_date"] = now
-        await writes.change_revision(session, revision_id=row.revision.id, values=values)
-        reached = ReachedState(state, local_date(now, zone))
-        await self.own_statuses(session, [row.revision.id], reached)
+    async def show_cancelled(self, ctx: RequestContext, session: AsyncSession, row: DocumentRow) -> None:
+        """Set the status columns; what was issued stays issued: its recipients keep what they have read."""
+        status = repository.status_key(self.rules.status_code(CANCELLED, None))
+        await repository.change_revision(
+            session, revision_id=row.revision.id, values={"correspondence_status_id": status}
+        )
+        await self.own_statuses(session, row.revision.id, ReachedState(CANCELLED, local_date(ctx.now, ctx.zone)))
         await self.index.renew(session, documents=[row.document.id])
+
+    def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
+        return {}
 
     async def number_request(self, session: AsyncSession, row: DocumentRow) -> numbering.NumberRequest:
         recipients = (await repository.recipients(session, document_ids=[row.document.id]))[row.document.id]
@@ -353,8 +350,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     ) -> None:
         number = {"correspondence_number": issued.number}
         printed = number | {"number_sort": sort_key(issued.number)}
-        await writes.change_revision(session, revision_id=row.revision.id, values=printed)
-        await writes.change_head(
+        await repository.change_revision(session, revision_id=row.revision.id, values=printed)
+        await repository.change_head(
             session, document_id=row.document.id, values={**number, "number_uuid": issued.public_id}
         )
         await self.renew_reach(session, document_id=row.document.id)

@@ -4,15 +4,13 @@ draft.
 """
 
 from dataclasses import replace
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import CANCELLED, DRAFT, end_of_day
+from saraban.documents.core.domain import DRAFT, end_of_day
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import writes
 from saraban.documents.core.repository.rows import DocumentRow, RevisionRow
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.core.service.cancellation import is_draft_revision
@@ -62,11 +60,11 @@ async def revise(
     """
     payload = order.model_dump(mode="json", by_alias=True, exclude_unset=True)
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/revisions", payload)
-    return await services.idempotency.run(operation, partial(_revise, ctx, kind, public_id, order))
+    return await services.idempotency.run(operation, _revise, ctx, kind, public_id, order)
 
 
 async def _revise(
-    ctx: RequestContext, kind: RevisionedKind, public_id: UUID, order: NewRevision, session: AsyncSession
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, order: NewRevision
 ) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     require_create(ctx, kind.rules, row.document)
@@ -100,8 +98,8 @@ async def _next_revision(
 ) -> DocumentRevision:
     old = await repository.newest_standing(session, document_id=row.document.id)
     # One revision is current at a time, and the constraint is checked at once.
-    await writes.change_revision(session, revision_id=old.id, values={"is_current": False})
-    await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    await repository.change_revision(session, revision_id=old.id, values={"is_current": False})
+    await repository.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
     revision = DocumentRevision(
         correspondence_id=row.document.id,
         correspondence_number=number,
@@ -120,7 +118,7 @@ async def _next_revision(
         created_by=ctx.caller.user_id,
         details=old.details,
     )
-    await writes.add(session, revision)
+    await repository.add(session, revision)
     return revision
 
 
@@ -133,17 +131,17 @@ async def withdraw_revision(
     :raises NoDraftRevision: when the current revision has been submitted, or is the first one
     """
     operation = Operation.of(ctx, f"POST /{kind.rules.path}/{public_id}/withdraw-revision", {"reason": reason})
-    return await services.idempotency.run(operation, partial(_withdraw, ctx, kind, public_id, reason))
+    return await services.idempotency.run(operation, _withdraw, ctx, kind, public_id, reason)
 
 
 async def _withdraw(
-    ctx: RequestContext, kind: RevisionedKind, public_id: UUID, reason: str, session: AsyncSession
+    ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, public_id: UUID, reason: str
 ) -> Receipt:
     row, envelope = await hold_current(ctx, session, kind, public_id)
     require_edit(ctx, kind.rules, row.document)
     if not await is_draft_revision(session, row=row, envelope=envelope):
         raise NoDraftRevision
-    await kind.show_status(session, row, state=CANCELLED, now=ctx.now, zone=ctx.zone)
+    await kind.show_cancelled(ctx, session, row)
     await workflow.cancel(
         ctx, session, entity_type=kind.rules.entity_type, entity_id=str(row.revision.public_id), reason=reason
     )
@@ -155,7 +153,7 @@ async def _withdraw(
 async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedKind, row: DocumentRow) -> str:
     """Make the newest revision that still stands the current one, and its number the document's; return that."""
     withdrawn = {"is_current": False, "withdrawn_at": ctx.now}
-    await writes.change_revision(session, revision_id=row.revision.id, values=withdrawn)
+    await repository.change_revision(session, revision_id=row.revision.id, values=withdrawn)
     before = await repository.newest_standing(session, document_id=row.document.id)
     number = await numbering.revise_number(
         ctx,
@@ -163,7 +161,7 @@ async def _go_back(ctx: RequestContext, session: AsyncSession, kind: RevisionedK
         holder=numbering.Holder(kind.rules.name, row.document.public_id),
         revision_label=before.revision_label,
     )
-    await writes.change_revision(session, revision_id=before.id, values={"is_current": True})
-    await writes.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
+    await repository.change_revision(session, revision_id=before.id, values={"is_current": True})
+    await repository.change_head(session, document_id=row.document.id, values={"correspondence_number": number})
     await kind.renew_reach(session, document_id=row.document.id)
     return number

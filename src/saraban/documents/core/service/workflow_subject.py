@@ -5,27 +5,24 @@ master's rows.
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core.domain import KindRules, Placement, counts_as_issued, may_see, reach
+from saraban.documents.core.domain import KindRules, Placement, ReachedState, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
-from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
-from saraban.documents.core.service.kind import ReachedState
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.statements import fetch_each
 from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult, SubjectFacts
 from saraban.workflow.runtime.service.subjects import SubjectStep
 
-OwnStatuses = Callable[[AsyncSession, Collection[int], ReachedState], Awaitable[None]]
+OwnStatuses = Callable[[AsyncSession, int, ReachedState], Awaitable[None]]
 OwnItems = Callable[[AsyncSession, int, Sequence[ItemResult]], Awaitable[None]]
 Parties = Mapping[str, frozenset[int]]
 
@@ -45,7 +42,6 @@ class SubjectContext:
 
     @cached_property
     def of_contract(self) -> frozenset[int]:
-        """The parties of its contract, none without one."""
         return frozenset[int]().union(*self.parties.values()) if self.row.contract_id is not None else frozenset()
 
     @property
@@ -54,25 +50,30 @@ class SubjectContext:
         main = next((one.organization_id for one in self.recipients if one.recipient_type == MAIN), None)
         return next((role for role, members in sorted(self.parties.items()) if main in members), None)
 
+    def placement(self, state: str) -> Placement:
+        """Return what decides about who may see the revision in a state: the first that issues it opens it for good."""
+        row = self.row
+        issued = row.issued_date is not None or counts_as_issued(state)
+        return Placement(row.project_id, row.contract_id, row.originator_id, self.sent_to, self.of_contract, issued)
 
-async def facts_of(
-    session: AsyncSession, kind: KindRules, *, rows: Sequence[DocumentRow], zone: ZoneInfo
-) -> dict[str, SubjectFacts]:
-    """Return the facts by the revisions' public ids; one query, and one for each project or contract."""
-    around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
-    return {key: facts_in(kind, one, zone=zone) for key, one in around.items()}
+    def is_seen_by(self, person: Caller, state: str) -> bool:
+        return may_see(reach(person), self.placement(state))
+
+    def is_open_to(self, organization: int, state: str) -> bool:
+        """Return whether an organization's own right to view opens the revision in a state."""
+        place = self.placement(state)
+        taking_part = place.issued and (organization in place.recipients or organization in place.parties)
+        return taking_part or organization == place.originator
 
 
 async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow]) -> dict[str, SubjectContext]:
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
-    recipients, *known = await fetch_each(
-        session,
-        repository.recipients_query(dict.fromkeys(row.document_id for row in rows)),
-        *(projects.parties_query(project_id=project, contract_id=contract) for project, contract in places),
-    )
-    taking_part = dict(zip(places, known, strict=True))
+    recipients = await repository.list_recipients(session, {row.document_id for row in rows})
+    taking_part = {
+        place: await projects.list_parties(session, project_id=place[0], contract_id=place[1]) for place in places
+    }
     parties = {place: projects.by_role(those) for place, those in taking_part.items()}
     return {
         str(row.revision_public_id): SubjectContext(
@@ -117,28 +118,10 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         edit_permission=kind.edit,
         carries_items=kind.carries_items,
         zone=zone,
-        seen_by=lambda person, state: may_see(reach(person), placement(around, state=state)),
-        open_to=partial(_is_open_to, around),
+        seen_by=around.is_seen_by,
+        open_to=around.is_open_to,
         source=around,
     )
-
-
-def placement(around: SubjectContext, *, state: str | None = None) -> Placement:
-    """
-    Return what decides about who may see a revision.
-
-    :param state: one that it comes to, None for where it stands: the first that issues it opens it for good
-    """
-    row = around.row
-    issued = row.issued_date is not None or (state is not None and counts_as_issued(state))
-    return Placement(row.project_id, row.contract_id, row.originator_id, around.sent_to, around.of_contract, issued)
-
-
-def _is_open_to(around: SubjectContext, organization: int, state: str) -> bool:
-    """Return whether an organization's own right to view opens the revision in a state."""
-    place = placement(around, state=state)
-    taking_part = place.issued and (organization in place.recipients or organization in place.parties)
-    return taking_part or organization == place.originator
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
@@ -181,8 +164,8 @@ class DocumentSubject:
         assert isinstance(around, SubjectContext)  # it was this port that gave the facts
         row, (reached, code) = around.row, self._reached(step, around)
         issued_at = step.now if reached.issued else None
-        await repository.set_status(session, revision_ids=[row.revision_id], code=code, issued_at=issued_at)
-        await self.own_statuses(session, [row.revision_id], reached)
+        await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
+        await self.own_statuses(session, row.revision_id, reached)
         if issued_at is not None:
             await self.index.renew(session, documents=[row.document_id])
             # What was issued before is shown to nobody any more.

@@ -17,8 +17,8 @@ from saraban.documents.circulation import service as circulations
 from saraban.documents.core import service as core
 from saraban.documents.core.schemas import NewRevision
 from saraban.documents.correspondence import CORRESPONDENCE
-from saraban.documents.demo.domain import PLAYERS, SCRIPTS, WALKTHROUGH, DemoAction, DemoDocument, DemoRegister
-from saraban.documents.demo.domain.drawings import DRAWINGS, DemoDrawing, content
+from saraban.documents.demo.domain import DemoAction, DemoDocument, DemoDrawing, DemoRegister, content
+from saraban.documents.demo.service.scripts import demo_scripts
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import CONTRACT, SHOP, DrawingKind
 from saraban.documents.drawing.domain import KINDS as KINDS_OF_DRAWINGS
@@ -63,6 +63,22 @@ class NotInInbox(DomainError):
     kind, code = ErrorKind.CONFLICT, "DEMO_NOT_IN_INBOX"
     says = Text("ไม่พบเอกสารของเรื่องสาธิตในงานของผู้พิจารณา", "The demo document is not among the reviewer's tasks.")
     recovery = (Text("ใช้โฟลเดอร์ข้อมูลใหม่ (SARABAN_DATA_DIR)", "Use a new data folder (SARABAN_DATA_DIR)."),)
+
+
+class ProjectTooSmall(DomainError):
+    """Documents go from one organization to another: two above the contracts, and in a contract three roles."""
+
+    kind, code = ErrorKind.CONFLICT, "DEMO_PROJECT_TOO_SMALL"
+    says = Text(
+        "โครงการนี้ยังไม่มีองค์กรหรือสัญญาพอที่จะสร้างเอกสารได้",
+        "The project has too few organizations or contracts to generate documents in.",
+    )
+    recovery = (
+        Text(
+            "เพิ่มเจ้าของงาน ที่ปรึกษา และสัญญาที่มีผู้รับเหมา",
+            "Add an owner, a consultant, and a contract with a contractor.",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,17 +261,18 @@ def _due(ctx: RequestContext, script: DemoDocument) -> date | None:
 # The documents of the past weeks.
 
 
-async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocument] = SCRIPTS) -> int:
+async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocument] = ()) -> int:
     """
     Write the demo documents that are missing, with the life they have had, and say how many those were.
 
     A document is known by its subject; what was broken off goes on where it stopped. Where demo accounts have been
     closed nothing is written, because nobody is there to write it.
     """
+    scripts = scripts or demo_scripts().documents
     async with stage.db.reading() as session:
         found = await find_demo_project(session, now, stage.zone)
     ctx = stage.context(found.looker, now)
-    if PLAYERS - found.people.keys() or await _find(ctx, stage, found, scripts[-1]) is not None:
+    if demo_scripts().players - found.people.keys() or await _find(ctx, stage, found, scripts[-1]) is not None:
         return 0
     await load_drawings(stage, found, now=now)
     known: dict[str, UUID] = {}
@@ -280,7 +297,7 @@ async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocu
 async def load_drawings(stage: DemoServices, found: DemoProject, *, now: datetime) -> None:
     """Register the drawings that are missing, each with its history; one is known by its number."""
     looker = stage.context(found.looker, now)
-    for script in DRAWINGS:
+    for script in demo_scripts().drawings:
         kind = KINDS_OF_DRAWINGS[script.register]
         if await _current(looker, stage, found, [script.number], kind):
             continue
@@ -403,7 +420,7 @@ async def walk_through(stage: DemoServices, *, clock: Clock) -> AsyncIterator[Wa
     async with stage.db.reading() as session:
         found = await find_demo_project(session, clock.now(), stage.zone)
     known: dict[str, UUID] = {}
-    for script in WALKTHROUGH:
+    for script in demo_scripts().walkthrough:
         author = stage.context(found.person(script.by), clock.now())
         document = await write(stage, found, script, now=author.now, known=known)
         known[script.key] = UUID(document["data"]["publicId"])

@@ -7,7 +7,7 @@ One line is one revision. Lines stand in any order; those of one drawing are jud
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
 from saraban.documents.drawing.domain import DrawingKind
 from saraban.imports.domain import READY, REFUSED, THERE
@@ -119,7 +119,7 @@ class MissingCodes:
     codes: dict[str, dict[str, None]] = field(default_factory=lambda: {name: {} for name in LISTS})
     pairs: dict[tuple[str, str], None] = field(default_factory=dict)
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> dict[str, object]:
         return {
             "volumes": list(self.codes["volume"]),
             "categories": list(self.codes["category"]),

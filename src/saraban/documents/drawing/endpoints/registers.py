@@ -175,7 +175,7 @@ async def read(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader)
 @router.get("/{kind}/revisions/{publicId}", response_model=DrawingEnvelope, summary="The drawing of a revision")
 async def read_by_revision(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
     """Found by the `publicId` of any of its revisions. Answers 404 also for what the caller may not know of."""
-    answer, tag = await service.read_by_revision(ctx, session, KINDS[kind], public_id)
+    answer, tag = await service.read(ctx, session, KINDS[kind], public_id, by_revision=True)
     return respond(answer, headers={"ETag": tag})
 
 

@@ -1,9 +1,8 @@
 """Many drawings at once: what a register has under some numbers, and the rows that an import adds to it."""
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from datetime import date, datetime
-from typing import Any, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -11,138 +10,34 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.models import ContractDrawing, Drawing, DrawingRevision
+from saraban.documents.drawing.repository.registers import DrawingRow, history
 from saraban.documents.drawing.repository.tables import REFERENCES, tables_of
-from saraban.identity.models import Organization
 from saraban.kit.db import table_of
 from saraban.kit.text import Spellings, sort_key
 from saraban.projects.models import (
-    Contract,
     ContractDrawingCategory,
     ContractDrawingCategoryPair,
     ContractDrawingSubCategory,
-    Discipline,
 )
-
-
-class RegisteredDrawing(NamedTuple):
-    """
-    A drawing that a register has, with the codes of whose it is.
-
-    :param classified: what it is classified by, by the columns of a sheet
-    """
-
-    key: int
-    public_id: UUID
-    number: str
-    project_id: int
-    contract_id: int | None
-    originator_id: int | None
-    audience_kind: int
-    audience_id: int
-    contract: str | None
-    originator: str | None
-    classified: Mapping[str, object]
-
-
-class RegisteredRevision(NamedTuple):
-    """
-    :param printed: the number on it, where each revision is printed with one of its own
-    """
-
-    drawing: int
-    key: int
-    public_id: UUID
-    place: int
-    label: str | None
-    title: str
-    day: date | None
-    current_from: datetime
-    printed: str | None
-    title_en: str | None
-    status_code: str | None
-    legacy_number: str | None
 
 
 async def by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str], lock: bool
-) -> dict[str, RegisteredDrawing]:
+) -> dict[str, list[DrawingRow]]:
     """
-    Return what a register has under these numbers.
+    Return the revisions of the drawings with these numbers, the newest last.
 
-    :param lock: hold it until the end of the transaction, in one order, wherever
+    :param lock: hold the drawings until the end of the transaction, in one order, wherever
     """
     tables = tables_of(kind)
     head = tables.head
+    is_named = sa.and_(head.project_id == project_id, tables.is_numbered(numbers))
     if lock:
-        held = sa.select(head.id).where(head.project_id == project_id, tables.is_numbered(numbers)).order_by(head.id)
-        await session.execute(held.with_for_update())
-    classified: dict[str, Any] = {
-        "scale": head.scale,
-        "sheet_size": head.sheet_size,
-        "zone": head.zone,
-        "discipline": Discipline.discipline_code,
-        **{name: one.columns[0] for name, one in tables.lists.items()},
-        **({"page": tables.page} if tables.page is not None else {}),
-    }
-    statement = (
-        sa.select(
-            head.id,
-            head.public_id,
-            tables.number,
-            head.project_id,
-            head.contract_id,
-            head.originator_id,
-            head.audience_kind,
-            head.audience_id,
-            Contract.contract_code,
-            Organization.organization_code,
-            *classified.values(),
-        )
-        .outerjoin(Contract, Contract.id == head.contract_id)
-        .outerjoin(Organization, Organization.id == head.originator_id)
-        .outerjoin(Discipline, Discipline.id == head.discipline_id)
-        .where(head.project_id == project_id, tables.is_numbered(numbers))
-    )
-    for model, condition in (one for listed in tables.lists.values() for one in listed.joined):
-        statement = statement.outerjoin(model, condition)
-    own = len(RegisteredDrawing._fields) - 1
-    found = [
-        RegisteredDrawing._make((*row[:own], dict(zip(classified, row[own:], strict=True))))
-        for row in await session.execute(statement)
-    ]
-    return Spellings({one.number: one for one in found}).of(numbers)
-
-
-async def histories(
-    session: AsyncSession, kind: DrawingKind, drawings: Collection[int]
-) -> dict[int, list[RegisteredRevision]]:
-    """Return the revisions of drawings by their keys, each in its order."""
-    found: dict[int, list[RegisteredRevision]] = defaultdict(list)
-    if not drawings:
-        return found
-    tables = tables_of(kind)
-    revision = tables.revision
-    statement = (
-        sa.select(
-            tables.drawing,
-            revision.id,
-            revision.public_id,
-            revision.revision_number,
-            revision.revision_label,
-            revision.title,
-            revision.revision_date,
-            revision.current_from,
-            revision.drawing_number,
-            revision.title_en,
-            revision.status_code,
-            revision.legacy_drawing_number,
-        )
-        .where(tables.drawing.in_(drawings))
-        .order_by(tables.drawing, revision.revision_number)
-    )
-    for row in await session.execute(statement):
-        found[row[0]].append(RegisteredRevision._make(row))
-    return found
+        await session.execute(sa.select(head.id).where(is_named).order_by(head.id).with_for_update())
+    drawings: dict[str, list[DrawingRow]] = {}
+    for row in reversed(await history(session, kind, is_named)):
+        drawings.setdefault(row.named["number"], []).append(row)
+    return Spellings(drawings).of(numbers)
 
 
 async def current_revisions(
@@ -218,7 +113,7 @@ async def end_current(
     by_key = sa.update(revision).where(revision.c.id == sa.bindparam("of"))
     values = by_key.values(is_current=None, current_until=sa.bindparam("until"))
     await session.execute(values, [{"of": one.key, "until": one.until} for one in ended])
-    titled: dict[str, Any] = {"title": sa.bindparam("named")} if tables.head is ContractDrawing else {}
+    titled: dict[str, object] = {"title": sa.bindparam("named")} if tables.head is ContractDrawing else {}
     touched = (
         sa.update(head)
         .where(head.c.id == sa.bindparam("of"))

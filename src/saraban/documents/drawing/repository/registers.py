@@ -305,6 +305,10 @@ class DrawingRow:
         return None if self.revision.is_current else self.named["current_label"]
 
     @property
+    def audience(self) -> Audience:
+        return AudienceKind(self.head.audience_kind), self.head.audience_id
+
+    @property
     def period(self) -> CurrentPeriod:
         return CurrentPeriod(self.revision.current_from, self.revision.current_until)
 

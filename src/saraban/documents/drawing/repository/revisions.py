@@ -8,19 +8,22 @@ import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import Audience, AudienceKind, DrawingKind
-from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.repository.tables import Condition, tables_of
 from saraban.kit.db import AnySelect
 from saraban.kit.text import Spellings
 
 
 class SeenRevision(NamedTuple):
-    """A revision with as much of its drawing as says who is shown it, and whether a document may carry it."""
+    """A revision with as much of its drawing as decides who is shown it, and whether a document may carry it."""
 
     key: int
     public_id: UUID
     label: str | None
+    title: str
+    title_en: str | None
     is_current: bool | None
     number: str
+    drawing_public_id: UUID
     project_id: int
     originator_id: int | None
     audience_kind: int
@@ -31,48 +34,7 @@ class SeenRevision(NamedTuple):
         return AudienceKind(self.audience_kind), self.audience_id
 
 
-class CarriedRevision(NamedTuple):
-    key: int
-    public_id: UUID
-    label: str | None
-    title: str
-    title_en: str | None
-    is_current: bool | None
-    number: str
-    drawing_public_id: UUID
-
-
-def _seen(kind: DrawingKind) -> AnySelect:
-    tables = tables_of(kind)
-    head, revision = tables.head, tables.revision
-    return sa.select(
-        revision.id,
-        revision.public_id,
-        revision.revision_label,
-        revision.is_current,
-        sa.func.coalesce(revision.drawing_number, tables.number).label("number"),
-        head.project_id,
-        head.originator_id,
-        head.audience_kind,
-        head.audience_id,
-    ).join(head, head.id == tables.drawing)
-
-
-async def revisions_by_public_id(
-    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int | None
-) -> list[SeenRevision]:
-    """:param project_id: the only one whose drawings count; None for any"""
-    tables = tables_of(kind)
-    statement = _seen(kind).where(tables.revision.public_id.in_(public_ids))
-    if project_id is not None:
-        statement = statement.where(tables.head.project_id == project_id)
-    return [SeenRevision(*row) for row in await session.execute(statement)]
-
-
-async def revisions_by_key(
-    session: AsyncSession, kind: DrawingKind, keys: Collection[int]
-) -> dict[int, CarriedRevision]:
-    """Return revisions for a document that carries them, whose readers are shown what it carries."""
+async def _revisions(session: AsyncSession, kind: DrawingKind, *conditions: Condition) -> list[SeenRevision]:
     tables = tables_of(kind)
     head, revision = tables.head, tables.revision
     statement: AnySelect = sa.select(
@@ -84,18 +46,38 @@ async def revisions_by_key(
         revision.is_current,
         sa.func.coalesce(revision.drawing_number, tables.number),
         head.public_id,
+        head.project_id,
+        head.originator_id,
+        head.audience_kind,
+        head.audience_id,
     )
-    statement = statement.join(head, head.id == tables.drawing).where(revision.id.in_(keys))
-    return {row[0]: CarriedRevision(*row) for row in await session.execute(statement)} if keys else {}
+    rows = await session.execute(statement.join(head, head.id == tables.drawing).where(*conditions))
+    return [SeenRevision(*row) for row in rows]
+
+
+async def revisions_by_public_id(
+    session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int | None
+) -> list[SeenRevision]:
+    """:param project_id: the only one whose drawings count; None for any"""
+    tables = tables_of(kind)
+    in_project = tables.head.project_id == project_id if project_id is not None else sa.true()
+    return await _revisions(session, kind, tables.revision.public_id.in_(public_ids), in_project)
+
+
+async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, SeenRevision]:
+    """Return revisions for a document that carries them, whose readers are shown what it carries."""
+    rows = await _revisions(session, kind, tables_of(kind).revision.id.in_(keys)) if keys else ()
+    return {row.key: row for row in rows}
 
 
 async def current_by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> list[SeenRevision]:
     tables = tables_of(kind)
-    current = sa.and_(tables.revision.is_current == sa.true())
-    statement = _seen(kind).where(tables.head.project_id == project_id, tables.is_numbered(numbers), current)
-    return [SeenRevision(*row) for row in await session.execute(statement)]
+    is_current = sa.and_(tables.revision.is_current == sa.true())
+    return await _revisions(
+        session, kind, tables.head.project_id == project_id, tables.is_numbered(numbers), is_current
+    )
 
 
 async def numbers_now(

@@ -99,7 +99,7 @@ async def link_files(
     await session.flush()
 
 
-async def contract_columns(session: AsyncSession, project_id: int, given: Mapping[str, Any]) -> dict[str, Any]:
+async def contract_columns(session: AsyncSession, project_id: int, given: Mapping[str, object]) -> dict[str, object]:
     """
     Return where a contract drawing stands: its volume and page, and its pair of category and sub category.
 
@@ -128,7 +128,7 @@ async def contract_columns(session: AsyncSession, project_id: int, given: Mappin
     return {**columns, "map_cat_id": found}
 
 
-async def shop_columns(session: AsyncSession, project_id: int, given: Mapping[str, Any]) -> dict[str, Any]:
+async def shop_columns(session: AsyncSession, project_id: int, given: Mapping[str, object]) -> dict[str, object]:
     """
     Return where a shop or as-built drawing stands: its main and its sub category.
 
@@ -145,10 +145,12 @@ async def shop_columns(session: AsyncSession, project_id: int, given: Mapping[st
     }
 
 
-async def _key(session: AsyncSession, column: Any, project_id: int, given: Mapping[str, Any], field: str) -> int | None:
+async def _key(
+    session: AsyncSession, column: Any, project_id: int, given: Mapping[str, object], field: str
+) -> int | None:
     """Return the key of the open row of a project's list with the code that is given, None for none."""
     code = given.get(field)
-    if code is None:
+    if not isinstance(code, str):
         return None
     model = column.class_
     statement = sa.select(model.id).where(model.project_id == project_id, model.is_active)

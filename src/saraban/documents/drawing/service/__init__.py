@@ -36,7 +36,6 @@ from saraban.documents.drawing.service.registers import (
     list_revisions,
     open_tags,
     read,
-    read_by_revision,
     readers_of,
     reads_file,
     steps_taken,

@@ -11,7 +11,7 @@ from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.repository import carried as repository
 from saraban.documents.drawing.repository import registers
 from saraban.documents.drawing.repository.carried import CarriedRow, CarrierTable
-from saraban.documents.drawing.repository.revisions import CarriedRevision, revisions_by_key
+from saraban.documents.drawing.repository.revisions import SeenRevision, revisions_by_key
 from saraban.documents.drawing.schemas import CarriedDrawingAnswer
 from saraban.documents.drawing.service.revisions import (
     current_revisions,
@@ -63,7 +63,7 @@ async def copy_carried(session: AsyncSession, carrier: CarrierTable, *, before: 
 
 async def carried_drawings(
     session: AsyncSession, carrier: CarrierTable, keys: Sequence[int]
-) -> list[tuple[CarriedRow, CarriedRevision]]:
+) -> list[tuple[CarriedRow, SeenRevision]]:
     """Return what documents carry, each in the order of its list, with the drawing as it stands."""
     rows = await repository.rows(session, carrier, keys)
     known = {

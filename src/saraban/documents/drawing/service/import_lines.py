@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -11,7 +12,7 @@ from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core import service as core
-from saraban.documents.drawing.domain import REVISE, AudienceKind, CurrentPeriod, DrawingKind, next_period
+from saraban.documents.drawing.domain import REVISE, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.domain.register_import import (
     LISTS,
     MissingCodes,
@@ -20,14 +21,14 @@ from saraban.documents.drawing.domain.register_import import (
     judge_history,
     kept_as_registered,
 )
+from saraban.documents.drawing.models import DrawingRevision
 from saraban.documents.drawing.repository import imports as repository
 from saraban.documents.drawing.repository import registers as register_rows
 from saraban.documents.drawing.repository.imports import (
     CategoryPair,
     EndedRevision,
-    RegisteredDrawing,
-    RegisteredRevision,
 )
+from saraban.documents.drawing.repository.registers import DrawingRow
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingSheetLine
 from saraban.documents.drawing.service import approval, registers
@@ -52,7 +53,8 @@ from saraban.projects.schemas import ProjectDetail
 
 Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
-_OPTIONAL: Final = ("title_en", "status_code", "legacy_number")  # of a revision
+# Of a revision, with its columns.
+_OPTIONAL: Final = {"title_en": "title_en", "status_code": "status_code", "legacy_number": "legacy_drawing_number"}
 _FIELDS: Final = {
     "categoryCode": "category",
     "subCategoryCode": "sub_category",
@@ -146,7 +148,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self._spellings: dict[str, dict[str, str]] = {}
         self.codes: dict[str, set[str]]
         self.pairs: set[CategoryPair] = set()
-        self._columns: Lookups[dict[str, Any]] = Lookups()
+        self._columns: Lookups[dict[str, object]] = Lookups()
         self._places: Lookups[Place] = Lookups()
         self._revises: dict[tuple[int | None, int | None], bool] = {}
 
@@ -184,7 +186,6 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             held = await repository.current_revisions(session, self.kind, project_id=self.project.id, numbers=numbers)
             await approval.hold(session, self.kind, *held)
         there = await repository.by_number(session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock)
-        histories = await repository.histories(session, self.kind, [one.key for one in there.values()])
         new = set(numbers) - there.keys()
         taken = await numbering.taken_in(session, project_id=self.project.id, register=self.kind.path, numbers=new)
         rows = RegisterRows()
@@ -192,9 +193,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             if number in taken:  # a drawing of which the number was printed for an earlier revision
                 judged += [JudgedRow(read.row, REFUSED, (_taken(taken[number]),)) for read in lines]
                 continue
-            head = there.get(number)
-            history = histories[head.key] if head is not None else []
-            judged += await self._judge_drawing(session, lines, head, history, rows, lock=lock)
+            judged += await self._judge_drawing(session, lines, there.get(number, ()), rows, lock=lock)
         return judged, rows
 
     def _respelled(self, read: ReadLine) -> ReadLine:
@@ -209,20 +208,20 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self,
         session: AsyncSession,
         lines: Sequence[ReadLine],
-        head: RegisteredDrawing | None,
-        history: Sequence[RegisteredRevision],
+        history: Sequence[DrawingRow],
         rows: RegisterRows,
         *,
         lock: bool,
     ) -> list[JudgedRow]:
+        """:param history: the revisions that the register has, the newest last"""
         judged, fitting = [], []
         waiting: dict[int, Sequence[FieldProblem]] = {}  # a dry run judges the history of these lines, too
-        if head is None:
+        if not history:
             lines, disagreements = _agreed(lines)
             if disagreements:
                 return [JudgedRow(read.row, REFUSED, tuple(disagreements)) for read in lines]
         for read in lines:
-            state, faults = await self._beside(session, read, head)
+            state, faults = await self._beside(session, read, history[-1] if history else None)
             if state == MISSING and not lock:
                 waiting[read.row.number], faults = faults, ()
             if faults:
@@ -230,20 +229,16 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             else:
                 fitting.append(read)
         by_line = {read.row.number: read for read in fitting}
-        known = [
-            RevisionEntry(one.label or "", one.title, one.day, more={name: getattr(one, name) for name in _OPTIONAL})
-            for one in history
-        ]
         entries = judge_history(
             self._settings.scheme,
-            known,
+            [_entry_of(row.revision) for row in history],
             [self._entry(read, history) for read in fitting],
             takes_more=not self.kind.whole or self._settings.addenda,
         )
         for one in entries:
             read, kept = by_line[one.entry.line], []
-            if head is not None and (one.state == READY or one.entry.label == known[-1].label):
-                kept = kept_as_registered(head.classified, dict(read.stated or ()))
+            if history and (one.state == READY or one.entry.label == (history[-1].revision.revision_label or "")):
+                kept = kept_as_registered(_classified_by(self.kind, history[-1]), dict(read.stated or ()))
             if one.state == READY and read.row.number in waiting:
                 faults = [at_column(each, self._fields) for each in waiting[read.row.number]]
                 judged.append(JudgedRow(read.row, MISSING, faults))
@@ -253,27 +248,27 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             )
         new = [by_line[one.entry.line] for one in entries if one.state == READY and one.entry.line not in waiting]
         if new:
-            await self._collect(session, rows, head, history, new)
+            await self._collect(session, rows, history, new)
         return judged
 
-    def _entry(self, read: ReadLine, history: Sequence[RegisteredRevision] = ()) -> RevisionEntry:
+    def _entry(self, read: ReadLine, history: Sequence[DrawingRow] = ()) -> RevisionEntry:
         """:param history: of a drawing that is registered: an empty cell is the first of it, whatever the scheme is by now"""
         stated = read.stated
         assert stated is not None  # who cannot be read is no line of a drawing
-        first = history[0].label or "" if history else self._first_label
+        first = history[0].revision.revision_label or "" if history else self._first_label
         more = {name: getattr(stated, name) for name in _OPTIONAL}
         return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.row.number, more)
 
     async def _beside(
-        self, session: AsyncSession, read: ReadLine, head: RegisteredDrawing | None
+        self, session: AsyncSession, read: ReadLine, registered: DrawingRow | None
     ) -> tuple[str, Sequence[FieldProblem]]:
         """Hold a line against what the project allows, and against whose the drawing is that has the number already."""
         stated = read.stated
         assert stated is not None
-        missing = self._missing(stated) if head is None else []
+        missing = self._missing(stated) if registered is None else []
         try:
-            if head is not None:  # how it is classified stays, whatever the line says
-                await self._require_own(session, stated, head)
+            if registered is not None:  # how it is classified stays, whatever the line says
+                await self._require_own(session, stated, registered)
                 return READY, ()
             if self._settings.pattern is not None:
                 self._settings.pattern.require(stated.drawing_number)
@@ -297,20 +292,25 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             found += [] if found else [FieldProblem("/sub_category", "not_paired", _NOT_PAIRED)]
         return found
 
-    async def _require_own(self, session: AsyncSession, stated: DrawingSheetLine, head: RegisteredDrawing) -> None:
+    async def _require_own(self, session: AsyncSession, stated: DrawingSheetLine, registered: DrawingRow) -> None:
         """
         :raises DrawingNumberTaken: by a drawing that the caller is not shown, or may not revise, or that is somebody else's
         """
-        taken = DrawingNumberTaken(fields=[_taken(head.number)])
-        if not self._reader.sees((AudienceKind(head.audience_kind), head.audience_id)):
+        taken = DrawingNumberTaken(fields=[_taken(registered.named["number"])])
+        if not self._reader.sees(registered.audience):
             raise taken
-        key = head.contract_id, head.originator_id
+        key = registered.head.contract_id, registered.head.originator_id
         if key not in self._revises:
-            scope = await registers.scope_of(self.ctx, session, head)
+            scope = await registers.scope_of(self.ctx, session, registered.head)
             self._revises[key] = self.ctx.caller.may(REVISE, scope)
         if not self._revises[key]:
             raise taken
-        for name, is_ in (("contract", head.contract), ("originator", head.originator)):
+        contract, originator = registered.contract, registered.originator
+        codes = {
+            "contract": contract and contract.contract_code,
+            "originator": originator and originator.organization_code,
+        }
+        for name, is_ in codes.items():
             if getattr(stated, name) not in {None, is_}:
                 problem = FieldProblem(f"/{name}", "differs", _OTHERS, {"value": is_ or "-"})
                 raise DrawingNumberTaken(fields=[problem])
@@ -332,7 +332,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             raise unknown(f"/{name}", code)
         return self.ids[name][code]
 
-    async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, Any]:
+    async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, object]:
         """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""
         contract, _ = await self._place(session, stated)
         names = ("category", "sub_category", "volume", "discipline")
@@ -344,8 +344,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self,
         session: AsyncSession,
         rows: RegisterRows,
-        head: RegisteredDrawing | None,
-        history: Sequence[RegisteredRevision],
+        history: Sequence[DrawingRow],
         new: Sequence[ReadLine],
     ) -> None:
         """Add the rows of the new revisions of one drawing; of a new drawing the newest line says where it stands."""
@@ -353,7 +352,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         assert newest is not None
         place, before = 0, None
         drawing: UUID | int
-        if head is None:
+        if not history:
             drawing = new_id()
             contract, originator = await self._place(session, newest)
             holder, label = numbering.Holder(self.kind.entity_type, drawing), self._entry(new[0]).label
@@ -361,21 +360,21 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             rows.numbers.append(number)
             rows.heads.append(await self._head(session, newest, number))
         else:
-            last = history[-1]
-            drawing, place, before = head.key, last.place + 1, CurrentPeriod(last.current_from)
-            if last.printed is not None:
-                rows.printed[head.key] = head.public_id
+            head, last = history[-1].head, history[-1].revision
+            drawing, place, before = head.id, last.revision_number + 1, CurrentPeriod(last.current_from)
+            if last.drawing_number is not None:
+                rows.printed[head.id] = head.public_id
         since = next_period(before, at=self.ctx.now).since
-        if head is not None:
-            last, by = history[-1], self._entry(new[-1]).label
-            rows.ended.append(EndedRevision(head.key, last.key, last.public_id, since, by, newest.title))
+        if history:
+            by = self._entry(new[-1]).label
+            rows.ended.append(EndedRevision(head.id, last.id, last.public_id, since, by, newest.title))
         for step, read in enumerate(new):
             is_current = read is new[-1]
             rows.revisions.append((drawing, self._revision(read, place + step, since, is_current=is_current)))
 
     async def _head(
         self, session: AsyncSession, stated: DrawingSheetLine, number: numbering.ExternalNumber
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         tables, ctx = tables_of(self.kind), self.ctx
         columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._classified(session, stated)
         return {
@@ -395,7 +394,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             "updated_by": ctx.caller.user_id,
         }
 
-    def _revision(self, read: ReadLine, place: int, since: Any, *, is_current: bool) -> dict[str, Any]:
+    def _revision(self, read: ReadLine, place: int, since: datetime, *, is_current: bool) -> dict[str, Any]:
         stated, entry = read.stated, self._entry(read)
         assert stated is not None
         return {
@@ -431,7 +430,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         if rows.ended and self.kind in approval.KINDS:
             await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
         of_drawing = tables.drawing.key
-        written = [
+        written: list[dict[str, Any]] = [
             {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
             for drawing, row in rows.revisions
         ]
@@ -450,6 +449,22 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
                     self.ctx, session, holder=holder, revision_label=row["revision_label"]
                 )
         await repository.renumber(session, self.kind, current)
+
+
+def _entry_of(revision: DrawingRevision) -> RevisionEntry:
+    more = {name: getattr(revision, column) for name, column in _OPTIONAL.items()}
+    return RevisionEntry(revision.revision_label or "", revision.title, revision.revision_date, more=more)
+
+
+def _classified_by(kind: DrawingKind, row: DrawingRow) -> dict[str, object]:
+    """Return what a drawing is classified by, by the columns of a sheet."""
+    head, tables = row.head, tables_of(kind)
+    return {
+        **{name: getattr(head, name) for name in ("scale", "sheet_size", "zone")},
+        "discipline": row.discipline and row.discipline.discipline_code,
+        **{name: row.named[name] for name in tables.lists},
+        **({"page": row.named["volume_page"]} if tables.page is not None else {}),
+    }
 
 
 def _agreed(lines: Sequence[ReadLine]) -> tuple[Sequence[ReadLine], list[FieldProblem]]:

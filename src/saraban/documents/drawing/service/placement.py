@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -89,8 +88,8 @@ async def classified(
     kind: DrawingKind,
     project: ProjectRef,
     contract: ContractRef | None,
-    given: Mapping[str, Any],
-) -> dict[str, Any]:
+    given: Mapping[str, object],
+) -> dict[str, object]:
     """
     Return the columns of what is stated of a drawing's place in its register.
 
@@ -99,7 +98,7 @@ async def classified(
     columns = {name: given[name] for name in ("scale", "sheet_size", "zone") if name in given}
     if "discipline_code" in given:
         code, discipline = given["discipline_code"], None
-        if code is not None:
+        if isinstance(code, str):
             discipline = await projects.find_discipline(session, project=project, contract=contract, code=code)
         columns["discipline_id"] = discipline and discipline.id
     if kind.whole:
@@ -128,7 +127,7 @@ class DrawingDraft:
     project: ProjectRef
     contract: ContractRef | None
     originator: OrganizationRef | None
-    columns: Mapping[str, Any]
+    columns: Mapping[str, object]
     revision: NewDrawingRevision
     has_workflow: bool
     tags: Sequence[str] = ()

@@ -7,11 +7,11 @@ from saraban.documents.core.schemas import CodeAnswer, ContractAnswer, Organizat
 from saraban.documents.drawing.domain import DrawingKind
 from saraban.documents.drawing.repository.registers import DrawingRow, LinkedDrawingFile
 from saraban.documents.drawing.schemas import DrawingFileAnswer, DrawingRevisionAnswer, DrawingSummary, TagAnswer
-from saraban.projects.models import Discipline, Tag
+from saraban.projects.models import Tag
 
 
 def summary(kind: DrawingKind, row: DrawingRow, tags: Sequence[Tag] = ()) -> DrawingSummary:
-    head, contract, originator = row.head, row.contract, row.originator
+    head, contract, originator, discipline = row.head, row.contract, row.originator, row.discipline
     return DrawingSummary(
         public_id=head.public_id,
         kind=kind.path,
@@ -19,7 +19,8 @@ def summary(kind: DrawingKind, row: DrawingRow, tags: Sequence[Tag] = ()) -> Dra
         project=ProjectAnswer.model_validate(row.project),
         contract=ContractAnswer.model_validate(contract) if contract else None,
         originator=OrganizationAnswer.model_validate(originator) if originator else None,
-        discipline=_coded_discipline(row.discipline) if row.discipline else None,
+        discipline=discipline
+        and core.coded(discipline.discipline_code, discipline.code_name_en, discipline.code_name_th),
         category=_coded(row, "category"),
         sub_category=_coded(row, "sub_category"),
         volume=_coded(row, "volume"),
@@ -41,10 +42,6 @@ def _coded(row: DrawingRow, name: str) -> CodeAnswer | None:
     if row.named.get(name) is None:
         return None
     return core.coded(row.named[name], row.named[f"{name}_name_en"], row.named[f"{name}_name"])
-
-
-def _coded_discipline(row: Discipline) -> CodeAnswer:
-    return core.coded(row.discipline_code, row.code_name_en, row.code_name_th)
 
 
 def revision_answer(row: DrawingRow) -> DrawingRevisionAnswer:

@@ -15,9 +15,8 @@ from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
 from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository.imports import RegisteredDrawing
 from saraban.documents.drawing.repository.registers import DrawingRow, DrawingSearch
-from saraban.documents.drawing.repository.tables import Condition, tables_of
+from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
     DrawingEnvelope,
@@ -86,7 +85,7 @@ async def readers_of(
     return {key: await reader_of(ctx, session, key) for key in sorted(visible.intersection(project_ids))}
 
 
-async def scope_of(ctx: RequestContext, session: AsyncSession, place: Drawing | RegisteredDrawing) -> Scope:
+async def scope_of(ctx: RequestContext, session: AsyncSession, place: Drawing) -> Scope:
     """
     Return the scope in which a right to write a drawing counts: the originator's; of a drawing that names none, that of the owner
     and the consultants of its project.
@@ -208,56 +207,34 @@ def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:
     return min(datetime.combine(query.as_of + _DAY, time(), ctx.zone), ctx.now)
 
 
-async def find(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID) -> list[DrawingRow]:
+async def find(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, *, by_revision: bool = False
+) -> list[DrawingRow]:
     """
     Return a drawing with each of its revisions, newest first.
 
+    :param by_revision: `public_id` is that of a revision
     :raises NotFound: also when the caller may not know of it
     """
-    return await _find(ctx, session, kind, public_id, repository.named(kind, public_id))
-
-
-async def _find(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, condition: Condition
-) -> list[DrawingRow]:
-    found = await repository.history(session, kind, condition)
-    if found:
-        readers = await readers_of(ctx, session, [found[0].head.project_id])
-        if any(reader.sees(audience_of_row(found[0])) for reader in readers.values()):
-            return found
+    named = repository.of_revision if by_revision else repository.named
+    rows = await repository.history(session, kind, named(kind, public_id))
+    if rows:
+        readers = await readers_of(ctx, session, [rows[0].head.project_id])
+        if any(reader.sees(rows[0].audience) for reader in readers.values()):
+            return rows
     raise NotFound(f"There is no {kind.singular.en} with {public_id}.")
 
 
-def audience_of_row(row: DrawingRow) -> Audience:
-    return AudienceKind(row.head.audience_kind), row.head.audience_id
-
-
 async def read(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, *, by_revision: bool = False
 ) -> tuple[DrawingEnvelope, str]:
     """
     Return a drawing with its history and the workflow of its current revision, and its `ETag`.
 
+    :param by_revision: `public_id` is that of a revision
     :raises NotFound: also when the caller may not know of it
     """
-    return await _whole(ctx, session, kind, await find(ctx, session, kind, public_id))
-
-
-async def read_by_revision(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
-) -> tuple[DrawingEnvelope, str]:
-    """
-    Return the drawing that has a revision, as `read` does.
-
-    :raises NotFound: also when the caller may not know of the drawing
-    """
-    condition = repository.of_revision(kind, public_id)
-    return await _whole(ctx, session, kind, await _find(ctx, session, kind, public_id, condition))
-
-
-async def _whole(
-    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
-) -> tuple[DrawingEnvelope, str]:
+    rows = await find(ctx, session, kind, public_id, by_revision=by_revision)
     newest = rows[0]
     head = newest.head
     settings = await projects.drawing_settings(session, project_id=head.project_id, register=kind.path)
@@ -374,7 +351,7 @@ async def _references(session: AsyncSession, kind: DrawingKind, reader: DrawingR
     """:param keys: of revisions, or of drawings where those are referred to as a whole"""
     found: References = defaultdict(list)
     for row in await repository.referred(session, kind, keys) if keys else []:
-        if reader.sees(audience_of_row(row)):
+        if reader.sees(row.audience):
             found[row.head.id if kind.whole else row.revision.id].append(reference(kind, row))
     return found
 

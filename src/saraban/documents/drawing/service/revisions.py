@@ -18,7 +18,7 @@ from saraban.documents.drawing.repository.revisions import SeenRevision
 from saraban.documents.drawing.repository.tables import tables_of
 from saraban.documents.drawing.schemas import DrawingFileAnswer
 from saraban.documents.drawing.service.presentation import file_shown
-from saraban.documents.drawing.service.registers import audience_of_row, find, reader_of, readers_of
+from saraban.documents.drawing.service.registers import find, reader_of, readers_of
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.projects import service as projects
@@ -100,7 +100,7 @@ async def revisions_by_number(
     rows, reader = await repository.history(session, kind, condition), await reader_of(ctx, session, place.id)
     found: dict[NumberedRevision, DrawingRow] = {}
     for row in rows:
-        if reader.sees(audience_of_row(row)):
+        if reader.sees(row.audience):
             # What the drawing goes by now, also where an earlier revision was printed with another.
             number = row.named["number"]
             found[NumberedRevision(number, row.revision.revision_label or "")] = row

@@ -15,13 +15,12 @@ from saraban.documents.core import service as core
 from saraban.documents.core.schemas import CodeAnswer
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import ASBUILT, SHOP, DrawingKind
+from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import approved
-from saraban.documents.rfa.repository import items as repository
-from saraban.documents.rfa.repository.items import ItemKey, RfaItemRow
+from saraban.documents.rfa.repository import ItemKey, RfaItemRow
 from saraban.documents.rfa.schemas import NewRfaItem, RfaItemAnswer, RfaOfDrawing
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text, invalid, unknown
-from saraban.kit.statements import together
 from saraban.projects import service as projects
 from saraban.workflow.language.subject import ItemResult
 
@@ -100,11 +99,8 @@ async def check(
     seen: dict[UUID, tuple[DrawingKind, drawings.SeenRevision]] = {}
     for kind in KINDS:
         if left := sought - seen.keys():
-            rows, settings = await together(
-                session,
-                drawings.visible_revisions(ctx, session, kind, left, project_id=project_id),
-                projects.drawing_settings(session, project_id=project_id, register=kind.path),
-            )
+            rows = await drawings.visible_revisions(ctx, session, kind, left, project_id=project_id)
+            settings = await projects.drawing_settings(session, project_id=project_id, register=kind.path)
             if settings.own_workflow:
                 _refuse_own_workflow(kind, asked, rows)
             seen |= {public_id: (kind, row) for public_id, row in rows.items()}
@@ -169,9 +165,12 @@ async def hold(
     :raises Invalid: naming the drawing whose revision is in a workflow of its own, from when the register had those
     :raises DrawingSuperseded: for a revision that was replaced since the check
     """
-    held = [drawings.hold_revisions(session, kind, _keys(checked, kind)) for kind in KINDS]
-    *late, _ = await together(session, *held, _require_free(ctx, session, checked, rfa_revision=rfa_revision))
-    superseded = {ItemKey(kind, key) for kind, keys in zip(KINDS, late, strict=True) for key in keys}
+    superseded = {
+        ItemKey(kind, key)
+        for kind in KINDS
+        for key in await drawings.hold_revisions(session, kind, _keys(checked, kind))
+    }
+    await _require_free(ctx, session, checked, rfa_revision=rfa_revision)
     for item in checked:
         if item.carries in superseded:
             raise item.superseded
@@ -182,11 +181,7 @@ async def _require_free(
 ) -> None:
     for kind in KINDS:
         asked = {one.drawing.public_id: one for one in checked if one.drawing and one.carries.kind is kind}
-        claims, unfinished = await together(
-            session,
-            repository.claims(session, kind, _keys(checked, kind), but=rfa_revision),
-            drawings.unfinished_approvals(session, kind, asked),
-        )
+        unfinished = await drawings.unfinished_approvals(session, kind, asked)
         for item in (one for public_id, one in asked.items() if public_id in unfinished):
             raise invalid(
                 item.pointer,
@@ -195,7 +190,7 @@ async def _require_free(
                 "{number} is in a workflow of its own that has not ended.",
                 number=item.number,
             )
-        for claim in claims:
+        for claim in await repository.claims(session, kind, _keys(checked, kind), but=rfa_revision):
             item = next(one for one in checked if one.carries == (kind, claim.key))
             # An RFA that the caller may not know of is not named.
             visible = await core.visible(ctx, session, public_ids=[claim.rfa_public_id])
@@ -229,7 +224,7 @@ async def take_over(session: AsyncSession, *, before: int, revision_id: int) -> 
         taken |= {one.key for one in asked.values() if approved(one.approve_code)}
         taken |= {asked[one].key for one in await drawings.unfinished_approvals(session, kind, asked)}
         keys += [ItemKey(kind, key) for key in current if key not in taken]
-    await repository.add(session, revision_id, keys)
+    await repository.add_items(session, revision_id, keys)
 
 
 async def replace_items(
@@ -241,8 +236,8 @@ async def replace_items(
     :raises DrawingRevisionInRfa: when another RFA has taken one of the drawings since the check
     """
     await hold(ctx, session, checked, rfa_revision=revision_id)
-    await repository.remove(session, revision_id)
-    await repository.add(session, revision_id, [one.carries for one in checked])
+    await repository.remove_items(session, revision_id)
+    await repository.add_items(session, revision_id, [one.carries for one in checked])
 
 
 async def answer(session: AsyncSession, revision_id: int, results: Sequence[ItemResult]) -> None:

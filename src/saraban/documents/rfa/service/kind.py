@@ -1,6 +1,6 @@
 """Requests for approval: the shared verbs, with the RFA's type, its own status and its approve code."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
@@ -12,10 +12,9 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import DRAFT, Reach
 from saraban.documents.core.models import DocumentRevision
 from saraban.documents.core.schemas import DocumentChanges
+from saraban.documents.rfa import repository
 from saraban.documents.rfa.domain import NOT_ANSWERED, RFA_RULES, may_ask, require_items, verdict
 from saraban.documents.rfa.models import RfaRevision
-from saraban.documents.rfa.repository import items as item_rows
-from saraban.documents.rfa.repository import rfas as repository
 from saraban.documents.rfa.schemas import (
     NewRfa,
     RfaAnswer,
@@ -27,7 +26,6 @@ from saraban.documents.rfa.schemas import (
 from saraban.documents.rfa.service import items
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, invalid, required
-from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 
@@ -93,27 +91,21 @@ class RfaKind(core.RevisionedKind):
             "created_by": ctx.caller.user_id,
         }
         await repository.create(session, row, revision=rows.revision, status=verdict(DRAFT).status)
-        await item_rows.add(session, rows.revision, [item.carries for item in cast("_Items", draft.own)])
+        await repository.add_items(session, rows.revision, [item.carries for item in cast("_Items", draft.own)])
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         status = repository.status_key(verdict(DRAFT).status)
         await repository.add(session, RfaRevision(id=revision.id, rfa_status_code_id=status))
         await items.take_over(session, before=before, revision_id=revision.id)
 
-    async def in_list(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_list(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
         found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
         return {revision_id: _fields(facts) for revision_id, facts in found.items()}
 
-    async def in_full(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
         keys = [row.revision.id for row in rows]
-        found, listed = await together(
-            session, repository.facts(session, revision_ids=keys), item_rows.items(session, revision_ids=keys)
-        )
-        carried = await items.answers(session, listed)
+        found = await repository.facts(session, revision_ids=keys)
+        carried = await items.answers(session, await repository.items(session, revision_ids=keys))
         return {
             revision_id: {
                 **_fields(facts),
@@ -123,15 +115,13 @@ class RfaKind(core.RevisionedKind):
             for revision_id, facts in found.items()
         }
 
-    async def own_statuses(
-        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
-    ) -> None:
+    async def own_statuses(self, session: AsyncSession, revision_id: int, reached: core.ReachedState) -> None:
         shown = verdict(
             reached.state, ended=reached.ended, meaning=reached.meaning, response_code=reached.response_code
         )
         await repository.set_verdict(
             session,
-            revision_ids=revision_ids,
+            revision_id=revision_id,
             status=shown.status,
             answered=reached.response_code,
             approve_code=shown.approve_code,
@@ -139,20 +129,18 @@ class RfaKind(core.RevisionedKind):
             day=reached.day if shown.approved else None,
         )
         if reached.issued:
-            for rule, count in await repository.item_counts(session, revision_ids):
-                require_items(rule, count)
+            require_items(*await repository.item_count(session, revision_id))
         elif reached.item_results:
-            for revision_id in revision_ids:
-                await items.answer(session, revision_id, reached.item_results)
+            await items.answer(session, revision_id, reached.item_results)
         if reached.ended or reached.state in self.rules.finished:
             # What was cancelled or terminated says nothing of a drawing.
             if shown.status not in NOT_ANSWERED:
-                await item_rows.close(session, revision_ids)
-            await item_rows.release(session, revision_ids)
+                await repository.close_items(session, revision_id)
+            await repository.release(session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
-    ) -> Mapping[str, tuple[Any, Any]]:
+    ) -> Mapping[str, tuple[object, object]]:
         """
         :raises DocumentAlreadyIssued: what was submitted stays what it was, also where its workflow led back to an edit (EC-RFA-005)
         """
@@ -161,7 +149,7 @@ class RfaKind(core.RevisionedKind):
             return {}
         if changes.items is None:
             raise required("/items")
-        before = [str(one) for one in await item_rows.carried(session, row.revision.id)]
+        before = [str(one) for one in await repository.carried(session, row.revision.id)]
         after = [str(one.public_id) for one in changes.items]
         if before == after:
             return {}

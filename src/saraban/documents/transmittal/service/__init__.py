@@ -1,4 +1,3 @@
 """Transmittals: documents and drawings that go from one organization to others."""
 
-from saraban.documents.transmittal.service.drawings import reads_file
-from saraban.documents.transmittal.service.kind import TRANSMITTAL, TRANSMITTAL_RULES
+from saraban.documents.transmittal.service.kind import TRANSMITTAL, TRANSMITTAL_RULES, reads_file

@@ -1,9 +1,9 @@
 """Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 from pydantic.alias_generators import to_camel
@@ -16,8 +16,8 @@ from saraban.documents.core.schemas import DocumentChanges
 from saraban.documents.drawing import service as drawings
 from saraban.documents.transmittal import repository
 from saraban.documents.transmittal.models import TransmittalDrawing
-from saraban.documents.transmittal.repository import TransmittedDocument
 from saraban.documents.transmittal.schemas import (
+    ItemAnswer,
     NewTransmittal,
     TransmittalAnswer,
     TransmittalChanges,
@@ -25,7 +25,6 @@ from saraban.documents.transmittal.schemas import (
     TransmittalSummary,
     TransmittedItem,
 )
-from saraban.documents.transmittal.service.drawings import issue
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, Text, invalid, required
 
@@ -111,15 +110,11 @@ class TransmittalKind(core.RevisionedKind):
         await repository.copy_items(session, before=before, revision_id=revision.id)
         await drawings.copy_carried(session, TransmittalDrawing, before=before, key=revision.id)
 
-    async def in_list(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_list(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
         found = await repository.purposes(session, document_ids={row.document.id for row in rows})
         return {row.revision.id: {"purpose": found.get(row.document.id)} for row in rows}
 
-    async def in_full(
-        self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach
-    ) -> Mapping[int, Mapping[str, Any]]:
+    async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach) -> core.OwnFields:
         fields = await self.in_list(session, rows, reach)
         sent = await _with_statuses(session, await repository.transmitted(session, revision_ids=list(fields)), reach)
         drawn = await drawings.carried_answers(session, TransmittalDrawing, list(fields))
@@ -127,19 +122,16 @@ class TransmittalKind(core.RevisionedKind):
             key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
         }
 
-    async def own_statuses(
-        self, session: AsyncSession, revision_ids: Collection[int], reached: core.ReachedState
-    ) -> None:
+    async def own_statuses(self, session: AsyncSession, revision_id: int, reached: core.ReachedState) -> None:
         if reached.issued:
-            for revision_id in revision_ids:
-                await _issue_items(session, revision_id)
-                await issue(session, revision_id)
+            await _issue_items(session, revision_id)
+            await _issue_drawings(session, revision_id)
 
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
-    ) -> Mapping[str, tuple[Any, Any]]:
+    ) -> Mapping[str, tuple[object, object]]:
         assert isinstance(changes, TransmittalChanges)  # the register says so
-        noted: dict[str, tuple[Any, Any]] = {}
+        noted: dict[str, tuple[object, object]] = {}
         for name in ("purpose", "items", "drawing_revision_public_ids"):
             if name in changes.model_fields_set and getattr(changes, name) is None:
                 raise required(f"/{to_camel(name)}")
@@ -161,13 +153,13 @@ class TransmittalKind(core.RevisionedKind):
 
 
 async def _with_statuses(
-    session: AsyncSession, sent: Mapping[int, Sequence[TransmittedDocument]], reach: Reach
-) -> dict[int, list[TransmittedDocument]]:
+    session: AsyncSession, sent: Mapping[int, Sequence[ItemAnswer]], reach: Reach
+) -> dict[int, list[ItemAnswer]]:
     """Say how each document stands now, to who may see it: what goes along together may come back apart (EC-RFA-004)."""
     named = {one.document_public_id for carried in sent.values() for one in carried}
     found = await core.statuses(session, reach, named) if named else {}
     return {
-        key: [replace(one, status=found.get(one.document_public_id)) for one in carried]
+        key: [one.model_copy(update={"status": found.get(one.document_public_id)}) for one in carried]
         for key, carried in sent.items()
     }
 
@@ -180,11 +172,11 @@ def _require_any(items: Sequence[object], carried: Sequence[object]) -> None:
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
     """Check what is issued, and write it down: each document at the revision it has reached by then."""
     items = await repository.item_states(session, revision_id=revision_id)
-    issuer = await repository.issuer(session, revision_id=revision_id)
+    organization, author = await repository.issuer(session, revision_id=revision_id)
     seen = await core.known_to(
         session,
-        organization_id=issuer.organization_id,
-        author=issuer.author,
+        organization_id=organization,
+        author=author,
         public_ids=[item.public_id for item in items],
     )
     for place, item in enumerate(items):
@@ -192,6 +184,21 @@ async def _issue_items(session: AsyncSession, revision_id: int) -> None:
             raise _unknown(place)
         _check_standing(place, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
         await repository.fix(session, item)
+
+
+async def _issue_drawings(session: AsyncSession, revision_id: int) -> None:
+    """Write down what each drawing says of itself when it goes along."""
+    said = [
+        {
+            "item": row.item_id,
+            "drawing_number": one.number,
+            "revision_label": one.label,
+            "title": one.title,
+            "title_en": one.title_en,
+        }
+        for row, one in await drawings.carried_drawings(session, TransmittalDrawing, [revision_id])
+    ]
+    await repository.fix_drawings(session, said)
 
 
 def _unknown(place: int) -> Invalid:
@@ -210,7 +217,7 @@ def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime
 
 async def _change_items(
     ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[TransmittedItem]
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """
     :raises DocumentAlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
     """
@@ -232,7 +239,7 @@ async def _change_items(
 
 async def _change_drawings(
     ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[UUID]
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """
     :raises DocumentAlreadyIssued: as with documents
     """
@@ -279,6 +286,12 @@ def _listed(document: int, revision: int, items: _Items) -> list[dict[str, objec
         }
         for carries, item in items
     ]
+
+
+async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
+    """Say whether a file hangs on a drawing revision that a transmittal carries which the caller sees."""
+    revisions = await drawings.carriers_of_file(session, TransmittalDrawing, attachment_id)
+    return bool(await core.readable_revisions(ctx, session, revisions))
 
 
 TRANSMITTAL = TransmittalKind()

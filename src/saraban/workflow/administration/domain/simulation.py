@@ -17,7 +17,7 @@ from saraban.workflow.engine import decisions, pending_assignees, step_data
 from saraban.workflow.engine.decisions import Facts, Step
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.registers import DRAFT
-from saraban.workflow.language.subject import ActionChoice, SubjectFacts
+from saraban.workflow.language.subject import ActionOut, SubjectFacts
 from saraban.workflow.runtime.domain import review_response
 from saraban.workflow.runtime.domain.review_response import ReviewAnswer, ReviewSeat
 
@@ -102,7 +102,7 @@ class SimulationResult:
     """
 
     state: str
-    choices: tuple[ActionChoice, ...]
+    choices: tuple[ActionOut, ...]
     next_state: str
     terminal: bool
     refusal: DomainError | None = None

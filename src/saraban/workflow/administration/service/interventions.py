@@ -94,7 +94,7 @@ async def force(
     Take an action in place of those who should, or put the instance into a state of its definition.
 
     :param command: its comment is the reason
-    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    :raises InterventionForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
     interventions.checked_reason(command.comment or "")
     return await transitions.take(ctx, public_id=public_id, command=command, policy=ForcedStep(action, to))
@@ -129,7 +129,7 @@ async def terminate(
     End an instance without an outcome; its subject stays, and shows that it was ended.
 
     :param command: its comment is the reason
-    :raises SteeringForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    :raises InterventionForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
     """
     interventions.checked_reason(command.comment or "")
     return await transitions.take(ctx, public_id=public_id, command=command, policy=Termination())
@@ -197,7 +197,7 @@ async def reassign(
     their inbox.
 
     :param command: its comment is the reason
-    :raises SteeringForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
+    :raises InterventionForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
         happened
     """
     interventions.checked_reason(command.comment or "")

@@ -95,7 +95,6 @@ def _definition(raw: Json, found: Faults) -> Definition | None:
 
 
 def _check_names(states: Sequence[State], found: Faults) -> None:
-    """Refuse two states of one name, and any number of initial states but one."""
     seen: set[str] = set()
     for index, state in enumerate(states):
         if state.name in seen:
@@ -203,5 +202,4 @@ def described(raw: JsonObject) -> Text | None:
 
 
 def said_of(description: Json) -> Text | None:
-    """Return the same of its `description` alone."""
     return parts.description(description, "", Faults("")) if description else None

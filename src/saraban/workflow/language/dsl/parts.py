@@ -62,7 +62,6 @@ def choice(raw: Json, at: str, choices: Collection[str], found: Faults) -> str |
 
 
 def comment(part: JsonObject, at: str, found: Faults) -> bool:
-    """Read whether a comment has to come with something."""
     return choice(part.get("comment", "optional"), f"{at}/comment", ("required", "optional"), found) == "required"
 
 
@@ -94,7 +93,6 @@ def description(raw: Json, at: str, found: Faults) -> Text | None:
 
 
 def help_text(part: JsonObject, at: str, found: Faults) -> Text | None:
-    """Read the optional `help` of a state or an action."""
     if "help" not in part:
         return None
     return _both(part["help"], f"{at}/help", found, "help", MOST_HELP, several_lines=True)

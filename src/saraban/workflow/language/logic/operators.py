@@ -197,7 +197,6 @@ def step(place: Json, key: str) -> Json:
 
 
 def follow(place: Json, keys: Sequence[str]) -> Json:
-    """Take one step after the other."""
     for key in keys:
         place = step(place, key)
         if place is NOWHERE:

@@ -13,12 +13,12 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from saraban.identity.domain.context import EVERYTHING, Caller, Grant
+from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text, invalid
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Facts
 from saraban.workflow.language.definition import Definition
-from saraban.workflow.language.review import Person
-from saraban.workflow.language.subject import ActionChoice
+from saraban.workflow.language.subject import ActionOut
 
 MOST_DAYS = 366
 
@@ -199,19 +199,21 @@ def in_place_of(own: Facts, seat: Caller) -> Facts:
     return replace(own, caller=seat, deputy=own.caller)
 
 
-def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionChoice, ...]:
+def choices(definition: Definition, state: str, own: Facts, seats: Iterable[Caller]) -> tuple[ActionOut, ...]:
     """Return what the caller may do now, in their own right or for others, in the order of the definition."""
     mine = {choice.code: choice for choice in decisions.available(definition, state, own)}
-    others: dict[str, list[Person]] = {}
-    words: dict[str, ActionChoice] = {}
+    others: dict[str, list[PersonRef]] = {}
+    words: dict[str, ActionOut] = {}
     for seat in seats:
         for choice in decisions.available(definition, state, in_place_of(own, seat)):
             words[choice.code] = choice
-            others.setdefault(choice.code, []).append(Person(seat.public_id, seat.display_name))
+            others.setdefault(choice.code, []).append(PersonRef.model_validate(seat))
     if not others:
         return tuple(mine.values())
     return tuple(
-        replace(mine.get(code) or words[code], in_own_right=code in mine, on_behalf_of=tuple(others.get(code, ())))
+        (mine.get(code) or words[code]).model_copy(
+            update={"in_own_right": code in mine, "on_behalf_of": others.get(code, [])}
+        )
         for code in definition.states[state].on
         if code in mine or code in words
     )

@@ -14,7 +14,6 @@ from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import TERMINATED, Definition, Transition
-from saraban.workflow.language.outcome import OVERRIDDEN
 from saraban.workflow.language.review import LABELS, Assignee
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain.review_response import ReviewSeat, may_answer
@@ -224,14 +223,4 @@ def may_take_over(definition: Definition, state: str, person: Caller, facts: Sub
 
 def words_of(definition: Definition, state: str, action: str) -> Text:
     """Return the label of a step that was taken: the definition's, or ours for what no definition knows."""
-    here = definition.states.get(state)
-    taken = here.on.get(action) if here else None
-    return taken.label if taken else WORDS.get(action, Text(action, action))
-
-
-def announced_label(definition: Definition, step: Step) -> Text:
-    """Return the label of a step for those who hear of it and see no marks beside it."""
-    words = words_of(definition, step.state, step.action)
-    if not step.forced or step.action == FORCE:
-        return words
-    return Text(words.th + OVERRIDDEN.th, words.en + OVERRIDDEN.en)
+    return definition.action_label(state, action) or WORDS.get(action, Text(action, action))

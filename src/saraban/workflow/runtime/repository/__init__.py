@@ -85,7 +85,6 @@ async def has_instances(session: AsyncSession, entity_type: str) -> bool:
 
 
 def count_of(result: Any) -> int:
-    """Return how many rows a statement changed."""
     return int(result.rowcount)
 
 

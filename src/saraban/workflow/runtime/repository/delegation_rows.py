@@ -33,7 +33,6 @@ class StandingRow(NamedTuple):
 
 
 async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[StandingRow]:
-    """What counts for a person at a moment."""
     statement: AnySelect = sa.select(
         *(getattr(DelegationRow, name) for name in StandingRow._fields[:-1]), User.public_id
     ).join(User, User.user_id == DelegationRow.delegator_user_id)
@@ -96,7 +95,6 @@ async def hold_people(session: AsyncSession, user_ids: Collection[int]) -> None:
 
 
 async def codes(session: AsyncSession) -> Sequence[str]:
-    """The codes of all workflows that are in use."""
     statement = sa.select(WorkflowDefinition.workflow_code).where(WorkflowDefinition.is_active).distinct()
     return (await session.scalars(statement.order_by(WorkflowDefinition.workflow_code))).all()
 
@@ -119,7 +117,6 @@ async def lent_by(
 
 
 def _with(delegator: Any, delegate: Any, project: Any) -> AnySelect:
-    """Delegations with what is asked of both people, and of the project if it has one."""
     return (
         sa.select(DelegationRow, delegator, delegate, project)
         .join(_DELEGATOR, _DELEGATOR.user_id == DelegationRow.delegator_user_id)

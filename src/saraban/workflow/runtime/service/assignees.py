@@ -16,12 +16,18 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service.callers import display_name
 from saraban.workflow.engine import pending_assignees
 from saraban.workflow.engine.pending_assignees import ACTS, PendingAssignees, SubjectState
 from saraban.workflow.language.definition import CANCELLED, Definition, Require
-from saraban.workflow.language.review import Person
-from saraban.workflow.language.subject import NOBODY_ASKED, AskedOrganization, InstanceStatus, SubjectFacts, WaitingFor
+from saraban.workflow.language.subject import (
+    NOBODY_ASKED,
+    AskedOrganizationOut,
+    InstanceStatus,
+    SubjectFacts,
+    WaitingForOut,
+)
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
 from saraban.workflow.runtime.repository import assignee_rows
@@ -128,14 +134,12 @@ async def act_for(session: AsyncSession, organizations: Collection[int], one: In
 
 
 async def members_of(session: AsyncSession, organizations: Collection[int]) -> dict[int, Sequence[Caller]]:
-    """Return the people who work for each of some organizations, with what they may do."""
     members = await identity.users_of(session, frozenset(organizations)) if organizations else ()
     callers = (await identity.load_callers(session, [one.public_id for one in members])).values()
     return {key: [person for person in callers if key in person.organization_ids] for key in organizations}
 
 
 async def running_versions(session: AsyncSession) -> dict[UUID, Definition]:
-    """Return the versions under which something runs, by key."""
     return {key: await definitions.load(session, key) for key in await assignee_rows.versions_running(session)}
 
 
@@ -148,7 +152,7 @@ def pending_by_definition(one: InstanceState) -> PendingAssignees:
     return pending_assignees.assignees_of(one.definition, one.row.current_state, one.facts)
 
 
-def pending_without_query(one: InstanceState, ahead: PendingAssignees | None = None) -> WaitingFor | None:
+def pending_without_query(one: InstanceState, ahead: PendingAssignees | None = None) -> WaitingForOut | None:
     """
     Return whom an instance waits for where that needs no query, or None: where it is organizations alone, whose codes
     are known, and one of them is sure to see it.
@@ -164,10 +168,10 @@ def pending_without_query(one: InstanceState, ahead: PendingAssignees | None = N
     if found.users or found.named or found.holders:
         return None
     known, open_ = one.facts.organizations, _open(one, found)
-    asked = [AskedOrganization(*known[key]) for key in open_ if key in known]
+    asked = [_asked(*known[key]) for key in open_ if key in known]
     if len(asked) < len(open_) or not open_:
         return None
-    return WaitingFor(tuple(asked if len(asked) == 1 else sorted(asked, key=_code)))
+    return NOBODY_ASKED.model_copy(update={"organizations": sorted(asked, key=_code)})
 
 
 def _open(one: InstanceState, ahead: PendingAssignees) -> list[int]:
@@ -175,13 +179,17 @@ def _open(one: InstanceState, ahead: PendingAssignees) -> list[int]:
     return [key for key in ahead.organizations if one.facts.open_to(key, one.row.current_state)]
 
 
-def _code(asked: AskedOrganization) -> str:
+def _asked(public_id: UUID, code: str) -> AskedOrganizationOut:
+    return AskedOrganizationOut(public_id=public_id, code=code)
+
+
+def _code(asked: AskedOrganizationOut) -> str:
     return asked.code
 
 
-async def pending_with(session: AsyncSession, asked: Iterable[InstanceState]) -> dict[UUID, WaitingFor]:
+async def pending_with(session: AsyncSession, asked: Iterable[InstanceState]) -> dict[UUID, WaitingForOut]:
     """Return whom each instance waits for; one that has ended waits for nobody."""
-    told: dict[UUID, WaitingFor] = {}
+    told: dict[UUID, WaitingForOut] = {}
     found: dict[UUID, tuple[InstanceState, PendingAssignees]] = {}
     for one in asked:
         plainly = pending_without_query(one)
@@ -192,7 +200,7 @@ async def pending_with(session: AsyncSession, asked: Iterable[InstanceState]) ->
     return told | (await _looked_up(session, found) if found else {})
 
 
-async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> WaitingFor:
+async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> WaitingForOut:
     """
     Tell the same of one instance, and look besides among the people of organizations that see it for one who may
     act: what a step, and a list of many, do not look for.
@@ -202,12 +210,13 @@ async def pending_with_exactly(session: AsyncSession, one: InstanceState) -> Wai
     plainly = found.nobody or found.people_count or reviewed or is_first_draft(one.row, one.definition)
     if plainly or not found.organizations:
         return found
-    return replace(found, nobody=not await act_for(session, pending_by_definition(one).organizations, one))
+    stuck = not await act_for(session, pending_by_definition(one).organizations, one)
+    return found.model_copy(update={"nobody": stuck})
 
 
 async def _looked_up(
     session: AsyncSession, found: Mapping[UUID, tuple[InstanceState, PendingAssignees]]
-) -> dict[UUID, WaitingFor]:
+) -> dict[UUID, WaitingForOut]:
     people = await _people(session, found)
     known = {key: words for one, _ in found.values() for key, words in one.facts.organizations.items()}
     unknown = {key for _, ahead in found.values() for key in ahead.organizations} - known.keys()
@@ -215,19 +224,17 @@ async def _looked_up(
         known |= await repository.organizations(session, sorted(unknown))
     able = await _able(session, found, people)
     stuck = {key for key, those in able.items() if not those}
-    return {
-        key: WaitingFor(
-            tuple(
-                sorted(
-                    (AskedOrganization(*known[each]) for each in able.get(key) or _open(one, ahead) if each in known),
-                    key=_code,
-                )
-            ),
-            *_shown(one, people.get(key, ())),
+    waits = {}
+    for key, (one, ahead) in found.items():
+        shown, count = _shown(one, people.get(key, ()))
+        asked = [_asked(*known[each]) for each in able.get(key) or _open(one, ahead) if each in known]
+        waits[key] = WaitingForOut(
+            organizations=sorted(asked, key=_code),
+            people=shown,
+            people_count=count,
             nobody=key in stuck or (bool(ahead.users) and key not in people),
         )
-        for key, (one, ahead) in found.items()
-    }
+    return waits
 
 
 def _by_person(one: InstanceState, ahead: PendingAssignees) -> bool:
@@ -251,13 +258,12 @@ async def _people(
     return people
 
 
-def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[tuple[Person, ...], int]:
+def _shown(one: InstanceState, rows: Sequence[Any]) -> tuple[list[PersonRef], int]:
     review = one.state.review
     if not rows or (review is not None and review.hidden):
-        return (), 0
-    return tuple(Person(row.public_id, display_name(row)) for row in rows), max(
-        len(rows), rows[0].count if len(rows) == MOST else 0
-    )
+        return [], 0
+    people = [PersonRef(public_id=row.public_id, display_name=display_name(row)) for row in rows]
+    return people, max(len(rows), rows[0].count if len(rows) == MOST else 0)
 
 
 async def _able(
@@ -331,7 +337,6 @@ class NotificationAudience:
 async def audience_of(
     session: AsyncSession, stands: Collection[SubjectState], *, subjects: Subjects
 ) -> NotificationAudience:
-    """Read what is told of, for many at once."""
     if not stands:
         return NotificationAudience()
     kinds = {one.entity_id: one.entity_type for one in stands if one.entity_type}

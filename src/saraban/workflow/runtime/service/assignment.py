@@ -130,7 +130,6 @@ async def _asks_people(session: AsyncSession, row: Instance) -> bool:
 async def _asked_to_act(
     session: AsyncSession, person: Caller, rows: Iterable[Instance], known: Mapping[UUID, SubjectFacts]
 ) -> frozenset[UUID]:
-    """The instances of which a step asks them by name or for what they hold, as they are now."""
     return frozenset(
         [
             row.id

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Text
@@ -22,13 +23,12 @@ from saraban.projects import service as projects
 from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.review import (
     ANSWER,
-    AnswerOffer,
     Assignee,
-    BranchAssignees,
+    BranchAssigneeOut,
+    BranchOut,
     BranchStatus,
-    BranchView,
     Kind,
-    Person,
+    ResponseOut,
     Review,
 )
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
@@ -124,7 +124,7 @@ async def seats_of(
 
 async def visible_branches(
     ctx: RequestContext, session: AsyncSession, instances: Iterable[InstanceState]
-) -> dict[UUID, tuple[BranchView, ...]]:
+) -> dict[UUID, tuple[BranchOut, ...]]:
     """
     Return the branches of the latest round of each instance as the caller may see them, in a fixed number of queries.
 
@@ -145,7 +145,7 @@ async def visible_branches(
     people |= {person.user_id for key in asking for person in waited.get(key, ())}
     seats = await seats_of(session, user_ids=people, project_ids=[key for key in places if key is not None])
     kept, names = await hidden_answers(session, branches), await _names(session, branches)
-    found: dict[UUID, tuple[BranchView, ...]] = {}
+    found: dict[UUID, tuple[BranchOut, ...]] = {}
     for key, each in rounds.items():
         latest = _Round(reviewed[key], ctx.caller, seats, kept, names, waited.get(key, ()))
         found[key] = tuple(latest.view(row) for row in each)
@@ -153,7 +153,6 @@ async def visible_branches(
 
 
 async def _waited_for(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> dict[UUID, list[Caller]]:
-    """Who is asked in person while branches wait, by instance."""
     open_ = {row.instance_id for row in rows if row.status == BranchStatus.PENDING}
     pairs = await assignee_rows.waited_for(session, open_) if open_ else ()
     callers = await identity.load_callers(session, {person for _, person in pairs}) if pairs else {}
@@ -186,7 +185,6 @@ class HiddenAnswers:
 
 
 async def hidden_answers(session: AsyncSession, rows: Sequence[WorkflowBranch]) -> HiddenAnswers:
-    """Return which answers of whole rounds are kept from readers."""
     answered = {row.instance_id for row in rows if row.history_id is not None}
     words = await assignee_rows.words_of(session, answered) if answered else []
     rounds: dict[UUID, set[int]] = {}
@@ -224,7 +222,7 @@ class _Round:
         seats = self.seats.get((person.user_id, facts.scope.project or 0), frozenset())
         return may_answer(assignee_of(branch), person, facts, seats, deputy=deputy)
 
-    def view(self, found: Any) -> BranchView:
+    def view(self, found: Any) -> BranchOut:
         row: WorkflowBranch = found.WorkflowBranch
         caller, state = self.caller, self.one.definition.states.get(row.state)
         review = state.review if state is not None else None
@@ -236,19 +234,19 @@ class _Round:
         own = caller.user_id in (row.answered_by_user_id, row.on_behalf_of_user_id)
         seen = row.status == BranchStatus.ANSWERED and (own or not self.kept.hides(row))
         name = row.assignee_name
-        return BranchView(
+        return BranchOut(
             public_id=row.id,
             name=row.name,
             label=asked.label if asked is not None else Text(row.name, row.name),
-            assignee=BranchAssignees(assignee_of(row).kind, name, self.names.get(name, name)),
-            status=row.status,
+            assignee=BranchAssigneeOut(kind=assignee_of(row).kind, name=name, display_name=self.names.get(name, name)),
+            status=BranchStatus(row.status),
             version_no=row.version_no,
             may_answer=offers,
             nobody=waits and not any(self._may(row, person) for person in self.waited),
             attachments=review is not None and not review.hidden,
             in_own_right=offers and in_own_right,
-            in_place_of=tuple(Person(one.public_id, one.display_name) for one in others if offers),
-            choices=_offered(review) if offers and review is not None else (),
+            in_place_of=[PersonRef.model_validate(seat) for seat in others if offers],
+            choices=_offered(review) if offers and review is not None else [],
             answer=row.answer if seen else None,
             answer_label=_answer_label(review, row.answer) if seen else None,
             comment=row.comment if seen else None,
@@ -258,8 +256,11 @@ class _Round:
         )
 
 
-def _offered(review: Review) -> tuple[AnswerOffer, ...]:
-    return tuple(AnswerOffer(code, choice.label, choice.comment_required) for code, choice in review.answers.items())
+def _offered(review: Review) -> list[ResponseOut]:
+    return [
+        ResponseOut(code=code, label=choice.label, comment_required=choice.comment_required)
+        for code, choice in review.answers.items()
+    ]
 
 
 def _answer_label(review: Review | None, code: str | None) -> Text | None:
@@ -269,8 +270,10 @@ def _answer_label(review: Review | None, code: str | None) -> Text | None:
     return choice.label if choice is not None else Text(code, code)
 
 
-def _person(found: AnyRow) -> Person | None:
-    return Person(found.public_id, display_name(found)) if found.public_id is not None else None
+def _person(found: AnyRow) -> PersonRef | None:
+    if found.public_id is None:
+        return None
+    return PersonRef(public_id=found.public_id, display_name=display_name(found))
 
 
 def assignee_of(row: WorkflowBranch) -> Assignee:

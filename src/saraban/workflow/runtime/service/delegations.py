@@ -42,7 +42,6 @@ class DelegatedRights:
     lent: tuple[tuple[Delegation, Caller], ...] = ()
 
     def of(self, workflow_code: str, project_id: int | None) -> tuple[Caller, ...]:
-        """Return the delegators of one matter, each once, without rights over everything."""
         found = {seat.user_id: seat for one, seat in self.lent if one.reaches(workflow_code, project_id)}
         return tuple(found.values())
 
@@ -55,7 +54,6 @@ NO_DELEGATED_RIGHTS = DelegatedRights()
 
 
 async def delegated_rights_of(ctx: RequestContext, session: AsyncSession) -> DelegatedRights:
-    """Read for whom the caller stands in now, in every matter."""
     rows = await delegation_rows.to_person(session, user_id=ctx.caller.user_id, moment=ctx.now)
     if not rows:
         return NO_DELEGATED_RIGHTS
@@ -85,7 +83,6 @@ class Delegates:
     def of(
         self, user_ids: Collection[int], *, workflow_code: str, project: UUID | None, moment: datetime
     ) -> dict[UUID, Caller]:
-        """Return who stands in for one of these people in one matter, by public id."""
         return {
             delegate.public_id: delegate
             for one, place, delegate in self.lent

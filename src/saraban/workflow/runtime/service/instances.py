@@ -20,8 +20,8 @@ from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.registers import Matter
-from saraban.workflow.language.review import BranchView
-from saraban.workflow.language.subject import Envelope, InstanceStatus, StepFile, SubjectFacts, WaitingFor
+from saraban.workflow.language.review import BranchOut
+from saraban.workflow.language.subject import Envelope, InstanceStatus, StepAttachmentOut, SubjectFacts, WaitingForOut
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import delegation, interventions
 from saraban.workflow.runtime.models import Instance, WorkflowHistory
@@ -249,9 +249,13 @@ async def envelopes(
 
 
 async def envelope_of(
-    ctx: RequestContext, session: AsyncSession, one: InstanceState, *, files: Sequence[StepFile], waits: WaitingFor
+    ctx: RequestContext,
+    session: AsyncSession,
+    one: InstanceState,
+    *,
+    files: Sequence[StepAttachmentOut],
+    waits: WaitingForOut,
 ) -> Envelope:
-    """Return the envelope of one instance with the branches and the values that belong to it."""
     asked = await branches.visible_branches(ctx, session, [one])
     return envelope(ctx, one, files=files, asked=asked.get(one.row.id, ()), waits=waits, whole=True)
 
@@ -277,9 +281,9 @@ def envelope(
     ctx: RequestContext,
     one: InstanceState,
     *,
-    files: Sequence[StepFile] = (),
-    asked: Sequence[BranchView] = (),
-    waits: WaitingFor,
+    files: Sequence[StepAttachmentOut] = (),
+    asked: Sequence[BranchOut] = (),
+    waits: WaitingForOut,
     whole: bool = False,
 ) -> Envelope:
     """
@@ -312,17 +316,19 @@ def envelope(
         branches=tuple(asked),
         outcome=state.means,
         # Under review it waits for nobody when one of its branches does.
-        waiting_for=replace(waits, nobody=True) if any(branch.nobody for branch in asked) else waits,
+        waiting_for=waits.model_copy(update={"nobody": True}) if any(branch.nobody for branch in asked) else waits,
     )
 
 
-async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepFile, ...]]:
+async def step_files(session: AsyncSession, instance_ids: Sequence[UUID]) -> dict[UUID, tuple[StepAttachmentOut, ...]]:
     """Return the files of the last two steps of each instance, newest step first (REQ-WFL-14)."""
     steps = await repository.latest_steps_with_files(session, instance_ids, each=2)
     found = await attachments.step_attachments(session, [history for _, history, _ in steps]) if steps else {}
-    files: dict[UUID, list[StepFile]] = {}
+    files: dict[UUID, list[StepAttachmentOut]] = {}
     for instance_id, history_id, state in steps:
         for row in found.get(str(history_id), ()):
-            file = StepFile(row.public_id, row.file_name, state, row.download_url)
+            file = StepAttachmentOut(
+                public_id=row.public_id, file_name=row.file_name, step_code=state, download_url=row.download_url
+            )
             files.setdefault(instance_id, []).append(file)
     return {key: tuple(each) for key, each in files.items()}

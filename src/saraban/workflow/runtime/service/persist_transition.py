@@ -27,7 +27,7 @@ from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.language.definition import Definition, State
-from saraban.workflow.language.outcome import BY_NAME
+from saraban.workflow.language.outcome import BY_NAME, OVERRIDDEN
 from saraban.workflow.language.subject import InstanceStatus, Meaning, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
@@ -279,7 +279,6 @@ def _why_not(definition: Definition, state: State, person: Caller | None, facts:
 
 
 async def _events_of(session: AsyncSession, taken: StepTaken) -> list[events.NewEvent]:
-    """Return `workflow.transitioned` of a step, and each webhook that the step names."""
     notified = _notified(taken)
     facts = taken.after.facts
     keys = taken.waiting.organizations | notified.organizations
@@ -330,7 +329,7 @@ def _step_fields(taken: StepTaken) -> dict[str, Json]:
         "to": step.next_state,
         "stateLabel": _both(definition.state(step.next_state).label),
         "action": step.action,
-        "actionLabel": _both(interventions.announced_label(definition, step)),
+        "actionLabel": _both(announced_label(definition, step)),
         "comment": step.comment,
         "responseCode": step.response_code,
         "automatic": step.automatic,
@@ -356,6 +355,17 @@ def actor_of(held: HeldInstance) -> dict[str, Json]:
 
 def _named(person: Caller) -> dict[str, Json]:
     return {"publicId": str(person.public_id), "displayName": person.display_name}
+
+
+def announced_label(definition: Definition, step: Step) -> Text:
+    label = definition.action_label(step.state, step.action)
+    if label is None:
+        return interventions.WORDS.get(step.action, Text(step.action, step.action))
+    return (
+        Text(label.th + OVERRIDDEN.th, label.en + OVERRIDDEN.en)
+        if step.forced and step.action != interventions.FORCE
+        else label
+    )
 
 
 def _both(label: Text) -> dict[str, str]:

@@ -177,7 +177,6 @@ async def _answered(
 
 
 async def _write(session: AsyncSession, given: AcceptedAnswer, history: WorkflowHistory) -> None:
-    """The answer's history row, its files, the branch, what is told of it, and the audit trail."""
     held, branch, command = given.held, given.branch, given.command
     session.add(history)
     await session.flush()

@@ -16,22 +16,11 @@ from saraban.workflow.engine import step_data
 from saraban.workflow.language.definition import Definition, Transition, names
 from saraban.workflow.language.schema import Field, payload_fields
 from saraban.workflow.language.schema.fields import said, written
-from saraban.workflow.language.subject import Value
+from saraban.workflow.language.subject import ValueOut
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.schemas import ChangedValueOut
 from saraban.workflow.runtime.service import definitions
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedValue(Value):
-    """
-    What came with a step.
-
-    :param before: what it took the place of, with its words; both None where nothing was stated before
-    """
-
-    before: Json = None
-    before_text: Text | None = None
 
 
 @dataclass(frozen=True)
@@ -48,12 +37,10 @@ class StepData:
 
     @property
     def remembered(self) -> JsonObject:
-        """What came with the steps so far."""
         return step_data.remembered(self.context)
 
     @property
-    def stated(self) -> tuple[Value, ...]:
-        """What came with the steps so far, in words."""
+    def stated(self) -> tuple[ValueOut, ...]:
         return stated_values(self.definition, self.context) if self.definition is not None else ()
 
     @cached_property
@@ -116,24 +103,23 @@ def step_data_in(row: Instance, definition: Definition) -> StepData:
     return StepData(definition, row.context or {}, row.current_state)
 
 
-def stated_values(definition: Definition, context: JsonObject | None) -> tuple[Value, ...]:
+def stated_values(definition: Definition, context: JsonObject | None) -> tuple[ValueOut, ...]:
     """Return what an instance remembers, in the order of the schema; what that does not name comes last."""
     known, fields = step_data.remembered(context or {}), _fields(definition)
     ordered = [name for name in fields if name in known] + [name for name in known if name not in fields]
     return tuple(_value(fields.get(name) or _unnamed(name), known[name]) for name in ordered)
 
 
-def changed_values(definition: Definition, payload: Any, before: JsonObject) -> tuple[ChangedValue, ...]:
+def changed_values(definition: Definition, payload: Any, before: JsonObject) -> tuple[ChangedValueOut, ...]:
     """Return what came with a step, and what of what was stated `before` each value took the place of."""
     if not isinstance(payload, Mapping):
         return ()
     fields, found = _fields(definition), []
     for name, value in payload.items():
         one = fields.get(name) or _unnamed(name)
-        new = _value(one, value)
         changes = name in before and not step_data.same(before[name], value)
-        old = (before[name], said(one, before[name])) if changes else (None, None)
-        found.append(ChangedValue(new.name, new.label, new.kind, new.value, new.text, *old))
+        old, old_text = (before[name], said(one, before[name])) if changes else (None, None)
+        found.append(ChangedValueOut(**dict(_value(one, value)), before=old, before_text=old_text))
     return tuple(found)
 
 
@@ -146,7 +132,8 @@ def _unnamed(name: str) -> Field:
     return Field(name, "json")
 
 
-def _value(one: Field, value: Json) -> Value:
+def _value(one: Field, value: Json) -> ValueOut:
     text = said(one, value) if one.kind != "json" or isinstance(value, bool | int | float) else None
     plain = "–" if value is None else written(value)
-    return Value(one.name, one.label or Text(one.name, one.name), one.kind, value, text or Text(plain, plain))
+    label = one.label or Text(one.name, one.name)
+    return ValueOut(name=one.name, label=label, kind=one.kind, value=value, text=text or Text(plain, plain))

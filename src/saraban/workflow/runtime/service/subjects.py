@@ -62,6 +62,7 @@ class SubjectPort(Protocol):
         """
         Apply a step to the subject's own rows, in the transition's transaction.
 
+        :raises NotAssigned, ItemIsDraft, ItemIsCancelled: by the kind of the document
         :returns: whether `facts` differ afterwards
         """
         ...

@@ -12,21 +12,24 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments import service as attachments
 from saraban.attachments.domain import AttachmentRow
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.models import UserName
+from saraban.identity.schemas import PersonRef
 from saraban.identity.service.callers import display_name
 from saraban.kit.errors import Text
 from saraban.kit.json import Json, JsonObject, as_object, as_text
 from saraban.kit.pagination import Cursor, Page
 from saraban.workflow.engine import decisions, step_data
 from saraban.workflow.language.definition import ENDS, Definition
-from saraban.workflow.language.review import BranchView, Person
-from saraban.workflow.language.subject import ActionChoice, Envelope, InstanceStatus
+from saraban.workflow.language.review import BranchOut
+from saraban.workflow.language.subject import ActionOut, Envelope, InstanceStatus
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
 from saraban.workflow.runtime.repository import StepRow
+from saraban.workflow.runtime.schemas import ActorOut, ChangedValueOut
 from saraban.workflow.runtime.service import branches, definitions, instances
 from saraban.workflow.runtime.service.assignees import pending_with, pending_with_exactly
 from saraban.workflow.runtime.service.delegations import NO_DELEGATED_RIGHTS, DelegatedRights, delegated_rights_of
-from saraban.workflow.runtime.service.step_data import ChangedValue, changed_values
+from saraban.workflow.runtime.service.step_data import changed_values
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of, find_instance, seen
 
 MOST_STEPS = 1_000
@@ -43,14 +46,7 @@ class Task:
 
     envelope: Envelope
     since: datetime
-    on_behalf_of: tuple[Person, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryActor:
-    public_id: UUID
-    display_name: str
-    organization_code: str | None
+    on_behalf_of: tuple[PersonRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +73,7 @@ class HistoryStep:
     action: str
     action_label: Text
     comment: str | None
-    actor: HistoryActor | None
+    actor: ActorOut | None
     attachments: tuple[AttachmentRow, ...]
     created_at: datetime
     forced: bool = False
@@ -86,8 +82,8 @@ class HistoryStep:
     assignment: JsonObject | None = None
     reassigned: JsonObject | None = None
     migrated: JsonObject | None = None
-    on_behalf_of: Person | None = None
-    values: tuple[ChangedValue, ...] = ()
+    on_behalf_of: PersonRef | None = None
+    values: tuple[ChangedValueOut, ...] = ()
     item_results: Json = None
     nobody: bool = False
 
@@ -128,7 +124,6 @@ async def history(
 
 
 def states_ahead(one: InstanceState) -> tuple[Text, ...]:
-    """Return the labels of the states that an instance has still before it when all goes well."""
     if one.row.status != InstanceStatus.ACTIVE:
         return ()
     return tuple(state.label for state in decisions.expected_path(one.definition, one.row.current_state))
@@ -156,9 +151,8 @@ async def steps_of(session: AsyncSession, states: Iterable[InstanceState]) -> tu
     )
 
 
-def _values(steps: Sequence[StepRow], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValue, ...]]:
-    """What each step brought, and of what others had stated before what it took the place of."""
-    found: dict[UUID, tuple[ChangedValue, ...]] = {}
+def _values(steps: Sequence[StepRow], known: Mapping[UUID, Definition]) -> dict[UUID, tuple[ChangedValueOut, ...]]:
+    found: dict[UUID, tuple[ChangedValueOut, ...]] = {}
     contexts: dict[UUID, dict[str, Json]] = {}
     for step in steps:
         payload = (step.details or {}).get("payload")
@@ -174,7 +168,7 @@ def _step(
     definition: Definition,
     files: Sequence[AttachmentRow],
     told: branches.HistoryAnswer | None,
-    values: tuple[ChangedValue, ...],
+    values: tuple[ChangedValueOut, ...],
 ) -> HistoryStep:
     details = step.details or {}
     return HistoryStep(
@@ -195,7 +189,7 @@ def _step(
         migrated=as_object(details.get("migrated")) or None,
         comment=told.comment if told else step.comment,
         actor=_actor(step),
-        on_behalf_of=Person(step.absent.public_id, display_name(step.absent)) if step.absent else None,
+        on_behalf_of=_person(step.absent),
         attachments=tuple(files),
         values=values,
         item_results=details.get("itemResults") or [],
@@ -208,10 +202,16 @@ def _state_label(definition: Definition, name: str) -> Text:
     return definition.state(name).label if known else Text(name, name)
 
 
-def _actor(step: StepRow) -> HistoryActor | None:
+def _person(row: UserName | None) -> PersonRef | None:
+    return PersonRef(public_id=row.public_id, display_name=display_name(row)) if row is not None else None
+
+
+def _actor(step: StepRow) -> ActorOut | None:
     if step.actor is None:
         return None
-    return HistoryActor(step.actor.public_id, display_name(step.actor), step.organization_code)
+    return ActorOut(
+        public_id=step.actor.public_id, display_name=display_name(step.actor), organization_code=step.organization_code
+    )
 
 
 async def list_tasks(
@@ -298,13 +298,13 @@ async def _actionable(
     return found
 
 
-def _represented(asks: Sequence[ActionChoice], offered: Sequence[BranchView]) -> tuple[Person, ...]:
+def _represented(asks: Sequence[ActionOut], offered: Sequence[BranchOut]) -> tuple[PersonRef, ...]:
     """Whom it waits for, each once; nobody in particular when the caller may act in their own right."""
     if any(choice.in_own_right for choice in asks) or any(branch.in_own_right for branch in offered):
         return ()
     lent = [person for choice in asks for person in choice.on_behalf_of]
     lent += [one for branch in offered for one in branch.in_place_of]
-    return tuple(dict.fromkeys(lent))
+    return tuple({person.public_id: person for person in lent}.values())
 
 
 async def may_read_step_file(

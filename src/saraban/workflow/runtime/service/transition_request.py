@@ -164,7 +164,6 @@ class HeldInstance(InstanceState):
 
 
 def behalf_of(held: HeldInstance) -> dict[str, int | str | None]:
-    """Return the columns that say in whose place somebody acted."""
     seat = held.seat
     return {
         "on_behalf_of_user_id": seat.user_id if seat else None,

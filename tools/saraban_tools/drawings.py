@@ -12,17 +12,7 @@ from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.demo.domain.drawing_mix import (
-    CATEGORIES,
-    SUB_CATEGORIES,
-    VOLUMES,
-    DrawingLists,
-    GeneratedDrawing,
-    generated_drawing,
-)
-from saraban.documents.demo.domain.mix import SHORTEST_PAST, GeneratedContract, office_moment
-from saraban.documents.demo.service import ADDRESS, DemoServices
-from saraban.documents.demo.service.generate import ProjectTooSmall, complete_contracts
+from saraban.documents.demo.service import ADDRESS, DemoServices, ProjectTooSmall
 from saraban.documents.drawing import service as drawings
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.schemas import DrawingSheetLine
@@ -35,6 +25,16 @@ from saraban.kit.sheet_columns import SheetRow
 from saraban.projects import service as projects
 from saraban.projects.domain.revision_scheme import RevisionScheme
 from saraban.projects.service import ProjectRef
+from saraban_tools.documents import complete_contracts
+from saraban_tools.drawing_mix import (
+    CATEGORIES,
+    SUB_CATEGORIES,
+    VOLUMES,
+    DrawingLists,
+    GeneratedDrawing,
+    generated_drawing,
+)
+from saraban_tools.mix import SHORTEST_PAST, GeneratedContract, office_moment
 
 BATCH = 1000
 

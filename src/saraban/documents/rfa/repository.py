@@ -1,8 +1,9 @@
-"""Rows of what RFAs ask approval for, and of the claims that keep a drawing revision in one open RFA at a time."""
+"""Rows that only an RFA has: its type and verdict, what it asks approval for, and the claims on drawing revisions."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -20,10 +21,143 @@ from saraban.documents.drawing.models import (
     ShopDrawing,
     ShopDrawingRevision,
 )
-from saraban.documents.rfa.models import RfaItem, RfaRevision
-from saraban.kit.db import table_of
-from saraban.kit.statements import PreparedStatement
-from saraban.projects.models import RfaApproveCode
+from saraban.documents.rfa.models import Rfa, RfaItem, RfaRevision
+from saraban.kit.db import AnySelect, table_of
+from saraban.kit.keys import is_spelled
+from saraban.projects.models import Contract, RfaApproveCode, RfaStatusCode, RfaType
+
+
+class RfaFacts(NamedTuple):
+    type_code: str
+    type_name_en: str
+    type_name_th: str
+    status_code: str
+    status_name: str
+    status_name_en: str | None
+    approve_code: str | None
+    approve_name: str | None
+    approve_name_en: str | None
+    approved_date: date | None
+
+
+_FACTS = (
+    sa.select(
+        RfaRevision.id,
+        RfaType.type_code,
+        RfaType.type_name_en,
+        RfaType.type_name_th,
+        RfaStatusCode.status_code,
+        RfaStatusCode.status_name,
+        RfaStatusCode.status_name_en,
+        RfaApproveCode.approve_code,
+        RfaApproveCode.approve_name,
+        RfaApproveCode.approve_name_en,
+        RfaRevision.approved_date,
+    )
+    .select_from(RfaRevision)
+    .join(DocumentRevision, DocumentRevision.id == RfaRevision.id)
+    .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
+    .join(RfaType, RfaType.id == Rfa.rfa_type_id)
+    .join(RfaStatusCode, RfaStatusCode.id == RfaRevision.rfa_status_code_id)
+    .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaRevision.rfa_approve_code_id)
+    .where(RfaRevision.id.in_(sa.bindparam("revisions", expanding=True)))
+    # In this order: MariaDB would otherwise begin with the statuses, and read all revisions that have one.
+    .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
+)
+
+
+async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, RfaFacts]:
+    rows = await session.execute(_FACTS, {"revisions": list(revision_ids)})
+    return {row[0]: RfaFacts._make(row[1:]) for row in rows}
+
+
+def type_key() -> sa.ScalarSelect[int]:
+    """Return the key of the RFA type of a document, in a statement about documents."""
+    return sa.select(Rfa.rfa_type_id).where(Rfa.id == Document.id).correlate(Document).scalar_subquery()
+
+
+async def type_keys(session: AsyncSession, code: str) -> dict[int, int | None]:
+    """Return the RFA types of this code, one for each contract that has it, with their projects."""
+    statement = sa.select(RfaType.id, Contract.project_id).join(Contract, Contract.id == RfaType.contract_id)
+    return dict((await session.execute(statement.where(is_spelled(RfaType.type_code, [code])))).all())
+
+
+async def type_code(session: AsyncSession, *, document_id: int) -> str:
+    statement = sa.select(RfaType.type_code).join(Rfa, Rfa.rfa_type_id == RfaType.id).where(Rfa.id == document_id)
+    return (await session.scalars(statement)).one()
+
+
+async def items_rule(session: AsyncSession, *, document_id: int) -> str:
+    statement = sa.select(RfaType.items).join(Rfa, Rfa.rfa_type_id == RfaType.id).where(Rfa.id == document_id)
+    return str((await session.scalars(statement)).one())
+
+
+async def item_count(session: AsyncSession, revision_id: int) -> tuple[str, int]:
+    """Return whether RFAs of a revision's type carry something, and how much it carries."""
+    carried = sa.select(sa.func.count(RfaItem.id)).where(RfaItem.rfa_revision_id == revision_id).scalar_subquery()
+    statement = (
+        sa.select(RfaType.items, carried)
+        .join(Rfa, Rfa.rfa_type_id == RfaType.id)
+        .join(DocumentRevision, DocumentRevision.correspondence_id == Rfa.id)
+        .where(DocumentRevision.id == revision_id)
+    )
+    rule, count = (await session.execute(statement)).one()
+    return str(rule), count
+
+
+async def create(session: AsyncSession, row: Mapping[str, object], *, revision: int, status: str) -> None:
+    await session.execute(sa.insert(table_of(Rfa)).values(row))
+    values = {"id": revision, "rfa_status_code_id": status_key(status)}
+    await session.execute(sa.insert(table_of(RfaRevision)).values(values))
+
+
+async def add(session: AsyncSession, row: RfaRevision) -> None:
+    session.add(row)
+    await session.flush()
+
+
+async def set_verdict(
+    session: AsyncSession,
+    *,
+    revision_id: int,
+    status: str,
+    answered: str | None,
+    approve_code: str | None,
+    keeps: bool,
+    day: date | None,
+) -> None:
+    """
+    Set the status of a revision, and the approve code and the day of the approval where they are given.
+
+    :param answered: the code that somebody gave, which is the approve code when there is one of this name
+    :param approve_code: what it is otherwise
+    :param keeps: whether a code that says the same in other words stays: one of the same first digit
+    """
+    table = table_of(RfaRevision)
+    values: dict[str, object] = {"rfa_status_code_id": status_key(status)}
+    if answered is not None or approve_code is not None:
+        values["rfa_approve_code_id"] = _approve_key(table.c.rfa_approve_code_id, answered, approve_code, keeps=keeps)
+    if day is not None:
+        values["approved_date"] = day
+    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
+
+
+def _approve_key(before: Any, answered: str | None, approve_code: str | None, *, keeps: bool) -> Any:
+    code = RfaApproveCode.approve_code
+    found = before if approve_code is None else _approve_code_key(approve_code)
+    if keeps and approve_code is not None:
+        group = sa.select(sa.func.substr(code, 1, 1)).where(RfaApproveCode.id == before).scalar_subquery()
+        found = sa.case((group == approve_code[:1], before), else_=found)
+    return found if answered is None else sa.func.coalesce(_approve_code_key(answered), found)
+
+
+def _approve_code_key(code: str) -> sa.ScalarSelect[int]:
+    return sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()
+
+
+def status_key(code: str) -> sa.ScalarSelect[int]:
+    return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()
+
 
 DOCUMENT: Final = "DOCUMENT"
 
@@ -98,28 +232,12 @@ class RfaItemRow(NamedTuple):
     drawing: UUID | None
 
 
-def _items() -> PreparedStatement:
-    of_rfa = RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True))
+_KINDS: Final = {columns.item_type: kind for kind, columns in DRAWINGS.items()}
 
-    def named(key: Any, *columns: Any) -> Any:
-        return (
-            sa.select(
-                RfaItem.id.label("item"),
-                RfaItem.item_type,
-                RfaItem.rfa_revision_id,
-                key.label("carried"),
-                RfaApproveCode.approve_code,
-                RfaApproveCode.approve_name,
-                RfaApproveCode.approve_name_en,
-                RfaItem.comment,
-                *columns,
-            )
-            .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
-            .where(of_rfa, key.is_not(None))
-        )
 
+def _items() -> sa.CompoundSelect[*tuple[Any, ...]]:
     listed = [
-        named(
+        _items_of(
             columns.item,
             columns.revision.public_id,
             sa.func.coalesce(columns.revision.drawing_number, columns.number),
@@ -135,7 +253,7 @@ def _items() -> PreparedStatement:
     ]
     revision = DocumentRevision
     listed.append(
-        named(
+        _items_of(
             RfaItem.document_revision_id,
             Document.public_id,
             revision.correspondence_number,
@@ -148,45 +266,42 @@ def _items() -> PreparedStatement:
         .join(revision, revision.id == RfaItem.document_revision_id)
         .join(Document, Document.id == revision.correspondence_id)
     )
-    return PreparedStatement(sa.union_all(*listed).order_by("item"))
+    return sa.union_all(*listed).order_by("item")
 
 
-_ITEMS = _items()
-_KINDS: Final = {columns.item_type: kind for kind, columns in DRAWINGS.items()}
+def _items_of(key: InstrumentedAttribute[int | None], *columns: Any) -> AnySelect:
+    return (
+        sa.select(
+            RfaItem.id.label("item"),
+            RfaItem.item_type,
+            RfaItem.rfa_revision_id,
+            key.label("carried"),
+            RfaApproveCode.approve_code,
+            RfaApproveCode.approve_name,
+            RfaApproveCode.approve_name_en,
+            RfaItem.comment,
+            *columns,
+        )
+        .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaItem.rfa_approve_code_id)
+        .where(RfaItem.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True)), key.is_not(None))
+    )
+
+
+_ITEMS = _items()  # made once: it takes longer to write it than to send it
 
 
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
     """Return what revisions of RFAs carry, each in the order of its list."""
     found: dict[int, list[RfaItemRow]] = defaultdict(list)
-    for _, item_type, rfa_revision_id, key, *named in await _ITEMS.rows(session, revisions=list(revision_ids)):
+    for _, item_type, rfa_revision_id, key, *named in await session.execute(_ITEMS, {"revisions": list(revision_ids)}):
         found[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *named))
     return found
 
 
-def _carried() -> PreparedStatement:
-    item, revision = RfaItem, DocumentRevision
-    of_rfa = item.rfa_revision_id == sa.bindparam("revision", type_=sa.Integer)
-
-    def named(key: Any, public_id: Any) -> Any:
-        return sa.select(item.id.label("item"), item.item_type, key.label("carried"), public_id).where(of_rfa)
-
-    listed = [
-        named(columns.item, columns.revision.public_id).join(columns.revision, columns.revision.id == columns.item)
-        for columns in DRAWINGS.values()
-    ]
-    documents = named(item.document_revision_id, Document.public_id)
-    documents = documents.join(revision, revision.id == item.document_revision_id)
-    listed.append(documents.join(Document, Document.id == revision.correspondence_id))
-    return PreparedStatement(sa.union_all(*listed).order_by("item"))
-
-
-_CARRIED = _carried()
-
-
 async def carried(session: AsyncSession, revision_id: int) -> dict[UUID, ItemKey]:
     """Return what a revision of an RFA carries, by public id, in the order of its list."""
-    rows = await _CARRIED.rows(session, revision=revision_id)
-    return {public_id: ItemKey(_KINDS.get(item_type), key) for _, item_type, key, public_id in rows}
+    rows = (await items(session, revision_ids=[revision_id])).get(revision_id, ())
+    return {row.public_id: row.carries for row in rows}
 
 
 class ClaimedRevision(NamedTuple):
@@ -203,24 +318,19 @@ async def claims(
 
     :param but: a revision of an RFA that does not count
     """
-    rows = await _CLAIMS[kind].rows(session, keys=list(keys), but=but) if keys else ()
-    return [ClaimedRevision(*row) for row in rows]
-
-
-def _claims(kind: DrawingKind) -> PreparedStatement:
-    column, but = DRAWINGS[kind].claim, sa.bindparam("but", type_=sa.Integer)
-    return PreparedStatement(
+    if not keys:
+        return []
+    column = DRAWINGS[kind].claim
+    statement = (
         sa.select(column, Document.public_id, Document.correspondence_number)
         .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)
         .join(Document, Document.id == DocumentRevision.correspondence_id)
-        .where(column.in_(sa.bindparam("keys", expanding=True)), RfaItemClaim.rfa_revision_id != but)
+        .where(column.in_(keys), RfaItemClaim.rfa_revision_id != but)
     )
+    return [ClaimedRevision(*row) for row in await session.execute(statement)]
 
 
-_CLAIMS: Final = {kind: _claims(kind) for kind in DRAWINGS}
-
-
-async def add(session: AsyncSession, revision: int, keys: Sequence[ItemKey]) -> None:
+async def add_items(session: AsyncSession, revision: int, keys: Sequence[ItemKey]) -> None:
     """Add what a revision of an RFA carries, and claim the drawings among it."""
     if keys:
         await session.execute(sa.insert(table_of(RfaItem)), [_item(revision, one) for one in keys])
@@ -245,15 +355,15 @@ def _item(revision: int, one: ItemKey) -> dict[str, object]:
     }
 
 
-async def remove(session: AsyncSession, revision_id: int) -> None:
+async def remove_items(session: AsyncSession, revision_id: int) -> None:
     """Take everything out of a revision of an RFA that nobody has been given yet."""
-    await release(session, [revision_id])
+    await release(session, revision_id)
     await session.execute(sa.delete(RfaItem).where(RfaItem.rfa_revision_id == revision_id))
 
 
-async def release(session: AsyncSession, revision_ids: Collection[int]) -> None:
-    """Let the drawings that revisions of RFAs carry be asked for anew."""
-    await session.execute(sa.delete(RfaItemClaim).where(RfaItemClaim.rfa_revision_id.in_(revision_ids)))
+async def release(session: AsyncSession, revision_id: int) -> None:
+    """Let the drawings that a revision of an RFA carries be asked for anew."""
+    await session.execute(sa.delete(RfaItemClaim).where(RfaItemClaim.rfa_revision_id == revision_id))
 
 
 async def approve_codes(session: AsyncSession) -> list[RfaApproveCode]:
@@ -276,39 +386,24 @@ async def answer(
             await session.execute(sa.update(table).where(*where).values(values))
 
 
-def _statements() -> tuple[PreparedStatement, ...]:
+async def close_items(session: AsyncSession, revision_id: int) -> None:
     """
-    The statements by which a final answer reaches the items that have none, and all of them their drawings.
+    Give items without an answer that of their RFA, and the answers to the drawings.
 
-    They join, and start from the items: MariaDB would look at every row of a register for an `IN` with a subquery.
+    The statements join, and start from the items: MariaDB would look at every row of a register for an `IN` with a subquery.
     """
     item = table_of(RfaItem)
-    of_rfa: Any = item.c.rfa_revision_id.in_(sa.bindparam("revisions", expanding=True))
+    of_rfa = item.c.rfa_revision_id == revision_id
     verdict = sa.select(RfaRevision.rfa_approve_code_id).where(RfaRevision.id == item.c.rfa_revision_id)
-    found: list[Any] = [
-        sa.update(item)
-        .where(of_rfa, item.c.rfa_approve_code_id.is_(None))
-        .values(rfa_approve_code_id=verdict.scalar_subquery())
-    ]
+    unanswered = sa.update(item).where(of_rfa, item.c.rfa_approve_code_id.is_(None))
+    await session.execute(unanswered.values(rfa_approve_code_id=verdict.scalar_subquery()))
     for columns in DRAWINGS.values():
         revision, head = table_of(columns.revision), table_of(columns.head)
         carried = (of_rfa, item.c[columns.item.key] == revision.c.id, item.c.rfa_approve_code_id.is_not(None))
-        found += [
-            sa.update(revision).where(*carried).values({revision.c.rfa_approve_code_id: item.c.rfa_approve_code_id}),
-            sa.update(head)
-            .where(*carried, revision.c[columns.drawing.key] == head.c.id)
-            .values({head.c.version: head.c.version + 1}),
-        ]
-    return tuple(PreparedStatement(one) for one in found)
-
-
-_CLOSING: Final = _statements()
-
-
-async def close(session: AsyncSession, revision_ids: Collection[int]) -> None:
-    """Give items without an answer that of their RFA, and the answers to the drawings."""
-    for statement in _CLOSING:
-        await session.execute(statement.statement, {"revisions": list(revision_ids)})
+        answers = {revision.c.rfa_approve_code_id: item.c.rfa_approve_code_id}
+        await session.execute(sa.update(revision).where(*carried).values(answers))
+        heads = sa.update(head).where(*carried, revision.c[columns.drawing.key] == head.c.id)
+        await session.execute(heads.values({head.c.version: head.c.version + 1}))
 
 
 class AskedRevision(NamedTuple):

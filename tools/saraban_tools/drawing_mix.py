@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from saraban.documents.demo.domain.mix import Choices, GeneratedContract, contract_shares
+from saraban_tools.mix import Choices, GeneratedContract, contract_shares
 
 REGISTERS: Final = ("contract",) * 3 + ("shop",) * 5 + ("asbuilt",) * 2
 # How many drawings of a real project have so many revisions beyond their first label; some lack the sheet of that first one.

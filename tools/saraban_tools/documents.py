@@ -18,9 +18,28 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core import service as core
 from saraban.documents.core.domain import VIEW
 from saraban.documents.core.models import Document
-from saraban.documents.demo import repository
 from saraban.documents.demo.domain import DemoAction, DemoDocument, DemoRegister
-from saraban.documents.demo.domain.mix import (
+from saraban.documents.demo.service import (
+    ADDRESS,
+    KINDS,
+    DemoProject,
+    DemoServices,
+    DocumentJson,
+    ProjectTooSmall,
+    take_action,
+    write,
+)
+from saraban.identity import service as identity
+from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.kit.clock import local_date
+from saraban.kit.db import table_of
+from saraban.kit.errors import DomainError, ErrorKind
+from saraban.numbering import service as numbering
+from saraban.projects import service as projects
+from saraban.projects.schemas import ContractSummary
+from saraban_tools import copies as copying
+from saraban_tools.copies import CarriedDocument, CopiedDocument, DocumentPattern
+from saraban_tools.mix import (
     RECENT,
     SHORTEST_PAST,
     Choices,
@@ -30,37 +49,9 @@ from saraban.documents.demo.domain.mix import (
     scripts_of,
     subject,
 )
-from saraban.documents.demo.service import ADDRESS, KINDS, DemoProject, DemoServices, DocumentJson, take_action, write
-from saraban.documents.demo.service import copies as copying
-from saraban.documents.demo.service.copies import CarriedDocument, CopiedDocument, DocumentPattern
-from saraban.identity import service as identity
-from saraban.identity.domain.context import Caller, RequestContext, Scope
-from saraban.kit.clock import local_date
-from saraban.kit.db import table_of
-from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.statements import fetch
-from saraban.numbering import service as numbering
-from saraban.projects import service as projects
-from saraban.projects.schemas import ContractSummary
 
 BATCH = 1000
 _DISCIPLINES = 6
-
-
-class ProjectTooSmall(DomainError):
-    """Documents go from one organization to another: two above the contracts, and in a contract three roles."""
-
-    kind, code = ErrorKind.CONFLICT, "DEMO_PROJECT_TOO_SMALL"
-    says = Text(
-        "โครงการนี้ยังไม่มีองค์กรหรือสัญญาพอที่จะสร้างเอกสารได้",
-        "The project has too few organizations or contracts to generate documents in.",
-    )
-    recovery = (
-        Text(
-            "เพิ่มเจ้าของงาน ที่ปรึกษา และสัญญาที่มีผู้รับเหมา",
-            "Add an owner, a consultant, and a contract with a contractor.",
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +154,7 @@ async def generate(
     """
     async with stage.db.reading() as session:
         place = await survey(session, stage, code, revisions, now)
-        found = await repository.documents_in(session, place.project_id)
+        found = await copying.count_documents(session, place.project_id)
     run = GenerationRun(stage, place, now, found, Choices(found))
     missing = max(documents - found, 0)
     yield GenerationProgress(found, 0, run.seen)
@@ -191,7 +182,7 @@ async def survey(
     project = await projects.find_project_by_code(session, code=code, pointer="/project")
     system = await identity.system_caller(session)
     ctx = RequestContext(system, now, stage.zone, ADDRESS)
-    members = await fetch(session, projects.parties_query(project.id, None))
+    members = await projects.list_parties(session, project_id=project.id, contract_id=None)
     contracts = await projects.contracts(ctx, session, project_public_id=project.public_id)
     callers: dict[str, Caller] = {system.username: system}
     people: dict[str, list[str]] = {}
@@ -287,10 +278,11 @@ async def begin_sort(run: GenerationRun, place: int, discipline: str | None, at:
     chosen = run.place.scripts[place]
     public_id = await play(run, replace(chosen.script, discipline=discipline), at)
     async with run.stage.db.reading() as session:
-        pattern = run.patterns[place] = await copying.take_apart(session, public_id, zone=run.stage.zone)
+        rows = await copying.rows_of(session, public_id)
+    pattern = run.patterns[place] = DocumentPattern(rows, public_id, run.stage.zone)
     contract = chosen.script.contract
-    if carriable(chosen) and contract and pattern.original is not None:
-        run.carried[contract] = pattern.original
+    if carriable(chosen) and contract and (original := pattern.original()) is not None:
+        run.carried[contract] = original
         run.known[contract] = public_id
     return public_id
 
@@ -384,7 +376,7 @@ async def write_batch(run: GenerationRun, batch: Sequence[CopiedDocument]) -> bo
         run.searches = True
         done = await run.stage.db.transact(work)
     if done:
-        run.carried |= {one.contract: one.pattern.carried_by(one) for one in batch if one.carriable}
+        run.carried |= {one.contract: one.as_carried() for one in batch if one.carriable}
     else:
         run.planners.clear()
         run.patterns.clear()

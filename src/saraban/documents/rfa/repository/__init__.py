@@ -1,1 +1,0 @@
-"""Rows that only an RFA has: its type and verdict, and what it asks approval for."""

@@ -1,0 +1,1 @@
+"""Tools of development beside the product: masses of documents and drawings for a project."""
