@@ -2,8 +2,8 @@
 The database: how sessions begin, what each fault means, and the column types that make two databases agree.
 
 SQLite runs in WAL with `synchronous=FULL`; sessions that write begin `IMMEDIATE`, because the default loses
-concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). Only `transact` and the number
-allocator commit.
+concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). `reading`, `transact` and `snapshot` open
+sessions; only `transact` and the fast lane commit.
 """
 
 import asyncio
