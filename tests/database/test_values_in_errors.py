@@ -59,7 +59,7 @@ async def by_rendered_rows(session: AsyncSession) -> None:
 async def by_fast_statement(session: AsyncSession) -> None:
     wanted = sa.bindparam("wanted", type_=sa.String())
     packet = Packet(session)
-    packet.execute(FastStatement(sa.delete(BLOCKS).where(sa.literal_column("nothing") == wanted)), wanted=SECRET)
+    packet.execute(FastStatement(sa.select(BLOCKS.c.id).where(sa.literal_column("nothing") == wanted)), wanted=SECRET)
     await packet.send()
 
 

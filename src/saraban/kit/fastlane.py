@@ -46,12 +46,12 @@ class FastStatement:
         self._compiled = lru_cache(maxsize=8)(self._compile)
 
     def render(self, driver: "_Driver", values: Mapping[str, Any]) -> str:
-        text, converts, _ = self._compiled(driver.dialect)
+        text, parameters, _ = self._compiled(driver.dialect)
         texts = {
-            name: f"({','.join(_quoted(driver, convert, value))})"
-            if type(value := values[name]) is list
-            else driver.quote(convert, value)
-            for name, convert in converts.items()
+            name: f"({','.join(_quoted(driver, convert, values[name]))})"
+            if is_list
+            else driver.quote(convert, values[name])
+            for name, (convert, is_list) in parameters.items()
         }
         return text.format(**texts)
 
@@ -63,10 +63,10 @@ class FastStatement:
             for row in rows
         ]
 
-    def _compile(self, dialect: sa.Dialect) -> tuple[str, dict[str, Convert], list[Convert]]:
-        """Return the text with a mark for each parameter, and how parameters and columns are converted."""
-        binds: dict[str, Convert] = {
-            part.key: part.type.dialect_impl(dialect).bind_processor(dialect)
+    def _compile(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[Convert]]:
+        """Return the text with a mark for each parameter, how each is converted and whether it is a list, and how columns are."""
+        binds: dict[str, tuple[Convert, bool]] = {
+            part.key: (part.type.dialect_impl(dialect).bind_processor(dialect), part.expanding)
             for part in iterate(self.statement)
             if isinstance(part, BindParameter) and part.required  # a constant of the statement has a value already
         }

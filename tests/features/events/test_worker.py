@@ -344,7 +344,7 @@ class TestIdleness:
 
         assert ran == []
         assert len(seen) > 3
-        assert len(set(seen)) == 1
+        assert len(set(seen) - {"BEGIN"}) == 1
 
     async def test_of_what_runs_by_the_clock_writes_nothing(self, db: Database) -> None:
         began: list[bool] = []
