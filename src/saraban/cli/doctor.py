@@ -116,7 +116,7 @@ async def check_database_server(system: "System") -> str:
 
 
 async def check_clock(system: "System") -> str:
-    from saraban.kit.statements import database_now
+    from saraban.kit.db import database_now
 
     async with system.db.reading() as session:
         asked, told = system.clock.now(), await database_now(session)

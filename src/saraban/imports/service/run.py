@@ -176,7 +176,7 @@ class Importer(Generic[OneImport]):
 
         :raises Invalid: at `/file`, for what cannot be read, or lacks a column
         """
-        yield from read_table(path, self.columns, most_rows=self.most_rows, sheet=sheet).rows
+        yield from read_table(path, self.columns, most_rows=self.most_rows, sheet=sheet)
 
     async def template_columns(
         self, _ctx: RequestContext, _session: AsyncSession, _project: UUID | None, /

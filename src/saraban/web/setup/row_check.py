@@ -118,7 +118,7 @@ def _columns(head: GridHead) -> list[SheetColumn]:
 
 
 def _read_file(columns: Sequence[SheetColumn], sheet: str | None, path: Path) -> list[SheetRow]:
-    return list(read_table(path, columns, most_rows=MOST, sheet=sheet).rows)
+    return list(read_table(path, columns, most_rows=MOST, sheet=sheet))
 
 
 def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
@@ -130,7 +130,7 @@ def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
     if packed := form.text("rows"):
         rows = unpack_rows(packed, _columns(head), form.values)
     else:  # not stripped: its first cell may be empty
-        rows = list(read_pasted(str(form.values.get("pasted", "")), _columns(head)).rows)
+        rows = list(read_pasted(str(form.values.get("pasted", "")), _columns(head)))
     if not rows:
         raise required("/pasted")
     if len(rows) > MOST:
