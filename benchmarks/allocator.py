@@ -19,7 +19,7 @@ from benchmarks.load import LoadResult, Operation, closed_loop
 from saraban.kit import migrations
 from saraban.kit.db import Database
 from saraban.kit.locks import Locks, RedisLocks
-from saraban.numbering.issue.service.number_batch import IssueRequest
+from saraban.numbering.issue.service.issue_request import IssueRequest
 from saraban.numbering.issue.service.number_plan import Plan, PreparedTemplate
 from saraban.numbering.series.domain.template import stored_template
 from tests.conftest import seeded, settings_in

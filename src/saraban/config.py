@@ -252,8 +252,8 @@ class Settings(BaseSettings):
     db_pool_size: int = Field(
         10,
         ge=1,
-        description="Connections kept per process for what is written, and as many for what is read; twice that under load, and "
-        "two more for who asks: 42 as it ships, all processes together below MariaDB's `max_connections`. On SQLite one pool does both.",
+        description="Connections kept per process for what is written, and as many for what is read; twice that under load: "
+        "40 as it ships, all processes together below MariaDB's `max_connections`. On SQLite one pool does both.",
     )
     db_pool_timeout: float = Field(2.0, gt=0, description="Seconds to wait for a free connection.")
     db_read_timeout: float = Field(15.0, gt=0, description="Seconds until a silent database connection counts as lost.")

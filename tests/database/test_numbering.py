@@ -211,8 +211,7 @@ class TestRedis:
         plan = await maria_world.plan(maria_world.letter())
         paused, other = maria_world.allocator(locks), maria_world.allocator(redis_locks(redis_url))
 
-        async def slow(pipeline: Any, _issued: numbering.Issued) -> None:
-            await pipeline.send()
+        async def slow(_session: Any, _issued: numbering.Issued) -> None:
             await asyncio.sleep(0.8)  # longer than the lock lives
 
         async def quick(_session: Any, _issued: numbering.Issued) -> None:

@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.imports.domain import READY, REFUSED, THERE
 from saraban.kit.db import Database
@@ -77,16 +77,6 @@ class FlakyDatabase(Database):
     """Loses its connection around a commit when told to: before it nothing is committed, after it everything is."""
 
     loses: str = ""
-
-    @asynccontextmanager
-    async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
-        loses, self.loses = self.loses, ""
-        async with super().writing_connection() as connection:
-            yield connection
-            if loses == "before":
-                raise _lost()
-        if loses == "after":
-            raise CommitLost from _lost()
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:

@@ -217,9 +217,9 @@ class TestFailure:
             tries.append(await worker.drain())
 
         async with any_db.reading() as session:
-            (dead,) = await events.list_dead_letters(session)
+            (dead,) = await session.scalars(sa.select(DeadLetter))
         assert tries == [1, 1, 2]
-        assert (dead.event_public_id, dead.queue) == (first, "workflow-events")
+        assert (dead.event_uuid, dead.queue) == (first, "workflow-events")
         assert dead.error == "RuntimeError: กล่องจดหมายเต็ม"
         assert [trace.entity_id for trace in await traces(any_db)] == [str(second)]
 
@@ -232,7 +232,7 @@ class TestFailure:
         await Worker(db=any_db, clock=clock, handlers=handlers(refuse)).drain()
 
         async with any_db.reading() as session:
-            assert len(await events.list_dead_letters(session)) == 1
+            assert len((await session.scalars(sa.select(DeadLetter))).all()) == 1
         assert await waiting(any_db) == []
 
     async def test_of_the_database_costs_no_attempt(self, any_db: Database, clock: FixedClock) -> None:
@@ -277,7 +277,7 @@ class TestDeadLetters:
 
         await Worker(db=db, clock=clock, handlers=handlers(refuse)).drain()
         async with db.reading() as session:
-            (dead,) = await events.list_dead_letters(session)
+            (dead,) = await session.scalars(sa.select(DeadLetter))
         return dead
 
     async def test_can_be_revived_under_their_first_id(self, any_db: Database, clock: FixedClock) -> None:
@@ -288,7 +288,7 @@ class TestDeadLetters:
         )
         await Worker(db=any_db, clock=clock, handlers=handlers(leave_trace)).drain()
 
-        assert [trace.entity_id for trace in await traces(any_db)] == [str(dead.event_public_id)]
+        assert [trace.entity_id for trace in await traces(any_db)] == [str(dead.event_uuid)]
 
     async def test_can_be_dropped(self, any_db: Database, clock: FixedClock) -> None:
         dead = await self.bury(any_db, clock)
@@ -296,7 +296,7 @@ class TestDeadLetters:
         await any_db.transact(lambda session: events.delete_dead_letter(session, public_id=dead.public_id))
 
         async with any_db.reading() as session:
-            assert await events.list_dead_letters(session) == []
+            assert (await session.scalars(sa.select(DeadLetter))).all() == []
             assert (await events.backlog(session)).dead == 0
         with pytest.raises(NotFound):
             await any_db.transact(lambda session: events.delete_dead_letter(session, public_id=dead.public_id))

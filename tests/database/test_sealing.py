@@ -373,9 +373,9 @@ class TestBoundedTransactions:
         assert await keys(mariadb, "audit_logs") == []
 
     async def stay_busy(self, db: Database) -> None:
-        async with db.writing_connection() as connection:
+        async with db.writing() as session:
             while True:
-                await connection.execute(sa.text("SELECT 1"))
+                await session.execute(sa.text("SELECT 1"))
 
     async def test_a_statement_is_ended_by_the_server(self, mariadb: Database) -> None:
         async with mariadb.engine.connect() as connection:
@@ -660,7 +660,7 @@ class TestForgery:
             purged_last=1,
         )
         header = with_digest(header, key)
-        await db.transact(lambda session: repository.add_block(session, header, last_id=newest.last_id, marks=None))
+        await db.transact(repository.add_block, header, last_id=newest.last_id, marks=None)
 
     async def kinds(self, db: Database, heads: HeadFile) -> set[FindingKind]:
         online, offline = await verified(db, heads), found_in(await exported(db))

@@ -15,10 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.audit.models import AuditBlock
 from saraban.cli.output import exit_code_of
 from saraban.kit.db import Database, table_of
-from saraban.kit.driver import DriverConnection, SqlStatement, insert_mappings_statement
 from saraban.kit.error_text import error_text
+from saraban.kit.fastlane import FastStatement, Packet
 from saraban.kit.ids import new_id
-from saraban.kit.statements import PreparedStatement
 from saraban.ops import logs
 from tests.log_capture import kept_logging
 
@@ -52,29 +51,23 @@ async def by_core(session: AsyncSession) -> None:
 
 
 async def by_rendered_rows(session: AsyncSession) -> None:
-    driver = await DriverConnection.of(session)
-    rows = [values(), values()]
-    await driver.run([insert_mappings_statement(driver, BLOCKS, rows)])
+    packet = Packet(session)
+    packet.insert(BLOCKS, tuple(values()), [list(values().values()), list(values().values())])
+    await packet.send()
 
 
-async def by_prepared_statement(session: AsyncSession) -> None:
+async def by_fast_statement(session: AsyncSession) -> None:
     wanted = sa.bindparam("wanted", type_=sa.String())
-    await PreparedStatement(sa.select(BLOCKS.c.id).where(sa.literal_column("nothing") == wanted)).rows(
-        session, wanted=SECRET
-    )
-
-
-async def by_driver(session: AsyncSession) -> None:
-    driver = await DriverConnection.of(session)
-    quoted = SECRET.replace("'", "''")
-    await driver.run([SqlStatement(f"SELEKT '{quoted}'")])
+    packet = Packet(session)
+    packet.execute(FastStatement(sa.select(BLOCKS.c.id).where(sa.literal_column("nothing") == wanted)), wanted=SECRET)
+    await packet.send()
 
 
 async def by_wrong_type(session: AsyncSession) -> None:
     await session.execute(sa.insert(BLOCKS), values() | {"kind": SECRET * 9, "number": SECRET})
 
 
-WAYS = (by_orm, by_core, by_rendered_rows, by_prepared_statement, by_driver, by_wrong_type)
+WAYS = (by_orm, by_core, by_rendered_rows, by_fast_statement, by_wrong_type)
 
 
 @pytest_asyncio.fixture
@@ -91,7 +84,7 @@ def put_back() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@pytest.mark.sampled("mariadb", "sqlite-by_orm", "sqlite-by_driver")
+@pytest.mark.sampled("mariadb", "sqlite-by_orm", "sqlite-by_fast_statement")
 class TestAFailedStatement:
     async def failure(self, db: Database, way: Callable[[AsyncSession], Awaitable[None]]) -> DBAPIError:
         with pytest.raises(DBAPIError) as caught:

@@ -18,7 +18,7 @@ from redis.asyncio import Redis as RedisClient
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as events
-from saraban.events.models import OutboxEvent
+from saraban.events.models import DeadLetter, OutboxEvent
 from saraban.events.service import Event, Handlers, Postponed
 from saraban.identity.models import User
 from saraban.kit.clock import FixedClock, SystemClock
@@ -325,7 +325,7 @@ class TestSending:
         assert counts == [1, 0, 1, 0, 1, 0, 1]
         assert len(set(tried)) == 1
         async with any_db.reading() as session:
-            (dead,) = await events.list_dead_letters(session)
+            (dead,) = await session.scalars(sa.select(DeadLetter))
         assert dead.error == "ConnectionRefusedError: nobody there"
 
 

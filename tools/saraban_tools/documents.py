@@ -362,7 +362,7 @@ async def write_batch(run: GenerationRun, batch: Sequence[CopiedDocument]) -> bo
         one.carried = run.carried.get(one.contract)
     fresh = [one.request.plan for one in batch if one.request.plan.series not in run.opened]
     if fresh:
-        await run.stage.db.transact(partial(numbering.open_series, plans=fresh, now=run.now))
+        await run.stage.db.transact(numbering.open_series, fresh, now=run.now)
         run.opened |= {plan.series for plan in fresh}
     work = partial(_write_once, run, batch)
     try:

@@ -1,9 +1,8 @@
 """The statements of the trail and of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -25,8 +24,6 @@ from saraban.audit.models import ALLOW_PURGE, AuditBlock, AuditLog
 from saraban.kit.db import AnySelect, Database, UtcDateTime, table_of
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import newest_first
-from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement
 
 _USERS = sa.table("users", sa.column("user_id"), sa.column("uuid"))
 _PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid"))
@@ -42,6 +39,10 @@ class JournalRow:
     @property
     def mark(self) -> RowDigest:
         return digest_of_row(self.line)
+
+
+def marks_of(rows: Sequence[JournalRow]) -> list[RowDigest]:
+    return [row.mark for row in rows]
 
 
 def _table(journal: Journal) -> sa.TableClause:
@@ -143,7 +144,7 @@ async def count_blocks(session: AsyncSession, journal: str) -> int:
 
 
 async def add_block(
-    session: AsyncSession, header: BlockHeader, *, last_id: int, marks: Sequence[RowDigest] | None
+    header: BlockHeader, session: AsyncSession, *, last_id: int, marks: Sequence[RowDigest] | None
 ) -> None:
     """:raises IntegrityError: when another process wrote the block of this number"""
     row = AuditBlock(last_id=last_id, row_list=None if marks is None else pack(marks))
@@ -176,66 +177,29 @@ def listed_rows(row: AuditBlock) -> list[RowDigest] | None:
     return None if row.row_list is None else unpack(row.row_list)
 
 
-_INSERT = sa.insert(table_of(AuditLog))
-
-
-async def insert_entry(session: AsyncSession, row: Mapping[str, object]) -> None:
-    await session.execute(_INSERT, dict(row))
-
-
 async def insert_entries(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(_INSERT, [dict(row) for row in rows])
+    await session.execute(sa.insert(table_of(AuditLog)), rows)
 
 
-def queue_entries(pipeline: Pipeline, rows: Sequence[Mapping[str, object]]) -> None:
-    pipeline.insert(table_of(AuditLog), rows)
+class AuditRecord(NamedTuple):
+    """One row of the trail, without integer keys."""
 
-
-class AuditRow(NamedTuple):
     public_id: UUID
     action: str
     severity: str
     entity_type: str | None
     entity_id: str | None
-    details_json: JsonObject | None
-    actor_uuid: UUID | None
-    ip_address: str | None
+    details: JsonObject
+    actor_public_id: UUID | None
+    address: str | None
     request_id: str | None
     created_at: datetime
 
 
-async def entries(
-    session: AsyncSession, wanted: Mapping[str, object], *, cursor: str | None, limit: int
-) -> list[AuditRow]:
-    """
-    Return rows of the trail, newest first, one more than the page has.
-
-    :param wanted: by column; None takes every value
-    """
-    asked = {name: value for name, value in wanted.items() if value is not None}
-    if cursor is None:
-        rows = await _newest(frozenset(asked), limit).rows(session, **asked)
-    else:
-        rows = (await session.execute(_trail(asked, cursor, limit), asked)).all()
-    return [AuditRow._make(row) for row in rows]
-
-
-@lru_cache(maxsize=32)
-def _newest(names: frozenset[str], limit: int) -> PreparedStatement:
-    """The first page, made once for each set of columns: every page of a document shows its own."""
-    return PreparedStatement(_trail(names, None, limit))
-
-
-def _trail(names: Collection[str], cursor: str | None, limit: int) -> AnySelect:
-    columns = table_of(AuditLog).c
-    found = sa.select(*(getattr(AuditLog, name) for name in AuditRow._fields))
-    return newest_first(
-        found.where(*(columns[name] == sa.bindparam(name, type_=columns[name].type) for name in names)),
-        at=AuditLog.created_at,
-        public_id=AuditLog.public_id,
-        cursor=cursor,
-        limit=limit,
-    )
+_RECORD = (
+    *(AuditLog.public_id, AuditLog.action, AuditLog.severity, AuditLog.entity_type, AuditLog.entity_id),
+    *(AuditLog.details_json, AuditLog.actor_uuid, AuditLog.ip_address, AuditLog.request_id, AuditLog.created_at),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,19 +223,18 @@ _BRANCHES = 30  # more people than that are busy enough for the order of time
 _Conditions = list[sa.ColumnElement[bool]]
 
 
-async def search(session: AsyncSession, asked: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRow]:
+async def search(session: AsyncSession, asked: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRecord]:
     """
     Return rows newest first, one more than the page has.
 
     An index gives the rows of one person, or of one object, in the order of time, but not those of several: they are asked
     one by one for as many as the page has, and merged.
     """
-    columns = [getattr(AuditLog, name) for name in AuditRow._fields]
     branches = [[*branch, *_others(asked)] for branch in _branches(asked)]
     if not branches or asked.people == frozenset():
         return []
     if len(branches) == 1:
-        found = _newest_of(sa.select(*columns).where(*branches[0]), cursor, limit)
+        found = _newest_of(sa.select(*_RECORD).where(*branches[0]), cursor, limit)
     else:
         keys = [
             sa.select(*_newest_of(_KEYS.where(*branch), cursor, limit).subquery().columns.values())
@@ -279,8 +242,9 @@ async def search(session: AsyncSession, asked: AuditSearch, *, cursor: str | Non
         ]
         picked = sa.union_all(*keys).subquery()
         same = sa.and_(AuditLog.audit_id == picked.c.audit_id, AuditLog.created_at == picked.c.created_at)
-        found = _newest_of(sa.select(*columns).join(picked, same), None, limit)
-    return [AuditRow._make(row) for row in (await session.execute(found)).all()]
+        found = _newest_of(sa.select(*_RECORD).join(picked, same), None, limit)
+    records = map(AuditRecord._make, (await session.execute(found)).all())
+    return [record if record.details else record._replace(details={}) for record in records]
 
 
 _KEYS = sa.select(AuditLog.audit_id, AuditLog.created_at)

@@ -74,7 +74,7 @@ def demo(
     if ctx.invoked_subcommand is not None:
         return
     _prepare()
-    chapters = with_system(lambda system: _play(system, Console(stderr=True)))
+    chapters = with_system(_play, Console(stderr=True))
     if as_json:
         import orjson
 
@@ -135,11 +135,11 @@ def generate(
         from saraban_tools.command import fill_project
     except ModuleNotFoundError as missing:
         raise stop(
-            "คำสั่งนี้ต้องติดตั้งเครื่องมือพัฒนา (โฟลเดอร์ tools/) ด้วย `make dev`",
-            "This command needs the development tools (folder tools/): install them with `make dev`.",
+            "คำสั่งนี้ต้องติดตั้งเครื่องมือพัฒนา (โฟลเดอร์ tools/) ด้วย `make check`",
+            "This command needs the development tools (folder tools/): install them with `make check`.",
         ) from missing
     _prepare()
-    done = with_system(lambda system: fill_project(system, documents, drawings, project or PROJECT, revisions))
+    done = with_system(fill_project, documents, drawings, project or PROJECT, revisions)
     if as_json:
         import orjson
 

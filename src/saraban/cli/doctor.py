@@ -116,7 +116,7 @@ async def check_database_server(system: "System") -> str:
 
 
 async def check_clock(system: "System") -> str:
-    from saraban.kit.statements import database_now
+    from saraban.kit.db import database_now
 
     async with system.db.reading() as session:
         asked, told = system.clock.now(), await database_now(session)
@@ -169,9 +169,9 @@ def _reason(error: Exception) -> str:
 
 
 async def examine_system(system: "System") -> list[Finding]:
-    from saraban.ops.health import worker_dependency
+    from saraban.ops.health import WorkerProbe
 
-    asked = [*system.dependencies, worker_dependency(system.db, None)]
+    asked = [*system.dependencies, WorkerProbe(system.db, None).dependency()]
     checks: dict[str, Check] = {dependency.name: partial(check_dependency, dependency) for dependency in asked}
     for check in (check_database_server, check_clock, check_mail, check_public_url):
         checks[check.__name__.removeprefix("check_")] = partial(check, system)

@@ -13,9 +13,8 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
-from saraban.kit.db import AnyRow, AnySelect, Database, SessionOrConnection, UtcDateTime, table_of
+from saraban.kit.db import AnyRow, AnySelect, Database, UtcDateTime, database_now, table_of
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import database_now
 
 PURGE_STEP = 1000
 SPARE = 4
@@ -24,12 +23,9 @@ _PARTS = (
     *(OutboxEvent.payload, OutboxEvent.created_at, OutboxEvent.attempts),
 )
 
-TABLE = table_of(OutboxEvent)
-_ADD = sa.insert(TABLE)
 
-
-async def add(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(_ADD, rows)
+async def add(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
+    await session.execute(sa.insert(table_of(OutboxEvent)), rows)
 
 
 async def lock_due(session: AsyncSession, now: datetime, limit: int, *, lane: Lane | None = None) -> Sequence[AnyRow]:
@@ -83,10 +79,10 @@ def _what_waits(conditions: tuple[sa.ColumnElement[bool], ...]) -> AnySelect:
 
 
 async def what_waits(
-    connected: SessionOrConnection, conditions: tuple[sa.ColumnElement[bool], ...], *, now: datetime
+    session: AsyncSession, conditions: tuple[sa.ColumnElement[bool], ...], *, now: datetime
 ) -> Sequence[bool]:
     """Return which of the conditions hold, with one statement."""
-    return [bool(one) for one in (await connected.execute(_what_waits(conditions), {"now": now})).one()]
+    return [bool(one) for one in (await session.execute(_what_waits(conditions), {"now": now})).one()]
 
 
 def _due(now: datetime | sa.BindParameter[datetime], lane: Lane | None) -> tuple[sa.ColumnElement[bool], ...]:
@@ -170,10 +166,6 @@ async def count(session: AsyncSession, lane: Lane | None) -> tuple[int, datetime
     depth, oldest = (await session.execute(waiting.where(OutboxEvent.delivered_at.is_(None), *_of(lane)))).one()
     dead = await session.scalar(sa.select(sa.func.count()).select_from(DeadLetter))
     return depth, oldest, dead or 0
-
-
-async def newest_dead_letters(session: AsyncSession, limit: int) -> Sequence[DeadLetter]:
-    return (await session.scalars(sa.select(DeadLetter).order_by(DeadLetter.id.desc()).limit(limit))).all()
 
 
 async def lock_dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter | None:

@@ -55,11 +55,6 @@ class Waiter(Generic[Item, Result]):
     settled: bool = False
 
     @property
-    def elapsed(self) -> float:
-        """Seconds since it arrived."""
-        return stopwatch() - self.arrived
-
-    @property
     def left(self) -> bool:
         """Whether its caller is gone."""
         return self.answer.cancelled()

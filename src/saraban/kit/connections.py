@@ -2,8 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from functools import partial
 from math import ceil
 from time import monotonic, sleep
@@ -16,9 +15,7 @@ from asyncmy.errors import OperationalError
 from sqlalchemy import event
 from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, DisconnectionError
-from sqlalchemy.ext.asyncio import AsyncEngine
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.exc import DisconnectionError
 
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.reconnection import LOCK_WAIT, UNFIT_NODE, Reconnection, error_number, is_lost
@@ -66,8 +63,8 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             self.close()
             raise
 
-    async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
-        return await work()
+    async def repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
+        return await work(*args)
 
     async def _fill_buffer(self, need: int) -> None:
         timer = self._loop.call_later(self.silence, self._abort)
@@ -89,25 +86,25 @@ class ReadingConnection(MariaDbConnection):
     _is_repeating = False
 
     async def connect(self) -> None:
-        await self.repeat(partial(asyncio.sleep, 0))
+        await self.repeat(asyncio.sleep, 0)
 
     async def query(self, sql: str, unbuffered: bool = False) -> int:
-        return await self.repeat(partial(super().query, sql, unbuffered))
+        return await self.repeat(super().query, sql, unbuffered)
 
-    async def repeat(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
         if self._is_repeating:
-            return await work()
+            return await work(*args)
         self._is_repeating = True
         try:
-            return await self.reconnection.run(partial(self._attempt, work))
+            return await self.reconnection.run(self._attempt, work, *args)
         finally:
             self._is_repeating = False
 
-    async def _attempt(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _attempt(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
         try:
             if not self.connected:
                 await super().connect()
-            return await work()
+            return await work(*args)
         except DriverError as error:
             if error_number(error) == LOCK_WAIT:  # a read locks nothing: it waited for the other nodes of a cluster
                 self.close()
@@ -182,23 +179,6 @@ def replace_closed(engine: sa.Engine) -> None:
     @event.listens_for(engine, "handle_error")
     def on_error(context: sa.engine.ExceptionContext) -> None:
         context.is_disconnect |= error_number(context.original_exception) in UNFIT_NODE
-
-
-@asynccontextmanager
-async def pooled_connection(engine: AsyncEngine) -> AsyncIterator[PoolProxiedConnection]:
-    """A connection as the pool has it, which is not used again after an error."""
-    fault_of_driver = engine.dialect.loaded_dbapi.Error
-    try:
-        pooled = await engine.raw_connection()
-    except fault_of_driver as fault:
-        raise DBAPIError.instance("", None, fault, fault_of_driver, dialect=engine.dialect) from fault
-    try:
-        yield pooled
-    except BaseException:
-        pooled.invalidate()
-        raise
-    finally:
-        pooled.close()
 
 
 class _HintingCompiler(SQLiteCompiler):

@@ -2,17 +2,16 @@
 The database: how sessions begin, what each fault means, and the column types that make two databases agree.
 
 SQLite runs in WAL with `synchronous=FULL`; sessions that write begin `IMMEDIATE`, because the default loses
-concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). Only `transact` and the number
-allocator commit.
+concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). `reading`, `transact` and `snapshot` open
+sessions; only `transact` and the fast lane commit.
 """
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from enum import StrEnum
-from functools import partial
 from time import monotonic
 from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, overload
 from uuid import UUID
@@ -22,18 +21,16 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
-from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.schema import SchemaItem
 
 from saraban.kit.admission import LOCK_WAIT_SECONDS, slot_released
 from saraban.kit.connections import (
     configure_sqlite,
     mariadb_arguments,
-    pooled_connection,
     replace_closed,
     with_driver,
 )
@@ -46,6 +43,7 @@ T = TypeVar("T")
 Command = TypeVar("Command")
 P = ParamSpec("P")
 
+_ATTEMPTS = 3
 _POOL_WAIT = 20.0  # seconds
 NAMING = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -244,15 +242,13 @@ class Database:
             }
             options["connect_args"] = mariadb_arguments(read_timeout, sync_wait, self.reconnection)
         self.reading_engine = self.engine if self.is_sqlite else create_async_engine(self.url, **options)
-        options |= {"pool_size": 2, "max_overflow": 0, "pool_timeout": _POOL_WAIT}
-        self._autocommit_engine = create_async_engine(self.url, **options)
         self._configure()
 
     def _configure(self) -> None:
         if self.is_sqlite:
             configure_sqlite(self.engine.sync_engine)
             return
-        for engine in (self.engine, self.reading_engine, self._autocommit_engine):
+        for engine in (self.engine, self.reading_engine):
             replace_closed(engine.sync_engine)
 
     @asynccontextmanager
@@ -269,16 +265,6 @@ class Database:
         async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
             yield session
 
-    async def read_autocommit(self, work: Callable[[AsyncConnection], Awaitable[T]]) -> T:
-        """Run one short read outside transactions, on two connections that no session can occupy."""
-        async with self._autocommit_engine.connect() as connection:
-            return await work(connection)
-
-    async def read_pooled(self, work: Callable[[PoolProxiedConnection], Awaitable[T]]) -> T:
-        """Do the same on MariaDB with the driver's connection as the pool has it: what SQLAlchemy does around it takes longer."""
-        async with pooled_connection(self._autocommit_engine) as pooled:
-            return await work(pooled)
-
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[AsyncSession]:
         """A session for long reads: everything it sees is of the moment of its first read."""
@@ -290,48 +276,21 @@ class Database:
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
         """
-        A session whose transaction is committed when the block ends without an error.
+        A session whose transaction is committed when the block ends without an error, for `transact` and for tests.
 
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """
-        async with self._turn(), self._transaction() as session:
-            yield session
-
-    @asynccontextmanager
-    async def writing_connection(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction like that of `writing` for statements alone: a session is two thirds of the time of writing one number."""
-        async with self._turn():
-            refuse_departed()
-            async with _time_limit(self._transaction_seconds) as sent, self._writing_engine.begin() as connection:
-                yield connection
-                sent.set()
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
         if not self.is_sqlite:
-            yield
+            async with self._transaction() as session:
+                yield session
             return
         with slot_released(after=LOCK_WAIT_SECONDS):
             await self._writer.acquire()
         try:
-            yield
+            async with self._transaction() as session:
+                yield session
         finally:
             self._writer.release()
-
-    @asynccontextmanager
-    async def connection_alone(self) -> AsyncIterator[AsyncConnection]:
-        """
-        A connection to MariaDB on which nothing is begun, for what ends in the packet that began it.
-
-        After an error the connection is rolled back; one that is broken takes the others of its pool with it.
-        """
-        async with self._writing_engine.connect() as connection:
-            try:
-                yield connection
-            except Exception:
-                with suppress(SQLAlchemyError, OSError):  # one that is broken cannot be rolled back, and says so
-                    await connection.exec_driver_sql("ROLLBACK")
-                raise
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[AsyncSession]:
@@ -374,29 +333,23 @@ class Database:
 
         :raises CommitLost: when nobody knows whether the COMMIT went through (REQ-NUM-09)
         """
-        return await self.repeat(partial(self._run_once, work, command, kwargs))
+        return await self.repeat(self.transact_once, work, *command, **kwargs)
 
     async def transact_once(self, work: Callable[..., Awaitable[Any]], /, *command: Any, **kwargs: Any) -> Any:
         """Do the same without another attempt."""
-        return await self.repeat(partial(self._run_once, work, command, kwargs), attempts=1)
-
-    async def _run_once(
-        self, work: Callable[..., Awaitable[Any]], command: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> Any:
         async with self.writing() as session:
             return await work(*command[:1], session, *command[1:], **kwargs)
 
-    async def repeat(self, attempt: Callable[[], Awaitable[T]], *, attempts: int = 3) -> T:
-        """Run an attempt at a transaction, and others after a collision or a lost connection; it must bear to be run twice."""
-        once = partial(try_again, attempt, attempts=attempts)
-        return await (self.reconnection.run(once) if attempts > 1 else once())
+    async def repeat(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call an attempt at a transaction or snapshot, again after a collision and after a lost connection."""
+        return await self.reconnection.run(_try_again, attempt, *args, **kwargs)
 
     async def ping(self) -> None:
         async with self.engine.connect() as connection:
             await connection.execute(sa.text("SELECT 1"))
 
     async def close(self) -> None:
-        for engine in {self.engine, self.reading_engine, self._autocommit_engine}:
+        for engine in {self.engine, self.reading_engine}:
             await engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:
@@ -407,17 +360,17 @@ class Database:
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
 
 
-async def try_again(attempt: Callable[[], Awaitable[T]], *, attempts: int) -> T:
-    """Run one attempt at a transaction, and another when it collided or when no connection became free."""
-    for count in range(1, attempts):
+async def _try_again(attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call an attempt at a transaction, again when it collided and when no connection became free."""
+    for count in range(1, _ATTEMPTS):
         try:
-            return await attempt()
+            return await attempt(*args, **kwargs)
         except Exception as error:
             if database_fault(error) not in _RETRIED:
                 raise
             with slot_released():
                 await asyncio.sleep(0.02 * count)
-    return await attempt()
+    return await attempt(*args, **kwargs)
 
 
 async def _commit(session: AsyncSession) -> None:
@@ -463,6 +416,15 @@ _DATABASE = "saraban_database"
 def database_of(session: AsyncSession) -> Database:
     """Return the database of a session: those who read and those who write have engines of their own."""
     return session.get_bind().get_execution_options()[_DATABASE]  # type: ignore[no-any-return]
+
+
+async def database_now(session: AsyncSession) -> datetime:
+    """Return the database's clock, by which expiries are set and judged, whichever server asks (REQ-NUM-13)."""
+    if session.get_bind().dialect.name == "sqlite":
+        text = await session.scalar(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))
+        return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
+    moment: datetime = (await session.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
+    return moment.replace(tzinfo=UTC)
 
 
 def notify_after_commit(session: AsyncSession) -> None:

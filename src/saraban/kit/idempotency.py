@@ -9,7 +9,7 @@ What is shown is made after the commit, from the receipt, for the rights of whoe
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -25,15 +25,14 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
-from saraban.kit.db import Base, Code, Database, SessionOrConnection, database_fault, table_of
+from saraban.kit.db import Base, Code, Database, database_fault, table_of
 from saraban.kit.departure import refuse_departed
-from saraban.kit.driver import DriverConnection, SqlStatement, flush_pending, update_statement
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Text
+from saraban.kit.fastlane import FastStatement, Packet, run_alone
 from saraban.kit.ids import new_id
 from saraban.kit.operation import NAME_LENGTH, OUTCOME_LENGTH, Operation, Receipt
 from saraban.kit.reconnection import CommitLost
-from saraban.kit.statements import PreparedStatement
 
 log = structlog.get_logger(__name__)
 Command = TypeVar("Command")
@@ -86,7 +85,7 @@ class KeyInUse(DomainError):
 
 _KEYS = table_of(IdempotencyKey)
 _UNIQUE = (_KEYS.c.user_uuid, _KEYS.c.idempotency_key)
-_TOLD = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "outcome", "completed_at")
+_RETURNED = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "outcome", "completed_at")
 
 
 class Claim:
@@ -114,17 +113,16 @@ class Claim:
         """
         operation, before = self._operation, self.id
         self.id = new_id()
-        ((row, claim, payload_hash, kind, public_id, outcome, completed_at),) = await _taking(
-            self._db.is_sqlite
-        ).run_alone(
+        ((row, claim, payload_hash, kind, public_id, outcome, completed_at),) = await run_alone(
             self._db,
+            _taking(self._db.is_sqlite),
             user=operation.user,
             key=operation.key,
             new_claim=self.id,
             old_claim=before,
             name=operation.name,
             hash=operation.payload_hash,
-            lease=_lease(self._db.is_sqlite),
+            lease=_duration(LEASE, on_sqlite=self._db.is_sqlite),
             until=operation.now + KEPT,
             now=operation.now,
         )
@@ -152,24 +150,33 @@ class Claim:
             raise CommitLost from error
         return replace(self.receipt, repeated=False) if self.receipt is not None else None
 
-    async def complete(self, session: SessionOrConnection, receipt: Receipt) -> None:
+    async def complete(self, session: AsyncSession, receipt: Receipt) -> None:
         """
         Store the receipt, as the last statement of the transaction that did the work; without a key nothing is stored.
 
         :raises KeyInUse: when the lease ended and another request took the key over; the work has to be rolled back
         """
-        if await complete_claims(session, [(self, receipt)]):
-            raise KeyInUse(retry_after=1)
+        packet = Packet(session)
+        self.queue_receipt(packet, receipt, refusal=KeyInUse(retry_after=1))
+        await packet.send()
 
-    def completion(self, driver: DriverConnection, receipt: Receipt) -> SqlStatement:
-        """Return the statement that stores the receipt; it changes no row once another request has taken the key over."""
-        stored = {
-            "resource_kind": receipt.kind,
-            "resource_uuid": receipt.public_id,
-            "outcome": receipt.outcome_text(),
-            "completed_at": self._operation.now,
-        }
-        return update_statement(driver, _KEYS, stored, where={"id": [self.row], "claim": [self.id]}, by_key=True)
+    def queue_receipt(self, packet: Packet, receipt: Receipt, *, refusal: Exception) -> None:
+        """
+        Store the receipt when the packet is sent.
+
+        :param refusal: raised when another request took the key over
+        """
+        if self.row is not None:
+            packet.execute(
+                _COMPLETE,
+                refusal,
+                row=self.row,
+                mine=self.id,
+                kind=receipt.kind,
+                public_id=receipt.public_id,
+                outcome_text=receipt.outcome_text(),
+                now=self._operation.now,
+            )
 
     async def _complete(self, receipt: Receipt, session: AsyncSession) -> None:
         await self.complete(session, receipt)
@@ -181,27 +188,11 @@ class Claim:
     async def release(self) -> None:
         """Free the key of work that was not done."""
         try:
-            await _RELEASE.run_alone(self._db, row=self.row, mine=self.id)
+            await run_alone(self._db, _RELEASE, row=self.row, mine=self.id)
         except Exception as error:
             if database_fault(error) is None:
                 raise
             log.warning("idempotency.not_released", error=error_text(error))
-
-
-async def complete_claims(session: SessionOrConnection, done: Iterable[tuple[Claim, Receipt]]) -> list[Claim]:
-    """
-    Store the receipts of several requests in the transaction that did their work, in one round trip on MariaDB.
-
-    :returns: the claims whose key another request has taken over; while there is one, nothing may be committed
-    """
-    keyed = [(claim, receipt) for claim, receipt in done if claim.row is not None]
-    if not keyed:
-        return []
-    if isinstance(session, AsyncSession):
-        await flush_pending(session)  # what refuses the work's own rows is told before
-    driver = await DriverConnection.of(session)
-    changed = await driver.run([claim.completion(driver, receipt) for claim, receipt in keyed])
-    return [claim for (claim, _), count in zip(keyed, changed, strict=True) if count != 1]
 
 
 class Idempotency:
@@ -320,78 +311,85 @@ async def _renew_claims(claims: Mapping[UUID, int], session: AsyncSession) -> No
     found = (await session.scalars(mine.with_for_update(skip_locked=True))).all()
     renewed = sa.update(_KEYS).where(_KEYS.c.id.in_(found))
     on_sqlite = session.get_bind().dialect.name == "sqlite"
-    await session.execute(renewed.values(locked_until=_database_now(on_sqlite, LEASE)))
+    lease = sa.literal(_duration(LEASE, on_sqlite=on_sqlite))
+    await session.execute(renewed.values(locked_until=_later(lease, on_sqlite=on_sqlite)))
 
 
 @cache
-def _taking(on_sqlite: bool) -> PreparedStatement:
+def _taking(on_sqlite: bool) -> FastStatement:
     """
-    Return the one statement that takes the key if it is free and tells what stands there: nothing comes in between.
+    Return the one statement that takes a free key and returns its row: no other request comes in between.
 
     MariaDB assigns from left to right and sees what it has just assigned; SQLite sees the old row throughout.
     """
-    now = _database_now(on_sqlite)
     claimed: dict[str, Any] = {
-        "claim": _given("new_claim", _KEYS.c.claim),
-        "operation": _given("name", _KEYS.c.operation),
-        "payload_hash": _given("hash", _KEYS.c.payload_hash),
-        "locked_until": _lease_end(on_sqlite),
-        "expires_at": _given("until", _KEYS.c.expires_at),
+        "claim": _parameter("new_claim", _KEYS.c.claim),
+        "operation": _parameter("name", _KEYS.c.operation),
+        "payload_hash": _parameter("hash", _KEYS.c.payload_hash),
+        "locked_until": _later(sa.bindparam("lease"), on_sqlite=on_sqlite),
+        "expires_at": _parameter("until", _KEYS.c.expires_at),
         "completed_at": sa.null(),
     }
     row = {
-        "user_uuid": _given("user", _KEYS.c.user_uuid),
-        "idempotency_key": _given("key", _KEYS.c.idempotency_key),
+        "user_uuid": _parameter("user", _KEYS.c.user_uuid),
+        "idempotency_key": _parameter("key", _KEYS.c.idempotency_key),
         **claimed,
     }
     lapsed = sa.and_(
-        _KEYS.c.completed_at.is_(None), _KEYS.c.locked_until <= now, _KEYS.c.payload_hash == claimed["payload_hash"]
+        _KEYS.c.completed_at.is_(None),
+        _KEYS.c.locked_until <= _later(_NO_TIME[on_sqlite], on_sqlite=on_sqlite),
+        _KEYS.c.payload_hash == claimed["payload_hash"],
     )
-    own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _given("old_claim", _KEYS.c.claim))
-    free = sa.or_(_KEYS.c.expires_at <= _given("now", _KEYS.c.expires_at), lapsed, own)
-    told = [_KEYS.c[name] for name in _TOLD]
+    own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _parameter("old_claim", _KEYS.c.claim))
+    free = sa.or_(_KEYS.c.expires_at <= _parameter("now", _KEYS.c.expires_at), lapsed, own)
+    columns = [_KEYS.c[name] for name in _RETURNED]
     if on_sqlite:
         into = sqlite.insert(_KEYS).values(row)
         takes = {name: sa.case((free, into.excluded[name]), else_=_KEYS.c[name]) for name in claimed}
-        return PreparedStatement(into.on_conflict_do_update(index_elements=_UNIQUE, set_=takes).returning(*told))
+        return FastStatement(into.on_conflict_do_update(index_elements=_UNIQUE, set_=takes).returning(*columns))
     into_mariadb = mysql.insert(_KEYS).values(row)
     given = into_mariadb.inserted
     assigned = [
         (name, sa.func.if_(free if name == "claim" else _KEYS.c.claim == given.claim, given[name], _KEYS.c[name]))
         for name in claimed
     ]
-    return PreparedStatement(into_mariadb.on_duplicate_key_update(assigned).returning(*told))
+    return FastStatement(into_mariadb.on_duplicate_key_update(assigned).returning(*columns))
 
 
-def _given(name: str, column: sa.Column[Any]) -> sa.BindParameter[Any]:
+def _parameter(name: str, column: sa.Column[Any]) -> sa.BindParameter[Any]:
     return sa.bindparam(name, type_=column.type)
 
 
-_RELEASE = PreparedStatement(
-    sa.delete(_KEYS).where(
-        _KEYS.c.id == _given("row", _KEYS.c.id),
-        _KEYS.c.claim == _given("mine", _KEYS.c.claim),
-        _KEYS.c.completed_at.is_(None),
+_ROW = (_KEYS.c.id == sa.bindparam("row"), _KEYS.c.claim == _parameter("mine", _KEYS.c.claim))
+_RELEASE = FastStatement(sa.delete(_KEYS).where(*_ROW, _KEYS.c.completed_at.is_(None)))
+_COMPLETE = FastStatement(
+    sa.update(_KEYS)
+    .with_hint("USE INDEX (PRIMARY)", dialect_name="mariadb")
+    .where(*_ROW)
+    .values(
+        resource_kind=_parameter("kind", _KEYS.c.resource_kind),
+        resource_uuid=_parameter("public_id", _KEYS.c.resource_uuid),
+        outcome=_parameter("outcome_text", _KEYS.c.outcome),
+        completed_at=_parameter("now", _KEYS.c.completed_at),
     )
 )
 
 
-def _lease(on_sqlite: bool) -> str | int:
-    return f"+{LEASE:f} seconds" if on_sqlite else int(LEASE * 1_000_000)
+_NO_TIME: Mapping[bool, sa.ColumnElement[Any]] = {
+    True: sa.literal_column("'+0 seconds'"),
+    False: sa.literal_column("0"),
+}
 
 
-def _lease_end(on_sqlite: bool) -> sa.ColumnElement[Any]:
+def _duration(seconds: float, *, on_sqlite: bool) -> str | int:
+    return f"{seconds:+f} seconds" if on_sqlite else int(seconds * 1_000_000)
+
+
+def _later(duration: sa.ColumnElement[Any], *, on_sqlite: bool) -> sa.ColumnElement[Any]:
+    """Return the database's clock, some time later, as an expression: the clocks of servers differ."""
     if on_sqlite:
-        return sa.func.strftime(sa.literal_column(_SQLITE_MOMENT), sa.literal_column("'now'"), sa.bindparam("lease"))
-    now: sa.ColumnElement[Any] = sa.literal_column("UTC_TIMESTAMP(6)")
-    return sa.func.timestampadd(sa.literal_column("MICROSECOND"), sa.bindparam("lease"), now)
-
-
-def _database_now(on_sqlite: bool, later: float = 0.0) -> sa.ColumnElement[datetime]:
-    """Return the database's clock as an expression, `later` seconds on: the clocks of servers differ."""
-    if on_sqlite:
-        return sa.literal_column(f"strftime({_SQLITE_MOMENT}, 'now', '{later:+f} seconds')")
-    return sa.literal_column(f"UTC_TIMESTAMP(6) + INTERVAL {later:f} SECOND")
+        return sa.func.strftime(sa.literal_column(_SQLITE_MOMENT), sa.literal_column("'now'"), duration)
+    return sa.func.timestampadd(sa.literal_column("MICROSECOND"), duration, sa.literal_column("UTC_TIMESTAMP(6)"))
 
 
 async def delete_expired_keys(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:

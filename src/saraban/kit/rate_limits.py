@@ -105,15 +105,11 @@ class RateLimiter:
 
     async def take(self, rules: Sequence[RateLimitRule]) -> RateLimitResult:
         """Count one operation, rule after rule, until one is used up."""
-        return await self._counting(lambda limiter: _take(limiter, rules))
+        return await self._counting(_take, rules)
 
     async def usage(self, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
         """Return how much of each rule is used, and count nothing."""
-
-        async def look(limiter: MovingWindowRateLimiter) -> list[RateLimitUsage]:
-            return [await _usage(limiter, rule) for rule in rules]
-
-        return await self._counting(look)
+        return await self._counting(_usages, rules)
 
     async def seconds_left(self, rule: RateLimitRule) -> int:
         """Return the seconds until the rule has room, 0 where it has some; count nothing."""
@@ -122,23 +118,22 @@ class RateLimiter:
 
     async def clear(self, rules: Sequence[RateLimitRule]) -> None:
         """Forget what was counted."""
+        await self._counting(_forget, rules)
 
-        async def forget(limiter: MovingWindowRateLimiter) -> None:
-            for rule in rules:
-                await limiter.clear(rule.window, rule.policy, rule.subject)
-
-        await self._counting(forget)
-
-    async def _counting(self, work: Callable[[MovingWindowRateLimiter], Awaitable[T]]) -> T:
+    async def _counting(
+        self,
+        work: Callable[[MovingWindowRateLimiter, Sequence[RateLimitRule]], Awaitable[T]],
+        rules: Sequence[RateLimitRule],
+    ) -> T:
         if self._shared is not None and not self._breaker.is_open:
             async with self._turns:
                 if not self._breaker.is_open:  # Redis may have failed while this one waited for its turn
                     try:
-                        return await work(self._shared)
+                        return await work(self._shared, rules)
                     except (StorageError, *REDIS_ERRORS) as fault:
                         await self._breaker.trip()
                         log.warning("limits.counting_in_process", error=f"{type(fault).__name__}: {fault}"[:300])
-        return await work(self._in_process)
+        return await work(self._in_process, rules)
 
     async def close(self) -> None:
         if self._pool is not None:
@@ -154,6 +149,15 @@ async def _take(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]
     shown = refused or rules[0]
     usage = await _usage(limiter, shown)
     return RateLimitResult(tuple(rules), refused, 0 if refused else max(shown.limit - usage.used, 0), usage.reset)
+
+
+async def _usages(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
+    return [await _usage(limiter, rule) for rule in rules]
+
+
+async def _forget(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> None:
+    for rule in rules:
+        await limiter.clear(rule.window, rule.policy, rule.subject)
 
 
 async def _hit(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from asyncmy.errors import Error as DriverError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from saraban.kit.admission import slot_released
 
 T = TypeVar("T")
+P = ParamSpec("P")
 LOCK_WAIT = 1205
 # A node that left its cluster, or was made read-only, refuses each statement: another connection may reach another node.
 UNFIT_NODE = {1047, 1290, 1836}
@@ -52,13 +53,13 @@ class Reconnection:
     pause: float = 1.0
     listener: Callable[[int], None] | None = None
 
-    async def run(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Run the attempt until its connection is not lost; none begins later after the first failure than the pauses take together."""
+    async def run(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call the attempt until its connection is not lost; none begins later after the first failure than the pauses take together."""
         pauses = [0.0, *(self.pause * 2**count for count in range(self.retries))] if self.retries else []
         until = 0.0
         for count, pause in enumerate(pauses, 1):
             try:
-                return await attempt()
+                return await attempt(*args, **kwargs)
             except Exception as error:
                 # The limit counts from the first failure: an isolated node takes seconds to answer.
                 until = until or monotonic() + sum(pauses)
@@ -68,4 +69,4 @@ class Reconnection:
                 self.listener(count)
             with slot_released():
                 await asyncio.sleep(pause)
-        return await attempt()
+        return await attempt(*args, **kwargs)

@@ -108,7 +108,7 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
     """:param options: `names` and `required` of the columns, and the `sheet`"""
     sheets = [sheet for sheet in _sheets(path, options["names"]) if options["sheet"] in {None, sheet.name}]
     table = _find_table(sheets, columns, options)
-    yield {"sheet": table.sheet.name, "row": table.row, "places": table.places, "ignored": table.ignored}
+    yield {"row": table.row, "places": table.places, "ignored": table.ignored}
     sections = {merge.top: merge for merge in table.sheet.merges if merge.left < merge.right}
     for number, cells in _filled(table.sheet, columns):
         beyond = next((place for place in sorted(cells) if place >= columns or number > rows), None)

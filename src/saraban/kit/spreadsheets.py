@@ -12,7 +12,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -68,40 +67,25 @@ _RUNNING_NUMBERS: Final = (
 _THE_FILE: Final = Text("ไฟล์", "the file")
 
 
-@dataclass(frozen=True, slots=True)
-class SheetTable:
-    """
-    The table of a file or of pasted rows.
-
-    :param sheet: its name; empty where the file has no sheets
-    :param heading_row: its number in the file; 0 for pasted rows without headings
-    :param columns: those that the table has
-    :param rows: read while they are asked for, with those that are left out; `Invalid` at `/file` is raised on the way, for a cell beyond the bounds
-    """
-
-    sheet: str
-    heading_row: int
-    columns: Sequence[SheetColumn]
-    rows: Iterator[SheetRow]
-
-
 def read_table(
     path: Path, columns: Sequence[SheetColumn], *, most_rows: int = MOST_ROWS, sheet: str | None = None
-) -> SheetTable:
+) -> Iterator[SheetRow]:
     """
     Find the table of a file by its headings, in the first rows of each visible sheet. It takes its time: call it in a thread.
 
     :param sheet: the only one to look at
+    :returns: rows that are read while they are asked for, with those that are left out; `Invalid` at `/file` is raised on the
+        way, for a cell beyond the bounds
     :raises Invalid: at `/file`, for what is no spreadsheet, lacks a required column, has two such sheets, has something in a
         cell beyond the bounds, or needs more memory or time than a spreadsheet of that size may
     """
     names = {"names": [column.names for column in columns], "required": [column.is_required for column in columns]}
     lines = _child_lines(path, MOST_COLUMNS, most_rows + 1, {**names, "sheet": sheet}, columns)
     head: Any = next(lines)
-    return _table(columns, head["sheet"], head["row"], head["places"], lines, head["ignored"])
+    return _rows(columns, head["row"], head["places"], lines, head["ignored"])
 
 
-def read_pasted(text: str, columns: Sequence[SheetColumn]) -> SheetTable:
+def read_pasted(text: str, columns: Sequence[SheetColumn]) -> Iterator[SheetRow]:
     """
     Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns.
 
@@ -127,31 +111,27 @@ def read_pasted(text: str, columns: Sequence[SheetColumn]) -> SheetTable:
         for number, row in enumerate(table, 1)
         if number > has_headings and any(map(str.strip, row))
     )
-    return _table(columns, "", int(has_headings), places, lines, ignored)
+    return _rows(columns, int(has_headings), places, lines, ignored)
 
 
-def _table(
+def _rows(
     columns: Sequence[SheetColumn],
-    sheet: str,
-    row: int,
+    heading_row: int,
     places: Sequence[int | None],
     lines: Iterator[Any],
     ignored: Sequence[str],
-) -> SheetTable:
+) -> Iterator[SheetRow]:
     there = [column for column, place in zip(columns, places, strict=True) if place is not None]
     reader = CellReader(there, [place for place in places if place is not None])
     example = {column.key: read_cell(column, column.example)[0] for column in there}
-
-    def rows() -> Iterator[SheetRow]:
-        if ignored:
-            yield reader.leave_out(row, IGNORED, columns=", ".join(f"“{clean_text(one)[0][:100]}”" for one in ignored))
-        for number, cells, *section in lines:
-            read = reader.read(number, cells, is_section=any(section))
-            # The example row of a template is no row; a sheet may have only some of its columns.
-            if any(read.cells.values()) and (read.cells != example or not any(example.values())):
-                yield read
-
-    return SheetTable(sheet, row, there, rows())
+    if ignored:
+        titles = ", ".join(f"“{clean_text(one)[0][:100]}”" for one in ignored)
+        yield reader.leave_out(heading_row, IGNORED, columns=titles)
+    for number, cells, *section in lines:
+        read = reader.read(number, cells, is_section=any(section))
+        # The example row of a template is no row; a sheet may have only some of its columns.
+        if any(read.cells.values()) and (read.cells != example or not any(example.values())):
+            yield read
 
 
 def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:

@@ -10,7 +10,6 @@ asyncio driver takes four times as long as such a statement. The types of the co
 from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache, partial
 from itertools import chain, islice
 from types import coroutine
@@ -19,11 +18,10 @@ from uuid import UUID, SafeUUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.sql.elements import BindParameter
 from sqlalchemy.sql.visitors import iterate, replacement_traverse
 
-from saraban.kit.db import Database, SessionOrConnection
+from saraban.kit.db import SessionOrConnection
 from saraban.kit.driver import Convert, DriverConnection, flush_pending
 
 Found = TypeVar("Found")
@@ -46,41 +44,6 @@ class PreparedStatement:
     async def rows(self, connected: SessionOrConnection, **parameters: object) -> Rows:
         """Return the rows of a select as tuples, in the order of its columns."""
         return await fetch(connected, Query(self, parameters, _rows))
-
-    async def run_alone(self, db: Database, **parameters: object) -> Rows:
-        """
-        Execute it as a transaction of its own, in one round trip on MariaDB, and return the rows that it tells.
-
-        It must bear to be executed twice: it is sent again when its connection turns out to be broken.
-        """
-
-        async def attempt() -> Rows:
-            if not db.is_sqlite:
-                return await self._run_on(db, parameters)
-            async with db.writing_connection() as connection:
-                told = await connection.execute(self.statement, parameters)
-                return told.all() if told.returns_rows else ()
-
-        return await db.repeat(attempt)
-
-    async def read_autocommit(self, db: Database, **parameters: object) -> Rows:
-        """Return the rows of a short select, read outside any transaction as `Database.read_autocommit` does."""
-        if db.is_sqlite:
-            told = await db.read_autocommit(lambda connection: connection.execute(self.statement, parameters))
-            return told.all()
-
-        async def read(pooled: PoolProxiedConnection) -> Rows:
-            driver = DriverConnection(db.engine.dialect, pooled)
-            (rows,) = await driver.read([self.render(driver, parameters)])
-            return self.convert_rows(driver, rows)
-
-        return await db.read_pooled(read)
-
-    async def _run_on(self, db: Database, parameters: Mapping[str, object]) -> Rows:
-        async with db.connection_alone() as connection:
-            driver = await DriverConnection.of(connection)
-            told, _ = await driver.read([self.render(driver, parameters), "COMMIT"])
-            return self.convert_rows(driver, told)
 
     def render(self, driver: DriverConnection, parameters: Mapping[str, object]) -> str:
         """Return the statement as MariaDB reads it."""
@@ -264,13 +227,3 @@ def _list(driver: DriverConnection, convert: Convert, values: Sequence[object]) 
     if convert is None and values and all(type(value) is int for value in values):
         return f"({', '.join(map(str, values))})"  # keys, of which there are many
     return f"({', '.join(driver.quoted(convert, value) for value in values) or 'NULL'})"
-
-
-async def database_now(connected: SessionOrConnection) -> datetime:
-    """Return the database's clock: what expiries are set and judged by, whichever server asks (REQ-NUM-13)."""
-    dialect = connected.get_bind().dialect if isinstance(connected, AsyncSession) else connected.dialect
-    if dialect.name == "sqlite":
-        text = (await connected.execute(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))).scalar_one()
-        return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
-    moment: datetime = (await connected.execute(sa.text("SELECT UTC_TIMESTAMP(6)"))).scalar_one()
-    return moment.replace(tzinfo=UTC)

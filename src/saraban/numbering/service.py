@@ -17,6 +17,7 @@ from saraban.numbering.issue.domain import RetryBudget
 from saraban.numbering.issue.repository import NUMBER_CONSTRAINTS
 from saraban.numbering.issue.service.allocator import Allocator, NumberServices, replace_number
 from saraban.numbering.issue.service.external_numbers import ExternalNumber, register_external, taken_in
+from saraban.numbering.issue.service.issue_request import Holder, Issued, IssueRequest
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
     any_overdue,
@@ -41,8 +42,8 @@ from saraban.numbering.issue.service.manual_number import (
     reset_counter,
     skip_numbers,
 )
-from saraban.numbering.issue.service.monitoring import ERROR_RETENTION, delete_old_errors, list_errors
-from saraban.numbering.issue.service.number_batch import Holder, Issued, IssueRequest, draw, open_series
+from saraban.numbering.issue.service.monitoring import delete_old_errors, list_errors
+from saraban.numbering.issue.service.number_batch import draw, open_series
 from saraban.numbering.issue.service.number_plan import (
     FormatChoice,
     Plan,

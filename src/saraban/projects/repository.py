@@ -1,6 +1,6 @@
 """Queries about projects, their parties, calendars and teams, and master data; each function is one statement."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar
@@ -15,7 +15,6 @@ from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement, Query
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -296,16 +295,6 @@ def _contract_parties(contract: Key) -> AnySelect:
         )
         .where(ContractOrganization.contract_id == contract, Organization.is_active, Organization.deleted_at.is_(None))
     )
-
-
-_PROJECT_PARTIES = PreparedStatement(_project_parties(sa.bindparam("key")))
-_CONTRACT_PARTIES = PreparedStatement(_contract_parties(sa.bindparam("key")))
-
-
-def parties_query(read: Callable[[Rows], Found], project_id: int, contract_id: int | None) -> Query[Found]:
-    if contract_id is None:
-        return Query(_PROJECT_PARTIES, {"key": project_id}, read)
-    return Query(_CONTRACT_PARTIES, {"key": contract_id}, read)
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:

@@ -60,9 +60,8 @@ class LaneDispatcher(ABC):
     async def _claim(self, limit: int) -> list[events.EventClaim]:
         """Claim what is due; a look that finds nothing costs no writing transaction."""
         now = self._clock.now()
-        (waits,) = await self._db.read_autocommit(
-            lambda connection: events.what_waits(connection, (self.due,), now=now)
-        )
+        async with self._db.reading() as session:
+            (waits,) = await events.what_waits(session, (self.due,), now=now)
         if not waits:
             return []
         return await self._db.transact(

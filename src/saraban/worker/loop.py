@@ -168,7 +168,8 @@ class Worker:
     async def _what_waits(self, conditions: tuple[sa.ColumnElement[bool], ...]) -> Sequence[bool]:
         now = self._clock.now()
         try:
-            return await self._db.read_autocommit(lambda found: events.what_waits(found, conditions, now=now))
+            async with self._db.reading() as session:
+                return await events.what_waits(session, conditions, now=now)
         except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
             log.warning("worker_look_failed", reason=error_text(error))
             return [False] * len(conditions)

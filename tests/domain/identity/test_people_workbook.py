@@ -61,7 +61,7 @@ class TestSheets:
             path.write_bytes(THAI.encode("cp874"))
         table = read_pasted(THAI.replace(",", "\t"), COLUMNS) if form == "pasted" else read_table(path, COLUMNS)
 
-        (person,), faults = read_people(table.rows)
+        (person,), faults = read_people(table)
 
         assert (person.line, person.cells["username"], person.cells["firstName"]) == (
             4 if form == "xlsx" else 2,
@@ -76,6 +76,6 @@ class TestSheets:
     def test_template_has_an_example_that_nobody_imports(self, tmp_path: Path) -> None:
         write_template(tmp_path / "people.xlsx", COLUMNS, "People")
 
-        people, faults = read_people(read_table(tmp_path / "people.xlsx", COLUMNS).rows)
+        people, faults = read_people(read_table(tmp_path / "people.xlsx", COLUMNS))
 
         assert (people, list(faults)) == ([], [])

@@ -74,7 +74,7 @@ class TestAnAction:
     def test_is_offered_with_its_fields(self) -> None:
         offered = decisions.available(NAMED, "open", Facts(person(3), subject()))
 
-        assert [(one.code, one.fields) for one in offered] == [("correct", ("amount",)), ("close", None)]
+        assert [(one.code, one.fields) for one in offered] == [("correct", ["amount"]), ("close", None)]
 
     def test_brings_no_more_than_there_is_room_for(self) -> None:
         free = definition_checks.verify({key: value for key, value in written().items() if key != "context_schema"})

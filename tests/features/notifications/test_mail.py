@@ -11,6 +11,7 @@ from saraban import bootstrap
 from saraban.bootstrap import System
 from saraban.config import Settings
 from saraban.events import service as events
+from saraban.events.models import DeadLetter
 from saraban.events.service import Event
 from saraban.identity import service as identity
 from saraban.identity.models import User
@@ -193,7 +194,7 @@ class TestSettledLine:
         await deliver(system)
         await happens(system, documentPublicId=asked.payload["documentPublicId"], waiting={}, notify={})
         async with system.db.reading() as session:
-            (dead,) = await events.list_dead_letters(session)
+            (dead,) = await session.scalars(sa.select(DeadLetter))
         await system.db.transact(
             lambda session: events.requeue_dead_letter(session, public_id=dead.public_id, now=system.clock.now())
         )
@@ -291,7 +292,7 @@ class TestFailure:
             await deliver(system)
 
         async with system.db.reading() as session:
-            (dead,) = await events.list_dead_letters(session)
+            (dead,) = await session.scalars(sa.select(DeadLetter))
         assert (dead.queue, dead.name, dead.error) == ("mails", "mail.given_up", "refused: 451")
         assert len(await told(system, READER)) == 1
 
@@ -328,7 +329,7 @@ class TestFailure:
         async with system.db.reading() as session:
             line = (await session.scalars(sa.select(MailLine))).one()
             assert (line.attempts, line.given_up_at is not None) == (1, True)
-            assert len(await events.list_dead_letters(session)) == 1
+            assert len((await session.scalars(sa.select(DeadLetter))).all()) == 1
 
     async def test_to_reach_the_server_costs_an_attempt_and_no_letter(self, system: System, server: SmtpServer) -> None:
         await happens(system)

@@ -269,7 +269,7 @@ class TestDownload:
         assert answer.status_code == 200, answer.text
         assert f"ledger.{form}" in answer.headers["Content-Disposition"]
         (tmp_path / f"a.{form}").write_bytes(answer.content)
-        *_, row = read_table(tmp_path / f"a.{form}", COLUMNS).rows
+        *_, row = read_table(tmp_path / f"a.{form}", COLUMNS)
         assert row.cells["number"] == number["documentNumber"]
 
     async def test_of_a_ledger_is_not_for_everybody(self, signed_in: SignIn) -> None:

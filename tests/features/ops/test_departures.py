@@ -121,13 +121,6 @@ class TestARequest:
         assert await self.outcome(lambda: db.transact(work), body=body, leaves=False) == 204
         assert len(began) == 1
 
-    async def test_ends_before_the_transaction_of_statements(self, db: Database) -> None:
-        async def work() -> None:
-            async with db.writing_connection():
-                pytest.fail("it began")
-
-        assert await self.outcome(work) == CLIENT_GONE
-
     async def test_ends_before_it_reads(self, db: Database) -> None:
         async def work() -> None:
             async with db.reading():

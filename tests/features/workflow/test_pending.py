@@ -214,7 +214,7 @@ class TestShown:
         asked = (await found(office, instance, by="dc.contractor")).waiting_for
         padmin = await office.person("padmin")
         assert [(one.public_id, one.display_name) for one in asked.people] == [(padmin.public_id, padmin.display_name)]
-        assert (asked.organizations, asked.people_count, asked.nobody) == ((), 1, False)
+        assert (asked.organizations, asked.people_count, asked.nobody) == ([], 1, False)
         (item,) = await inbox(office, by="padmin")
         assert item.envelope.waiting_for == asked
 

@@ -48,7 +48,7 @@ class TestOpening:
             "control": ("PENDING", 1, True),
         }
         assert [choice.code for choice in found["structure"].choices] == ["approve", "reject"]
-        assert found["electrical"].choices == ()
+        assert found["electrical"].choices == []
         assert await waited_for(asked) == {"reviewer.consultant", "dc.consultant", "approver.owner"}
         assert [item.envelope.instance_public_id for item in await inbox(asked, by="dc.consultant")] == [instance]
         assert await inbox(asked, by="dc.contractor") == []
@@ -94,7 +94,7 @@ class TestWhoSubmitted:
         instance = await under_review(office, {"submitter_user_id": submitter}, branches=[asks(asked)])
 
         found = (await branches(office, instance, by="dc.contractor"))["one"]
-        assert (found.may_answer, found.choices) == (False, ())
+        assert (found.may_answer, found.choices) == (False, [])
         assert "dc.contractor" not in await waited_for(office)
         with pytest.raises(ActionForbidden):
             await answer(office, instance, found.public_id, by="dc.contractor")

@@ -2,16 +2,14 @@
 
 from saraban.audit.domain.verification import Finding
 from saraban.audit.models import Severity
-from saraban.audit.repository import AuditSearch
+from saraban.audit.repository import AuditRecord, AuditSearch
 from saraban.audit.service.retention import Purged, purge
 from saraban.audit.service.sealer import HeadFile, Sealer
 from saraban.audit.service.trail import (
     AuditContext,
     AuditEntry,
     AuditOrigin,
-    AuditRecord,
     list_records,
-    queue,
     record,
     record_all,
     search_records,

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -53,7 +54,7 @@ async def purge(sealer: Sealer, *, caller: Actor, years: int, dry_run: bool = Fa
     done: list[Purged] = []
     for journal in JOURNALS:
         above = 0
-        while (step := await _step(sealer, journal, caller=caller, years=years, above=above, dry=dry_run)) is not None:
+        while (step := await _run_step(_PurgeStep(sealer, journal, caller, years, above, dry_run))) is not None:
             done.append(step)
             above = step.last
             if step.finding:
@@ -61,25 +62,37 @@ async def purge(sealer: Sealer, *, caller: Actor, years: int, dry_run: bool = Fa
     return done
 
 
-async def _step(sealer: Sealer, journal: Journal, *, caller: Actor, years: int, above: int, dry: bool) -> Purged | None:
-    async def work(session: AsyncSession) -> Purged | None:
-        chosen = await _candidates(session, journal, before=years_before(sealer.clock.now(), years), above=above)
-        if not chosen:
-            return None
-        lower = await repository.block_below(session, journal.name, chosen[0].number)
-        after = lower.last_id if lower else None
-        finding = await _finding(session, sealer, journal, chosen, lower)
-        if finding or dry:
-            return _said(journal, chosen, finding)
-        return await _delete(session, sealer, journal, chosen, after, caller=caller)
+class _PurgeStep(NamedTuple):
+    """:param above: the number of the last block that was looked at"""
 
-    for attempt in range(1, _TRIES + 1):
+    sealer: Sealer
+    journal: Journal
+    caller: Actor
+    years: int
+    above: int
+    dry: bool
+
+
+async def _run_step(step: _PurgeStep) -> Purged | None:
+    for _ in range(1, _TRIES):
         try:
-            return await sealer.db.transact(work)
+            return await step.sealer.db.transact(_purge_blocks, step)
         except IntegrityError:
-            if attempt == _TRIES:
-                raise
-    raise AssertionError("unreachable")
+            continue
+    return await step.sealer.db.transact(_purge_blocks, step)
+
+
+async def _purge_blocks(step: _PurgeStep, session: AsyncSession) -> Purged | None:
+    sealer, journal = step.sealer, step.journal
+    before = years_before(sealer.clock.now(), step.years)
+    chosen = await _candidates(session, journal, before=before, above=step.above)
+    if not chosen:
+        return None
+    lower = await repository.block_below(session, journal.name, chosen[0].number)
+    finding = await _finding(session, sealer, journal, chosen, lower)
+    if finding or step.dry:
+        return _said(journal, chosen, finding)
+    return await _delete(session, sealer, journal, chosen, lower.last_id if lower else None, caller=step.caller)
 
 
 async def _candidates(session: AsyncSession, journal: Journal, *, before: datetime, above: int) -> Sequence[AuditBlock]:
@@ -147,7 +160,7 @@ async def _delete(
         ),
         sealer.signer,
     )
-    await repository.add_block(session, header, last_id=newest.last_id, marks=None)
+    await repository.add_block(header, session, last_id=newest.last_id, marks=None)
     details = {"journal": journal.name, "firstBlock": said.first, "lastBlock": said.last, "rows": said.rows}
     await record(
         AuditOrigin(caller, now),

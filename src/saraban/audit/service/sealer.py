@@ -221,7 +221,7 @@ class Sealer:
         return await self._write(journal, closed, repository.header_of(last) if last else None)
 
     async def _write(self, journal: Journal, rows: list[repository.JournalRow], previous: BlockHeader | None) -> bool:
-        marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
+        marks = await asyncio.to_thread(repository.marks_of, rows)
         moments = [when for mark in marks if (when := _time(mark.at)) is not None]
         now = self.clock.now()
         header = with_digest(
@@ -239,9 +239,7 @@ class Sealer:
             self.signer,
         )
         try:
-            await self.db.transact(
-                lambda session: repository.add_block(session, header, last_id=rows[-1].key, marks=marks)
-            )
+            await self.db.transact(repository.add_block, header, last_id=rows[-1].key, marks=marks)
         except IntegrityError:
             log.info("audit_block_taken", journal=journal.name, block=header.number)
             return False

@@ -14,10 +14,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
 from saraban.audit.models import Severity
+from saraban.audit.repository import AuditRecord, AuditSearch
 from saraban.kit.ids import new_id, trace_id
-from saraban.kit.json import JsonObject
 from saraban.kit.pagination import Page, page_of
-from saraban.kit.pipeline import Pipeline
 
 
 class Actor(Protocol):
@@ -55,22 +54,6 @@ class AuditOrigin:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditRecord:
-    """One row of the trail, without integer keys."""
-
-    public_id: UUID
-    action: str
-    severity: str
-    entity_type: str | None
-    entity_id: str | None
-    details: JsonObject
-    actor_public_id: UUID | None
-    address: str | None
-    request_id: str | None
-    created_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """
     What somebody did, for the trail.
@@ -90,20 +73,14 @@ class AuditEntry:
 
 async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) -> None:
     """Add one row, in the caller's transaction."""
-    await session.flush()  # what it tells of, where that is still in the session's memory
-    await repository.insert_entry(session, _row(ctx, entry))
+    await record_all(ctx, session, [entry])
 
 
 async def record_all(ctx: AuditContext, session: AsyncSession, entries: Sequence[AuditEntry]) -> None:
     """Add the rows of several entries, in their order, with one statement."""
     if entries:
-        await session.flush()
+        await session.flush()  # what they tell of, where that is still in the session's memory
         await repository.insert_entries(session, [_row(ctx, entry) for entry in entries])
-
-
-def queue(pipeline: Pipeline, entries: Sequence[tuple[AuditContext, AuditEntry]]) -> None:
-    """Add the rows of several entries, in their order, when the pipeline is sent."""
-    repository.queue_entries(pipeline, [_row(ctx, entry) for ctx, entry in entries])
 
 
 def _row(ctx: AuditContext, entry: AuditEntry) -> dict[str, object]:
@@ -132,32 +109,13 @@ async def list_records(
     limit: int = 50,
 ) -> Page[AuditRecord]:
     """Return the trail newest first; each filter that is given narrows it."""
-    wanted = {"entity_type": entity_type, "entity_id": entity_id, "action": action}
-    return _page(await repository.entries(session, wanted, cursor=cursor, limit=limit), limit)
+    search = AuditSearch((entity_id,) if entity_id else (), entity_type, (action,) if action else ())
+    return await search_records(session, search, cursor=cursor, limit=limit)
 
 
 async def search_records(
-    session: AsyncSession, asked: repository.AuditSearch, *, cursor: str | None = None, limit: int = 50
+    session: AsyncSession, search: AuditSearch, *, cursor: str | None = None, limit: int = 50
 ) -> Page[AuditRecord]:
-    """Return what is asked for newest first, at a cost that does not grow with the trail."""
-    return _page(await repository.search(session, asked, cursor=cursor, limit=limit), limit)
-
-
-def _page(found: Sequence[repository.AuditRow], limit: int) -> Page[AuditRecord]:
-    rows = [_record(row) for row in found]
-    return page_of(rows, limit=limit, key=lambda record: (record.created_at, record.public_id))
-
-
-def _record(row: repository.AuditRow) -> AuditRecord:
-    return AuditRecord(
-        public_id=row.public_id,
-        action=row.action,
-        severity=row.severity,
-        entity_type=row.entity_type,
-        entity_id=row.entity_id,
-        details=row.details_json or {},
-        actor_public_id=row.actor_uuid,
-        address=row.ip_address,
-        request_id=row.request_id,
-        created_at=row.created_at,
-    )
+    """Return the rows newest first, at a cost that does not grow with the trail."""
+    records = await repository.search(session, search, cursor=cursor, limit=limit)
+    return page_of(records, limit=limit, key=lambda record: (record.created_at, record.public_id))

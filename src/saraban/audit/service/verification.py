@@ -130,7 +130,7 @@ async def _step(db: Database, journal: Journal, examination: JournalVerification
     if found is None:
         return None
     block, rows = found
-    marks = await asyncio.to_thread(lambda: [row.mark for row in rows])
+    marks = await asyncio.to_thread(repository.marks_of, rows)
     examination.block(repository.header_of(block), listed=repository.listed_rows(block), rows=marks)
     return block.last_id
 

@@ -49,11 +49,6 @@ class DeadLetterView:
     error: str
 
 
-async def list_dead_letters(session: AsyncSession, *, limit: int = 100) -> list[DeadLetterView]:
-    """Return the newest dead letters."""
-    return [_dead(row) for row in await repository.newest_dead_letters(session, limit)]
-
-
 async def take_unreported(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadLetterView]:
     """Take dead letters that operators were not told of, so many that `per_minute` is not passed."""
     told_lately = await repository.count_reported_since(session, since=now - timedelta(minutes=1))

@@ -21,7 +21,6 @@ from saraban.kit.db import database_fault, notify_after_commit
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
 from saraban.kit.ids import new_id
-from saraban.kit.pipeline import Pipeline
 
 Handler = Callable[[AsyncSession, Event], Awaitable[None]]
 BatchHandler = Callable[[AsyncSession, Sequence[Event]], Awaitable[None]]
@@ -51,7 +50,7 @@ class Handlers:
 
     def add(self, name: str, handler: Handler) -> None:
         """Call `handler` in the transaction that marks the event delivered."""
-        self.add_all(name, _one_by_one(handler))
+        self.add_all(name, _OneByOne(handler).react)
 
     def add_all(self, name: str, handler: BatchHandler) -> None:
         """
@@ -90,12 +89,13 @@ class Handlers:
         return Lane(frozenset(self._senders), outside)
 
 
-def _one_by_one(handler: Handler) -> BatchHandler:
-    async def react(session: AsyncSession, events: Sequence[Event]) -> None:
-        for event in events:
-            await handler(session, event)
+@dataclass(frozen=True, slots=True)
+class _OneByOne:
+    handler: Handler
 
-    return react
+    async def react(self, session: AsyncSession, events: Sequence[Event]) -> None:
+        for event in events:
+            await self.handler(session, event)
 
 
 LEASE = timedelta(seconds=60)
@@ -153,14 +153,9 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
     if not news:
         return []
     ids = [new_id() for _ in news]
-    await repository.add(session, rows=[_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
+    await repository.add(session, [_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
     notify_after_commit(session)
     return ids
-
-
-def queue(pipeline: Pipeline, news: Sequence[NewEvent]) -> None:
-    notify_after_commit(pipeline.session)
-    pipeline.insert(repository.TABLE, [_row(one, new_id()) for one in news])
 
 
 def _row(one: NewEvent, uuid: UUID) -> dict[str, object]:

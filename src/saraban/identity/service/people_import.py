@@ -162,4 +162,4 @@ def read_people_sheet(path: Path, sheet: str | None = None) -> list[SheetRow]:
 
     :raises Invalid: at `/file`, for a file that `read_table` refuses
     """
-    return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS, sheet=sheet).rows)
+    return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS, sheet=sheet))

@@ -1,7 +1,5 @@
 """`/document-numbering`: issue, preview, reserve, confirm, cancel, void, replace, state by hand; reset a counter; list refusals."""
 
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Annotated
 from uuid import UUID
 
@@ -39,7 +37,6 @@ from saraban.numbering.issue.schemas import (
 from saraban.numbering.issue.service import allocator, lifecycle, manual_number, monitoring, number_plan
 from saraban.numbering.issue.service.lifecycle import NumberToVoid
 from saraban.numbering.issue.service.manual_number import ManualNumber
-from saraban.numbering.issue.service.number_batch import Issued
 from saraban.numbering.issue.service.number_plan import FormatChoice
 from saraban.numbering.issue.service.number_request import NumberRequest
 from saraban.numbering.series.models import NumberErrorRow
@@ -99,28 +96,34 @@ async def reserve(body: GenerateIn, request: Request, ctx: KeyedContext, numbers
 async def confirm(body: TokenIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """Make it final, for no document yet. Repeated, the answer is the same; after the expiry it is 410."""
     operation = Operation.of(ctx, "POST /document-numbering/confirm", body)
-    change = partial(lifecycle.confirm_reservation, ctx, token=body.reservation_token)
-    return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
+    return await _changed(ctx, db, await once.run(operation, _confirm, ctx, body))
+
+
+async def _confirm(ctx: RequestContext, session: AsyncSession, body: TokenIn) -> Receipt:
+    return (await lifecycle.confirm_reservation(ctx, session, token=body.reservation_token)).receipt()
 
 
 @router.post("/cancel", response_model=NumberStateOut, summary="Cancel a reservation")
 async def cancel(body: CancelReservationIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """The number stays in the ledger as cancelled and is not issued again."""
     operation = Operation.of(ctx, "POST /document-numbering/cancel", body)
-    change = partial(lifecycle.cancel_reservation, ctx, token=body.reservation_token, reason=body.reason)
-    return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
+    return await _changed(ctx, db, await once.run(operation, _cancel, ctx, body))
+
+
+async def _cancel(ctx: RequestContext, session: AsyncSession, body: CancelReservationIn) -> Receipt:
+    token, reason = body.reservation_token, body.reason
+    return (await lifecycle.cancel_reservation(ctx, session, token=token, reason=reason)).receipt()
 
 
 @router.post("/void", response_model=NumberStateOut, summary="Void a number")
 async def void(body: VoidIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """For a confirmed number that no document carries; `numbering.override` is needed, and a reason."""
     operation = Operation.of(ctx, "POST /document-numbering/void", body)
-    change = partial(lifecycle.void_number, ctx, public_id=body.public_id, reason=body.reason)
-    return await _changed(ctx, db, await once.run(operation, partial(_receipt, change)))
+    return await _changed(ctx, db, await once.run(operation, _void, ctx, body))
 
 
-async def _receipt(change: Callable[[AsyncSession], Awaitable[Issued]], session: AsyncSession) -> Receipt:
-    return (await change(session)).receipt()
+async def _void(ctx: RequestContext, session: AsyncSession, body: VoidIn) -> Receipt:
+    return (await lifecycle.void_number(ctx, session, public_id=body.public_id, reason=body.reason)).receipt()
 
 
 async def _changed(ctx: RequestContext, db: Database, receipt: Receipt) -> Response:
@@ -139,9 +142,8 @@ async def _changed(ctx: RequestContext, db: Database, receipt: Receipt) -> Respo
 async def void_and_replace(body: VoidAndReplaceIn, ctx: KeyedContext, numbers: Numbers) -> Response:
     """Both in one transaction; the ledger links the two. The replacement belongs to the same project."""
     operation = Operation.of(ctx, "POST /document-numbering/void-and-replace", body)
-    number = NumberToVoid(body.public_id, body.reason)
-    asked = request_of(body.replacement)
-    issued = await allocator.replace_number(ctx, numbers, operation, void=number, request=asked)
+    void, request = NumberToVoid(body.public_id, body.reason), request_of(body.replacement)
+    issued = await allocator.replace_number(ctx, numbers, operation, void=void, request=request)
     replaced = ReplacementOut(voided_public_id=body.public_id, replacement=NumberOut.model_validate(issued))
     return respond(replaced, status=201, receipt=issued.receipt())
 
@@ -149,8 +151,7 @@ async def void_and_replace(body: VoidAndReplaceIn, ctx: KeyedContext, numbers: N
 @router.post("/manual-override/preview", dependencies=READ_LIMIT, summary="Preview a manual number")
 async def preview_override(body: ManualNumberIn, session: ReadSession, ctx: Context) -> ManualNumberEffectOut:
     """The number as it would be printed, whether it is taken or in a range, and how far the counter would jump."""
-    asked, day = request_of(body), body.issued_on
-    plan = await manual_number.plan_on(ctx, session, request=asked, issued_on=day)
+    plan = await manual_number.plan_on(ctx, session, request=request_of(body), issued_on=body.issued_on)
     statement = ManualNumber(body.document_number, body.sequence)
     effect = await manual_number.manual_number_effect(ctx, session, plan=plan, statement=statement)
     return ManualNumberEffectOut.model_validate(effect)
@@ -170,13 +171,13 @@ async def override(body: ManualNumberIn, ctx: KeyedContext, db: Db, once: Idempo
     A number of an earlier month or year states `issuedOn`; `reason` says why.
     """
     operation = Operation.of(ctx, "POST /document-numbering/manual-override", body)
-    receipt = await once.run(operation, partial(_override, ctx, body, operation.token))
+    receipt = await once.run(operation, _override, ctx, body, operation.token)
     with showing_done_work():
         issued = await lifecycle.read_issued(ctx, db, receipt)
     return respond(NumberOut.model_validate(issued), status=201, receipt=receipt)
 
 
-async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:
+async def _override(ctx: RequestContext, session: AsyncSession, body: ManualNumberIn, token: UUID) -> Receipt:
     plan = await manual_number.plan_on(ctx, session, request=request_of(body), issued_on=body.issued_on)
     issued = await manual_number.issue_manually(
         ctx,
@@ -195,13 +196,13 @@ async def _override(ctx: RequestContext, body: ManualNumberIn, token: UUID, sess
 async def reset_counter(body: ResetIn, ctx: KeyedContext, once: Idempotent) -> Response:
     """For Super Admins. Only lets free sequences be used: a number that was ever issued is stepped over."""
     operation = Operation.of(ctx, "POST /document-numbering/reset-counter", body)
-    receipt = await once.run(operation, partial(_reset, ctx, body))
+    receipt = await once.run(operation, _reset, ctx, body)
     before, after = receipt.outcome["before"], receipt.outcome["after"]
     shown = ResetOut.model_validate({"series": body.series, "last_number_before": before, "last_number": after})
     return respond(shown, receipt=receipt)
 
 
-async def _reset(ctx: RequestContext, body: ResetIn, session: AsyncSession) -> Receipt:
+async def _reset(ctx: RequestContext, session: AsyncSession, body: ResetIn) -> Receipt:
     before, after = await manual_number.reset_counter(
         ctx,
         session,

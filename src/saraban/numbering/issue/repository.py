@@ -4,8 +4,8 @@ them, written in one round trip; refused and failed calls.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
-from functools import partial
+from datetime import datetime
+from functools import cache
 from typing import Any, NamedTuple, cast
 from uuid import UUID
 
@@ -15,17 +15,15 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnySelect, SessionOrConnection
-from saraban.kit.driver import DriverConnection, SqlStatement, insert_many, insert_statement
+from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.fastlane import FastStatement, Packet
 from saraban.kit.ids import new_id
 from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.pagination import Page, newest_first, page_of
-from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import PreparedStatement
 from saraban.kit.text import key_text
 from saraban.numbering.issue.domain import NumberErrorFilters
 from saraban.numbering.series.domain.counter import CounterState, SeriesKey
-from saraban.numbering.series.domain.states import NumberState, OperationCode
+from saraban.numbering.series.domain.states import NumberState, OperationCode, RenderingKind
 from saraban.numbering.series.models import (
     AUDIT,
     AUDIT_COLUMNS,
@@ -59,7 +57,7 @@ _ISSUED_BY = (OperationCode.GENERATE, OperationCode.RESERVE, OperationCode.OVERR
 
 
 async def taken_numbers(
-    connected: SessionOrConnection, *, project_id: int, bases: Sequence[str], numbers: Sequence[str], register: str
+    session: AsyncSession, *, project_id: int, bases: Sequence[str], numbers: Sequence[str], register: str
 ) -> dict[str, str]:
     """Return which of these numbers a register has, with those that look like them; plain reads, no locks (REQ-NUM-05)."""
     held = sa.select(LEDGER.c.base_number_key, LEDGER.c.base_number).where(
@@ -70,7 +68,7 @@ async def taken_numbers(
         RENDERINGS.c.document_number_key.in_(numbers),
         RENDERINGS.c.register == register,
     )
-    found = {row[0]: row[1] for statement in (held, printed) for row in await connected.execute(statement)}
+    found = {row[0]: row[1] for statement in (held, printed) for row in await session.execute(statement)}
     return {one: found[key] for one in {*bases, *numbers} if (key := key_text(one)) in found} if found else {}
 
 
@@ -93,26 +91,24 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
-_FORMAT = PreparedStatement(
-    sa.select(
-        LedgerEntry.format_template,
-        LedgerEntry.source,
-        LedgerEntry.format_source,
-        CorrespondenceType.type_code,
-        NumberFormat.public_id,
-        NumberFormat.sub_type_code,
-        NumberFormat.rfa_type_code,
-        NumberFormat.discipline_code,
+async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
+    """Return what the ledger keeps of a number's format, with what that format is for."""
+    statement = (
+        sa.select(
+            LedgerEntry.format_template,
+            LedgerEntry.source,
+            LedgerEntry.format_source,
+            CorrespondenceType.type_code,
+            NumberFormat.public_id,
+            NumberFormat.sub_type_code,
+            NumberFormat.rfa_type_code,
+            NumberFormat.discipline_code,
+        )
+        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+        .where(LedgerEntry.public_id == public_id)
     )
-    .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
-    .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
-    .where(LedgerEntry.public_id == sa.bindparam("number", type_=sa.Uuid()))
-)
-
-
-async def format_of_number(session: AsyncSession, public_id: UUID) -> Sequence[Any] | None:
-    """Give what the ledger keeps of a number's format, with what that format is for."""
-    return next(iter(await _FORMAT.rows(session, number=public_id)), None)
+    return (await session.execute(statement)).first()
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:
@@ -156,21 +152,20 @@ class HeldNumber(NamedTuple):
     originator_organization_id: int
 
 
-_carried = LedgerEntry.holder_public_id == sa.bindparam("holder"), LedgerEntry.replaced_by_uuid.is_(None)
-_HELD = PreparedStatement(
-    sa.select(*(getattr(LedgerEntry, name) for name in HeldNumber._fields)).where(*_carried),
-)
-
-
 async def held_by(session: AsyncSession, holder: UUID) -> HeldNumber | None:
     """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
-    found = await _HELD.rows(session, holder=holder)
-    return HeldNumber(*found[0]) if found else None
+    columns = (getattr(LedgerEntry, name) for name in HeldNumber._fields)
+    row = (await session.execute(sa.select(*columns).where(*_carried_by(holder)))).first()
+    return HeldNumber(*row) if row else None
 
 
 async def lock_held_by(session: AsyncSession, holder: UUID) -> LedgerEntry | None:
     """Return the same as its row, and hold it until the end of the transaction."""
-    return await session.scalar(sa.select(LedgerEntry).where(*_carried).with_for_update(), {"holder": holder})
+    return await session.scalar(sa.select(LedgerEntry).where(*_carried_by(holder)).with_for_update())
+
+
+def _carried_by(holder: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+    return LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> LedgerEntry | None:
@@ -313,16 +308,23 @@ async def _named(session: AsyncSession, **wanted: sa.ScalarSelect[str]) -> Mappi
 
 # Whoever sets `last_number` by hand may forget the version.
 _ADVANCE = (
-    f"UPDATE {COUNTERS.name} SET last_number = {{}}, version = version + 1, updated_at = {{}} "  # noqa: S608  no values yet
-    "WHERE project_id = {} AND series = {} AND `range` = {} AND version = {} AND last_number = {}"
+    sa.update(COUNTERS)
+    .where(
+        COUNTERS.c.project_id == sa.bindparam("project"),
+        COUNTERS.c.series == sa.bindparam("in_series"),
+        COUNTERS.c.range == sa.bindparam("in_range"),
+        COUNTERS.c.version == sa.bindparam("seen_version"),
+        COUNTERS.c.last_number == sa.bindparam("seen_number"),
+    )
+    .values(
+        last_number=sa.bindparam("to"),
+        version=COUNTERS.c.version + 1,
+        updated_at=sa.bindparam("now", type_=COUNTERS.c.updated_at.type),
+    )
 )
-_FORM = "project_id, register, document_number, document_number_key, revision_label, created_at"
-# The ledger's rows that the statement before has written, each with its key.
-_PRINT = (
-    f"INSERT INTO {RENDERINGS.name} ({_FORM}, reservation_id, kind) "  # noqa: S608
-    f"SELECT {_FORM}, id, 'ISSUE' FROM {LEDGER.name}{{}} WHERE {{}} AND ({{}})"
-)
-_WRITTEN = "(project_id = {} AND series = {} AND `range` = {} AND sequence_number BETWEEN {} AND {})"
+_ADVANCE_ALONE = FastStatement(_ADVANCE)
+# A counter that another transaction has locked must not delay the others that share the transaction.
+_ADVANCE_AT_ONCE = FastStatement(_ADVANCE, before="SET STATEMENT innodb_lock_wait_timeout = 0 FOR ")
 # What the driver says when a number (not a token or anything else) is already there.
 NUMBER_CONSTRAINTS = (
     *("idx_docnum_ledger_base", "idx_docnum_ledger_key", "idx_docnum_rendering_number", "idx_docnum_rendering_key"),
@@ -332,13 +334,15 @@ NUMBER_CONSTRAINTS = (
 TOKEN_CONSTRAINTS = ("idx_docnum_ledger_token", "document_number_reservations.token")
 
 
+_FORM = ("project_id", "register", "document_number", "document_number_key", "revision_label", "created_at")
 _KEYED_COLUMNS = (*LEDGER_COLUMNS, "base_number_key", "document_number_key")
+_UUID = LEDGER_COLUMNS.index("uuid")
 _BASE, _NUMBER = LEDGER_COLUMNS.index("base_number"), LEDGER_COLUMNS.index("document_number")
 Moved = Sequence[tuple[SeriesKey, CounterState, int]]
 
 
 def queue_numbers(
-    pipeline: Pipeline,
+    packet: Packet,
     moved: Moved,
     *,
     now: datetime,
@@ -347,100 +351,59 @@ def queue_numbers(
     refusal: Exception,
 ) -> None:
     """
-    Move counters if the version of each is still the one that was seen, and write the rows, when the pipeline is sent.
+    Move counters if each is still where it was seen, and write the rows, when the packet is sent.
 
-    :param moved: series, what was seen of it, and its last number; they are locked in their order, for everybody the same
     :param entries: rows of the ledger, in the order of `LEDGER_COLUMNS`; their printed forms follow from them
     :param audits: rows of the audit, in the order of `AUDIT_COLUMNS`
     :param refusal: raised where a counter was not moved; then nothing is written, nor what is queued behind
     """
-    for advance in _advances(sorted(moved), now):
-        make = partial(_advance, values=advance, waits=len(moved) == 1)
-        pipeline.add(make, expect=1, refusal=refusal, guards=True)
-    pipeline.add(partial(insert_statement, table=LEDGER, columns=_KEYED_COLUMNS, rows=_keyed(entries)))
-    pipeline.add(partial(_print, moved=moved, count=len(entries)))
-    pipeline.add(partial(insert_statement, table=AUDIT, columns=AUDIT_COLUMNS, rows=audits))
+    queue_advances(packet, moved, now=now, refusal=refusal)
+    _queue_rows(packet, entries, audits)
 
 
-def _keyed(entries: Sequence[Sequence[object]]) -> list[list[object]]:
-    return [[*entry, entry[_BASE], entry[_NUMBER]] for entry in entries]
-
-
-def _advance(driver: DriverConnection, values: Sequence[object], *, waits: bool) -> SqlStatement:
-    """A counter that somebody else has locked must not keep the others waiting that share the transaction."""
-    at_once = "" if waits or driver.on_sqlite else "SET STATEMENT innodb_lock_wait_timeout = 0 FOR "
-    return _filled(driver, at_once + _ADVANCE, values)
-
-
-def _advances(moved: Moved, now: datetime) -> list[tuple[object, ...]]:
-    moment = str(now.astimezone(UTC).replace(tzinfo=None))
-    return [(to, moment, *place, seen.version, seen.last_number) for place, seen, to in moved]
-
-
-def _print(driver: DriverConnection, moved: Moved, count: int) -> SqlStatement:
-    if driver.on_sqlite:
-        # Not `last_insert_rowid()`, which moves while the statement runs.
-        how, which = "", f"id > (SELECT max(id) FROM {LEDGER.name}) - {count}"  # noqa: S608
-    else:
-        # Left to itself the server reads all of the series.
-        how, which = " FORCE INDEX (PRIMARY)", "id >= LAST_INSERT_ID()"
-    text = _PRINT.format(how, which, " OR ".join([_WRITTEN] * len(moved)))
-    return _filled(driver, text, [value for place, seen, to in moved for value in (*place, seen.last_number + 1, to)])
-
-
-async def advance_counters(driver: DriverConnection, moved: Moved, *, now: datetime) -> bool:
-    """Move counters that the transaction holds, each from what was seen to its last number, and say whether all were moved."""
-    statements = [_filled(driver, _ADVANCE, advance) for advance in _advances(moved, now)]
-    return await driver.run(statements) == [1] * len(statements)
-
-
-# Printed forms of the rows just inserted. What somebody else has committed meanwhile has its printed forms already.
-_PRINT_FINAL = (
-    f"INSERT INTO {RENDERINGS.name} ({_FORM}, reservation_id, kind) SELECT {_FORM}, id, 'ISSUE' FROM {LEDGER.name} AS l "  # noqa: S608
-    "WHERE l.id >= {} AND l.project_id = {} AND l.source = {} "
-    f"AND NOT EXISTS (SELECT 1 FROM {RENDERINGS.name} AS r WHERE r.reservation_id = l.id)"
-)
+def queue_advances(packet: Packet, moved: Moved, *, now: datetime, refusal: Exception) -> None:
+    """:param moved: series, what was seen of it, and its last number; every transaction locks them in the same order"""
+    advance = _ADVANCE_ALONE if len(moved) == 1 else _ADVANCE_AT_ONCE
+    for key, seen, to in sorted(moved):
+        packet.execute(
+            advance,
+            refusal,
+            guards=True,
+            project=key.project_id,
+            in_series=key.series,
+            in_range=key.range,
+            seen_version=seen.version,
+            seen_number=seen.last_number,
+            to=to,
+            now=now,
+        )
 
 
 async def insert_numbers(
-    session: AsyncSession,
-    *,
-    project_id: int,
-    source: str,
-    entries: Sequence[Sequence[object]],
-    audits: Sequence[Sequence[object]],
+    session: AsyncSession, *, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]
 ) -> None:
-    """
-    Write numbers that no counter issues: ledger and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`, printed forms.
-
-    :param source: of all of them
-    """
-    driver = await DriverConnection.of(session)
-    if driver.on_sqlite:
-        first = int(await session.scalar(sa.select(sa.func.coalesce(sa.func.max(LEDGER.c.id), 0))) or 0) + 1
-        await insert_many(driver, LEDGER, _KEYED_COLUMNS, _keyed(entries))
-        await driver.run([_filled(driver, _PRINT_FINAL, (first, project_id, source))])
-        await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
-        return
-    printed = _PRINT_FINAL.format("LAST_INSERT_ID()", project_id, driver.literal(source))
-    await driver.run(
-        [
-            insert_statement(driver, LEDGER, _KEYED_COLUMNS, _keyed(entries)),
-            SqlStatement(printed),
-            insert_statement(driver, AUDIT, AUDIT_COLUMNS, audits),
-        ]
-    )
+    """Write numbers that no counter issues: ledger and audit in the order of `LEDGER_COLUMNS` and `AUDIT_COLUMNS`."""
+    packet = Packet(session)
+    _queue_rows(packet, entries, audits)
+    await packet.send()
 
 
-async def insert_audits(driver: DriverConnection, audits: Sequence[Sequence[object]]) -> None:
-    """:param audits: rows in the order of `AUDIT_COLUMNS`"""
-    await insert_many(driver, AUDIT, AUDIT_COLUMNS, audits)
+def _queue_rows(packet: Packet, entries: Sequence[Sequence[object]], audits: Sequence[Sequence[object]]) -> None:
+    packet.insert(LEDGER, _KEYED_COLUMNS, [[*entry, entry[_BASE], entry[_NUMBER]] for entry in entries])
+    packet.execute(_print_new(packet.on_sqlite), entries=[entry[_UUID] for entry in entries])
+    packet.insert(AUDIT, AUDIT_COLUMNS, audits)
 
 
-def _filled(driver: DriverConnection, text: str, values: Sequence[object]) -> SqlStatement:
-    if driver.on_sqlite:
-        return SqlStatement(text.replace("{}", "?"), values)
-    return SqlStatement(text.format(*map(driver.literal, values)))
+@cache
+def _print_new(on_sqlite: bool) -> FastStatement:
+    """Return the statement that writes the printed forms of the ledger's rows that the statement before has inserted."""
+    rows = sa.select(
+        *(LEDGER.c[name] for name in _FORM), LEDGER.c.id, sa.literal_column(f"'{RenderingKind.ISSUE}'")
+    ).where(LEDGER.c.uuid.in_(sa.bindparam("entries", expanding=True, type_=LEDGER.c.uuid.type)))
+    if not on_sqlite:  # their keys follow each other
+        rows = rows.where(LEDGER.c.id >= sa.func.last_insert_id()).with_hint(LEDGER, "FORCE INDEX (PRIMARY)", "mariadb")
+    into = sa.insert(RENDERINGS)
+    return FastStatement(into.from_select([*_FORM, "reservation_id", "kind"], rows, include_defaults=False))
 
 
 async def largest_packet(session: AsyncSession) -> int:

@@ -36,7 +36,6 @@ from saraban.projects.service.lookup import (
     find_type,
     list_parties,
     parties,
-    parties_query,
     printable_codes,
     require_codes,
     sub_type_numbers,

@@ -14,7 +14,6 @@ from saraban.identity.domain.catalogue import party_role
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
 from saraban.kit.keys import spelled
-from saraban.kit.statements import Query
 from saraban.kit.text import fold
 from saraban.projects import repository
 from saraban.projects.domain.master_data import (
@@ -118,11 +117,6 @@ async def list_parties(session: AsyncSession, *, project_id: int, contract_id: i
 
 def _parties(rows: Sequence[AnyRow]) -> list[Party]:
     return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
-
-
-def parties_query(project_id: int, contract_id: int | None) -> Query[list[Party]]:
-    """Do the same as `list_parties`, for callers that have not moved to it."""
-    return repository.parties_query(_parties, project_id, contract_id)
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:

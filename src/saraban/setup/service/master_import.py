@@ -172,7 +172,7 @@ def read_sheet(kind: MasterKind, path: Path, sheet: str | None = None) -> list[S
     :param sheet: the only one to look at
     :raises Invalid: at `/file`, for what is no spreadsheet or has more than 5,000 rows
     """
-    return list(read_table(path, master_workbook.sheet_columns(kind), most_rows=MOST, sheet=sheet).rows)
+    return list(read_table(path, master_workbook.sheet_columns(kind), most_rows=MOST, sheet=sheet))
 
 
 def write_workbook(kind: MasterKind, rows: Sequence[MasterRow], path: Path) -> None:

@@ -225,8 +225,6 @@ class NumberRun(ImportRun[list[CheckedRow], list[ImportedNumber]]):
             keys = [(new_id(), number) for number in rows]
             await insert_numbers(
                 session,
-                project_id=self.place.project.id,
-                source=NumberSource.IMPORT,
                 entries=[list(map(self._entry(*one).get, LEDGER_COLUMNS)) for one in keys],
                 audits=[list(map(self._audit(*one).get, AUDIT_COLUMNS)) for one in keys],
             )

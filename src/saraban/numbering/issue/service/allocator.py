@@ -10,10 +10,9 @@ back-off.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
-from uuid import UUID
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -33,6 +32,7 @@ from saraban.kit.reconnection import CommitLost
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
 from saraban.numbering.issue.service import monitoring
+from saraban.numbering.issue.service.issue_request import Issued, IssueRequest, LockPath, PendingIssue, issued_of
 from saraban.numbering.issue.service.lifecycle import (
     NumberToVoid,
     bind_reservation,
@@ -43,23 +43,16 @@ from saraban.numbering.issue.service.lifecycle import (
 from saraban.numbering.issue.service.monitoring import FAILURES, RefusalLog
 from saraban.numbering.issue.service.number_batch import (
     FormatChanged,
-    Issued,
-    IssueRequest,
-    LockPath,
-    PendingIssue,
-    issued_of,
+    OwnRowsFailed,
+    SeriesTurn,
+    Waiting,
+    failure_of,
+    open_series,
 )
 from saraban.numbering.issue.service.number_plan import Plan, plan_apart, replan
 from saraban.numbering.issue.service.number_request import NumberRequest
-from saraban.numbering.issue.service.shared_transaction import (
-    OwnRowsFailed,
-    SeriesTurn,
-    SharedTransactions,
-    Waiting,
-    failure_of,
-)
+from saraban.numbering.issue.service.shared_transaction import SharedTransactions
 from saraban.numbering.series.domain.counter import CounterState
-from saraban.numbering.series.repository import ensure_counter
 
 log = structlog.get_logger(__name__)
 _REMEMBERED_SERIES = 10_000
@@ -67,18 +60,23 @@ _MOST_AT_ONCE = 500
 _SMALL_PACKET = 256 * 1024  # bytes, until the database's own limit is known
 
 
-@dataclass(slots=True)
 class _OpenSeries:
-    """
-    A series with somebody waiting.
+    """A series with somebody waiting; its queue is forgotten once nobody waits."""
 
-    :param met: what kept the last attempt
-    """
+    def __init__(self, name: str, allocator: "Allocator", room: int) -> None:
+        self.name = name
+        self.lock_path = LockPath("database")
+        self.met: Failure | None = None  # what kept the last attempt
+        self.queue: BatchQueue[PendingIssue, Issued] = BatchQueue(
+            self._run, most=_MOST_AT_ONCE, room=room, on_idle=self._forget
+        )
+        self._allocator = allocator
 
-    name: str
-    queue: BatchQueue[PendingIssue, Issued]
-    lock_path: LockPath = field(default_factory=lambda: LockPath("database"))
-    met: Failure | None = None
+    async def _run(self, waiters: Sequence[Waiting]) -> None:
+        await self._allocator.serve(self, waiters)
+
+    def _forget(self) -> None:
+        self._allocator.forget(self.name)
 
 
 class Allocator:
@@ -113,7 +111,7 @@ class Allocator:
         :raises KeyInUse: when another request took the key over; no number is issued
         """
         if request.reservation is not None:
-            return await self._db.transact(partial(_take_up, request, request.reservation))
+            return await self._db.transact(_take_up, request)
         pending = PendingIssue(request, request.plan, Attempts(self._budget))
         try:
             issued = await self._ask(pending)
@@ -149,11 +147,6 @@ class Allocator:
         await self.failures.close()
 
     @property
-    def open_queues(self) -> int:
-        """Series with somebody waiting; the queues of idle series are forgotten."""
-        return len(self._open)
-
-    @property
     def waiting(self) -> int:
         """Requests without an answer yet."""
         return sum(series.queue.unanswered for series in self._open.values())
@@ -178,21 +171,14 @@ class Allocator:
     def _series(self, name: str) -> _OpenSeries:
         series = self._open.get(name)
         if series is None:
-            queue: BatchQueue[PendingIssue, Issued] = BatchQueue(
-                partial(self._run, name),
-                most=_MOST_AT_ONCE,
-                room=self._packet or _SMALL_PACKET,
-                on_idle=partial(self._forget, name),
-            )
-            series = self._open[name] = _OpenSeries(name, queue)
+            series = self._open[name] = _OpenSeries(name, self, self._packet or _SMALL_PACKET)
         return series
 
-    def _forget(self, name: str) -> None:
+    def forget(self, name: str) -> None:
         del self._open[name]
 
-    async def _run(self, name: str, waiters: Sequence[Waiting]) -> None:
+    async def serve(self, series: _OpenSeries, waiters: Sequence[Waiting]) -> None:
         """Make one attempt; its fault is the fault of those who were in it."""
-        series = self._open[name]
         for waiter in waiters:
             waiter.postpone()  # until the lock is held
         try:
@@ -278,7 +264,7 @@ class Allocator:
         if pending.request.ctx.key is not None or pending.request.write is not None:
             return
         try:
-            await self._db.transact(partial(cancel_undelivered, pending, issued))
+            await self._db.transact(cancel_undelivered, pending.request, pending.plan, issued)
         except (SQLAlchemyError, OSError) as error:
             # It stays confirmed without a holder, which is legal and shown as such.
             log.warning("numbering.stray_kept", number=issued.number, error=error_text(error))
@@ -325,7 +311,7 @@ class Allocator:
         self._transactions.set_room(self._packet)
         if series.name in self._remembered or plan.range:
             return
-        await self._db.transact(lambda session: ensure_counter(session, key=plan.key, series=plan.series, now=now))
+        await self._db.transact(open_series, [plan], now=now)
 
     async def _record(self, error: DomainError, pending: PendingIssue) -> None:
         ctx = pending.request.ctx
@@ -390,12 +376,13 @@ async def replace_number(
         )
 
 
-async def _take_up(request: IssueRequest, reservation: UUID, session: AsyncSession) -> Issued:
+async def _take_up(request: IssueRequest, session: AsyncSession) -> Issued:
     """Write the holder's rows with the number that was reserved for it."""
+    assert request.reservation is not None
     assert request.holder is not None
     assert request.write is not None
     issued = await bind_reservation(
-        request.ctx, session, token=reservation, plan=request.plan, holder=request.holder, fields=request.fields
+        request.ctx, session, token=request.reservation, plan=request.plan, holder=request.holder, fields=request.fields
     )
     await request.write(session, issued)
     if request.claim is not None:

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.ids import new_id
 from saraban.numbering.issue import repository
-from saraban.numbering.issue.service.number_batch import Holder
+from saraban.numbering.issue.service.issue_request import Holder
 from saraban.numbering.series.domain.counter import NO_RECIPIENT, NONE, year_of_issue
 from saraban.numbering.series.domain.states import DRAWING, NumberSource, NumberState, OperationCode, series_in
 from saraban.numbering.series.models import AUDIT_COLUMNS, LEDGER_COLUMNS
@@ -77,8 +77,6 @@ async def register_external(
     keys = {(one.contract, one.originator): _key(project, one, year=year) for one in numbers}
     await repository.insert_numbers(
         session,
-        project_id=project.id,
-        source=NumberSource.OVERRIDE,
         entries=[_row(LEDGER_COLUMNS, shared | _entry(one)) for one in numbers],
         audits=[_row(AUDIT_COLUMNS, shared | _audit(one, keys[one.contract, one.originator])) for one in numbers],
     )

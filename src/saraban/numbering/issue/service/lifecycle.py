@@ -17,10 +17,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.kit.clock import FixedClock
-from saraban.kit.db import Database, violates_constraint
+from saraban.kit.db import Database, database_now, violates_constraint
 from saraban.kit.errors import FieldProblem, Invalid, NotFound, Text, invalid
 from saraban.kit.operation import Receipt
-from saraban.kit.statements import database_now
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import (
     NumberActor,
@@ -30,7 +29,7 @@ from saraban.numbering.issue.domain import (
     checked_reason,
     required_state,
 )
-from saraban.numbering.issue.service.number_batch import Holder, Issued, PendingIssue, issued_of
+from saraban.numbering.issue.service.issue_request import Holder, Issued, IssueRequest, issued_of
 from saraban.numbering.issue.service.number_plan import Plan, printed_codes
 from saraban.numbering.issue.service.number_request import OVERRIDE, permission_to_create
 from saraban.numbering.series.domain import tokens
@@ -87,10 +86,11 @@ async def revise_number(ctx: RequestContext, session: AsyncSession, *, holder: H
         printed = stored_template(entry.format_template).render(
             entry.format_values, sequence=entry.sequence_number, revision=revision_label
         )
-    if printed != entry.document_number and not await _printed_before(session, entry, printed):
-        await _insert_rendering(session, entry, printed, revision_label, ctx.now)
     old = entry.document_number
+    is_new = printed != old and not await _printed_before(session, entry, printed)
     entry.document_number, entry.revision_label = printed, revision_label
+    if is_new:
+        await add_rendering(session, entry, RenderingKind.REVISION, at=ctx.now)
     await record_operation(ctx, session, entry, OperationCode.REVISE, old=old, new=printed)
     return printed
 
@@ -116,25 +116,30 @@ async def _printed_before(session: AsyncSession, entry: LedgerEntry, printed: st
     return holder == entry.id
 
 
-async def _insert_rendering(
-    session: AsyncSession, entry: LedgerEntry, printed: str, revision_label: str, now: datetime
-) -> None:
+async def add_rendering(session: AsyncSession, entry: LedgerEntry, kind: RenderingKind, *, at: datetime) -> None:
+    """
+    Write how an entry is printed now.
+
+    :raises NumberTaken: when another entry is or was printed alike
+    """
+    number = entry.document_number
     try:
+        await session.flush()
         await repository.insert_rendering(
             session,
             {
                 "project_id": entry.project_id,
                 "register": entry.register,
                 "reservation_id": entry.id,
-                "document_number": printed,
-                "revision_label": revision_label,
-                "kind": RenderingKind.REVISION,
-                "created_at": now,
+                "document_number": number,
+                "revision_label": entry.revision_label,
+                "kind": kind,
+                "created_at": at,
             },
         )
     except IntegrityError as error:
         if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
-            raise NumberTaken(values={"number": printed}) from error
+            raise NumberTaken(values={"number": number}) from error
         raise
 
 
@@ -291,9 +296,8 @@ def may_see(ctx: RequestContext, entry: LedgerEntry | repository.HeldNumber) -> 
     return bool(parties & ctx.caller.organization_ids) or ctx.caller.may(VIEW_COUNTERS, Scope(project=entry.project_id))
 
 
-async def cancel_undelivered(pending: PendingIssue, issued: Issued, session: AsyncSession) -> None:
+async def cancel_undelivered(request: IssueRequest, session: AsyncSession, plan: Plan, issued: Issued) -> None:
     """Cancel a number whose caller was gone before it could be told, with the reason (REQ-NUM-33)."""
-    request, plan = pending.request, pending.plan
     reason = "Caller gone before the number could be handed over."
     if not await repository.mark_cancelled(session, public_id=issued.public_id, reason=reason, now=request.ctx.now):
         return

@@ -10,19 +10,23 @@ from itertools import islice
 from uuid import UUID
 
 import orjson
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.db import violates_constraint
 from saraban.kit.errors import Forbidden, invalid, unknown
 from saraban.kit.ids import new_id
 from saraban.kit.text import fold
 from saraban.numbering.issue import repository
 from saraban.numbering.issue.domain import SHORTEST_RESET_REASON, NumberInRange, checked_reason
-from saraban.numbering.issue.service.lifecycle import MANAGE_NUMBERS, RecordedKey, key_of_counter, record_operation
-from saraban.numbering.issue.service.number_batch import Issued, issued_of
+from saraban.numbering.issue.service.issue_request import Issued, issued_of
+from saraban.numbering.issue.service.lifecycle import (
+    MANAGE_NUMBERS,
+    RecordedKey,
+    add_rendering,
+    key_of_counter,
+    record_operation,
+)
 from saraban.numbering.issue.service.number_plan import Plan, plan
 from saraban.numbering.issue.service.number_request import OVERRIDE, NumberRequest, scope_of
 from saraban.numbering.series.domain.counter import (
@@ -218,7 +222,8 @@ async def issue_manually(
         closed = effect.closed
         raise NumberInRange(values={"number": effect.number, "first": closed.first, "last": closed.last})
     entry = _entry(ctx, plan, effect, token=token, reason=reason)
-    await _insert(session, entry, plan)
+    session.add(entry)
+    await add_rendering(session, entry, RenderingKind.ISSUE, at=entry.created_at)
     old, new = None, None
     if moves_counter:
         old, new = await _move(ctx, session, plan, effect, confirmed_jump, reason=reason)
@@ -308,28 +313,6 @@ def _entry(ctx: RequestContext, plan: Plan, effect: ManualNumberEffect, *, token
         confirmed_at=plan.stated_at or ctx.now,
         created_at=ctx.now,
     )
-
-
-async def _insert(session: AsyncSession, entry: LedgerEntry, plan: Plan) -> None:
-    try:
-        session.add(entry)
-        await session.flush()
-        await repository.insert_rendering(
-            session,
-            {
-                "project_id": entry.project_id,
-                "register": entry.register,
-                "reservation_id": entry.id,
-                "document_number": entry.document_number,
-                "revision_label": entry.revision_label,
-                "kind": RenderingKind.ISSUE,
-                "created_at": entry.created_at,
-            },
-        )
-    except IntegrityError as error:
-        if violates_constraint(error, *repository.NUMBER_CONSTRAINTS):
-            raise NumberTaken(values={"number": plan.number(entry.sequence_number)}) from error
-        raise
 
 
 async def _move(

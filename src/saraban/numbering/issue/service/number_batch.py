@@ -5,26 +5,26 @@ Inside the transaction of numbers: advance the counter once, write ledger, rende
 of one series, in order of arrival, and gives each its outcome in the same order.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
-from uuid import UUID
 
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.identity.domain.context import RequestContext
+from saraban.kit.batching import Waiter
 from saraban.kit.clock import stopwatch
-from saraban.kit.db import SessionOrConnection
-from saraban.kit.driver import DriverConnection
+from saraban.kit.db import DatabaseFault, database_fault, database_now, violates_constraint
 from saraban.kit.errors import DomainError
-from saraban.kit.idempotency import Claim
+from saraban.kit.fastlane import Packet
+from saraban.kit.idempotency import KeyInUse
 from saraban.kit.ids import new_id
-from saraban.kit.operation import Receipt
-from saraban.kit.pipeline import Pipeline
-from saraban.kit.statements import database_now
+from saraban.kit.locks import LockBusy
 from saraban.numbering.issue import repository
-from saraban.numbering.issue.domain import Attempts, RetryBudget
+from saraban.numbering.issue.domain import Attempts, Failure, RetryBudget
+from saraban.numbering.issue.service import monitoring
+from saraban.numbering.issue.service.issue_request import Issued, IssueRequest, LockPath, PendingIssue
 from saraban.numbering.issue.service.number_plan import Plan
 from saraban.numbering.series.domain.counter import (
     LARGEST,
@@ -35,130 +35,10 @@ from saraban.numbering.series.domain.counter import (
     sequence_ranges,
 )
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OperationCode
-from saraban.numbering.series.models import LedgerEntry
+from saraban.numbering.series.models import AUDIT, AUDIT_COLUMNS
 from saraban.numbering.series.repository import counter_state, ensure_counter, lock_counters
 
 _FIRST_BLOCK, _LAST_BLOCK = 100, 2000
-NUMBER = "number"
-Outcome = Mapping[str, str | int | None]
-Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Whom a number belongs to: opaque here, resolved by `documents`."""
-
-    kind: str
-    public_id: UUID
-
-
-@dataclass(frozen=True, slots=True)
-class Issued:
-    """
-    A number that stands in the ledger.
-
-    :param expires_at: only while it is reserved
-    :param holder: whom it was issued for
-    :param repeated: it was on the ledger already: this request has issued it before
-    """
-
-    public_id: UUID
-    number: str
-    base_number: str
-    sequence: int
-    year: int
-    template: str
-    revision: str
-    status: str = NumberState.CONFIRMED
-    expires_at: datetime | None = None
-    holder: Holder | None = None
-    repeated: bool = field(default=False, compare=False)
-
-    def receipt(self) -> Receipt:
-        """Return what is kept of a request for the number itself, whatever carries it by now."""
-        return Receipt(NUMBER, self.public_id, {"number": self.number}, repeated=self.repeated)
-
-
-@dataclass(frozen=True, slots=True)
-class IssueRequest:
-    """
-    A request for the next number of the plan's series.
-
-    :param token: made before the first attempt; a request that comes again with it finds the number it got
-    :param claim: of the request's key, completed in the transaction of the number
-    :param write: writes the holder's rows after the number. It runs
-        again after a rollback, or when the counter was moved meanwhile, and does no I/O elsewhere
-    :param outcome: what the receipt says besides the number
-    :param lasts: how long a reservation holds; None for a number that is final
-    :param reservation: the reserved number that is taken up instead
-    :param fields: what the holder's schema calls a field of that number, where it differs
-    """
-
-    ctx: RequestContext
-    plan: Plan
-    token: UUID = field(default_factory=new_id)
-    claim: Claim | None = None
-    holder: Holder | None = None
-    write: Write | None = None
-    outcome: Outcome = field(default_factory=dict)
-    lasts: timedelta | None = None
-    reservation: UUID | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_keyed(self) -> bool:
-        """Whether a receipt is to be stored for its key."""
-        return self.claim is not None and self.claim.row is not None
-
-    def receipt(self, issued: Issued) -> Receipt:
-        """Return what is kept for the request's key: the document it was for, otherwise the number."""
-        outcome = {"number": issued.number, **self.outcome}
-        held = issued.holder if self.holder is not None else None
-        kind, public_id = (held.kind, held.public_id) if held is not None else (NUMBER, issued.public_id)
-        return Receipt(kind, public_id, outcome, repeated=issued.repeated)
-
-
-@dataclass(slots=True)
-class PendingIssue:
-    """
-    A request for a number, in the queue of its series.
-
-    :param plan: made again where the format has changed meanwhile
-    :param uncertain: it may be committed already: its token is looked up first. A key that is claimed says that nothing was
-        (its receipt would stand there), but for one from more than a day ago, whose token the ledger then refuses
-    :param unseen: the connection was lost during the COMMIT of a transaction of this process
-    :param waited: seconds until the transaction began, for the audit
-    """
-
-    request: IssueRequest
-    plan: Plan
-    attempts: Attempts
-    uncertain: bool = False
-    unseen: bool = False
-    waited: float = 0.0
-    arrived: float = field(default_factory=stopwatch)
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since it arrived."""
-        return stopwatch() - self.arrived
-
-
-@dataclass(slots=True)
-class LockPath:
-    """
-    How an attempt goes about it.
-
-    :param kind: `redis` or `database`: what kept the others out
-    :param locks_row: read the counter `FOR UPDATE`
-    :param searches: look which numbers are taken before choosing
-    :param remembered: where the series stood after this process's last batch
-    """
-
-    kind: str
-    locks_row: bool = False
-    searches: bool = False
-    remembered: CounterState | None = None
 
 
 class CounterMoved(Exception):  # never leaves this package
@@ -174,7 +54,14 @@ class FormatChanged(Exception):  # never leaves this package: the request is pla
 
 
 IssueOutcome = Issued | DomainError | FormatChanged
-Follow = Callable[[Pipeline, Sequence[IssueOutcome]], Awaitable[None]]
+Waiting = Waiter[PendingIssue, Issued]
+
+
+class OwnRowsFailed(Exception):  # never leaves this package
+    """What one waiter's own rows were refused for: it concerns nobody else in the batch."""
+
+    def __init__(self, waiter: Waiting, reason: Exception) -> None:
+        self.waiter, self.reason = waiter, reason
 
 
 @dataclass(slots=True)
@@ -186,28 +73,40 @@ class IssuedBatch:
     skipped: Sequence[int]
 
 
-def issued_of(entry: LedgerEntry) -> Issued:
-    return Issued(
-        entry.public_id,
-        entry.document_number,
-        entry.base_number,
-        entry.sequence_number,
-        entry.issue_year,
-        entry.format_template,
-        entry.revision_label,
-        entry.document_number_status,
-        entry.expires_at,
-        Holder(entry.holder_kind, entry.holder_public_id) if entry.holder_kind and entry.holder_public_id else None,
-    )
+@dataclass(slots=True)
+class SeriesTurn:
+    """
+    Requests of one series whose turn has come; once it begins, those that still wait.
 
+    :param issued: what was committed for them
+    """
 
-@dataclass(frozen=True, slots=True)
-class SeriesBatch:
-    """Requests of one series that a transaction answers; `follow` queues what belongs to their numbers, to go with them."""
-
-    members: Sequence[PendingIssue]
+    name: str
+    waiters: Sequence[Waiting]
     lock_path: LockPath
-    follow: Follow
+    issued: IssuedBatch | None = None
+
+    def begin(self) -> bool:
+        """Put them on their way, and return whether anybody still waits."""
+        self.waiters = [waiter for waiter in self.waiters if waiter.begin()]
+        if not self.waiters:
+            return False
+        monitoring.BATCH.observe(len(self.waiters))
+        now = stopwatch()
+        for waiter in self.waiters:
+            waiter.item.waited = now - waiter.item.arrived
+            monitoring.LOCK_WAIT.observe(waiter.item.waited)
+        return True
+
+    @property
+    def members(self) -> list[PendingIssue]:
+        return [waiter.item for waiter in self.waiters]
+
+    @property
+    def is_shareable(self) -> bool:
+        """Whether it may go with other series: it neither waits for a row nor is likely to be refused."""
+        has_rows = self.waiters[0].item.request.write is not None
+        return self.lock_path.kind == "redis" and not has_rows and self.trusted_counter() is not None
 
     def trusted_counter(self) -> CounterState | None:
         """Return where the series stood when this process saw it last, where it most likely stands there still."""
@@ -215,10 +114,10 @@ class SeriesBatch:
         counter = None if path.locks_row or path.searches else path.remembered
         if counter is None or counter.contested:
             return None
-        return counter if all(pending.plan.is_in_force(counter) for pending in self.members) else None
+        return counter if all(waiter.item.plan.is_in_force(counter) for waiter in self.waiters) else None
 
 
-async def issue_batches(connected: SessionOrConnection, batches: Sequence[SeriesBatch]) -> list[IssuedBatch]:
+async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> list[IssuedBatch]:
     """
     Return each request its number, or the reason why it gets none, in one compare-and-set for each series.
 
@@ -226,28 +125,29 @@ async def issue_batches(connected: SessionOrConnection, batches: Sequence[Series
 
     :raises CounterMoved: when another transaction came between
     :raises CounterMissing: when there is no such counter
+    :raises OwnRowsFailed: when a request's own rows are refused
     """
-    trusted = [counter for batch in batches if (counter := batch.trusted_counter()) is not None]
-    if len(trusted) == len(batches):
-        issued_batches = await _attempt(connected, batches, trusted)
+    trusted = [counter for turn in turns if (counter := turn.trusted_counter()) is not None]
+    if len(trusted) == len(turns):
+        issued_batches = await _attempt(session, turns, trusted)
         if issued_batches is not None:
             return issued_batches
-    plan, lock_path = batches[0].members[0].plan, batches[0].lock_path
-    if len(batches) > 1:
+    plan, lock_path = turns[0].waiters[0].item.plan, turns[0].lock_path
+    if len(turns) > 1:
         raise CounterMoved(plan.series)
-    counter = await counter_state(connected, plan.series_key, lock=lock_path.locks_row or lock_path.kind == "database")
+    counter = await counter_state(session, plan.series_key, lock=lock_path.locks_row or lock_path.kind == "database")
     if counter is None:
         raise CounterMissing(plan.series)
     if lock_path.remembered is not None:
         # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
         counter = replace(counter, contested=counter.version != lock_path.remembered.version)
-    issued_batches = await _attempt(connected, batches, [counter])
+    issued_batches = await _attempt(session, turns, [counter])
     if issued_batches is None:
         raise CounterMoved(plan.series)
     return issued_batches
 
 
-async def open_series(session: AsyncSession, plans: Iterable[Plan], *, now: datetime) -> None:
+async def open_series(plans: Iterable[Plan], session: AsyncSession, *, now: datetime) -> None:
     """Make the counters of these plans that are missing, in a transaction of its own, before anybody locks them."""
     for series, plan in sorted({plan.series: plan for plan in plans}.items()):
         await ensure_counter(session, key=plan.key, series=series, now=now)
@@ -288,52 +188,73 @@ async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searc
         skipped = sequence_ranges([number for number in taken if counter.last_number < number < last])
         skips += [_audit_row(batch[0], OperationCode.SKIP, path, sequence=gap.first, to=gap.last) for gap in skipped]
         moved.append((batch[0].plan.series_key, counter, last))
-    driver = await DriverConnection.of(session)
-    if not await repository.advance_counters(driver, moved, now=requests[-1].ctx.now):
+    packet = Packet(session)
+    repository.queue_advances(packet, moved, now=requests[-1].ctx.now, refusal=CounterMoved())
+    packet.insert(AUDIT, AUDIT_COLUMNS, skips)
+    try:
+        await packet.send()
+    except CounterMoved:
         return None
-    await repository.insert_audits(driver, skips)
     return [drawn[id(one)] for one in pending]
 
 
 async def _attempt(
-    connected: SessionOrConnection, batches: Sequence[SeriesBatch], counters: Sequence[CounterState]
+    session: AsyncSession, turns: Sequence[SeriesTurn], counters: Sequence[CounterState]
 ) -> list[IssuedBatch] | None:
     """:returns: None when a compare-and-set was lost"""
     issued_batches: list[IssuedBatch] = []
     moved: list[tuple[SeriesKey, CounterState, int]] = []
     ledger: list[tuple[object, ...]] = []
     audits: list[tuple[object, ...]] = []
-    for batch, counter in zip(batches, counters, strict=True):
-        issued_batches.append(issued_batch := await _assign_batch(connected, batch, counter))
+    for turn, counter in zip(turns, counters, strict=True):
+        issued_batches.append(issued_batch := await _assign_batch(session, turn, counter))
         if issued_batch.counter.last_number == counter.last_number:
-            if counter is batch.lock_path.remembered:
+            if counter is turn.lock_path.remembered:
                 return None  # nobody gets a number: let the database say why
             continue
-        members = zip(batch.members, issued_batch.outcomes, strict=True)
+        members = zip(turn.members, issued_batch.outcomes, strict=True)
         issued = [(pending, one) for pending, one in members if isinstance(one, Issued)]
-        moved.append((batch.members[0].plan.series_key, counter, issued_batch.counter.last_number))
+        moved.append((issued[0][0].plan.series_key, counter, issued_batch.counter.last_number))
         ledger += [_ledger_row(pending, one) for pending, one in issued]
-        audits += _audit_rows(issued, issued_batch.skipped, batch.lock_path)
-    pipeline = Pipeline(connected)
+        audits += _audit_rows(issued, issued_batch.skipped, turn.lock_path)
+    packet = Packet(session)
     if moved:
-        now = batches[0].members[0].request.ctx.now
-        repository.queue_numbers(pipeline, moved, now=now, entries=ledger, audits=audits, refusal=CounterMoved())
+        now = turns[0].waiters[0].item.request.ctx.now
+        repository.queue_numbers(packet, moved, now=now, entries=ledger, audits=audits, refusal=CounterMoved())
     try:
-        for batch, issued_batch in zip(batches, issued_batches, strict=True):
-            await batch.follow(pipeline, issued_batch.outcomes)
-        await pipeline.send()
+        for turn, issued_batch in zip(turns, issued_batches, strict=True):
+            for waiter, outcome in zip(turn.waiters, issued_batch.outcomes, strict=True):
+                if isinstance(outcome, Issued):
+                    await _complete(session, packet, waiter, outcome)
+        await packet.send()
     except CounterMoved:
         return None
     return issued_batches
 
 
-async def _assign_batch(connected: SessionOrConnection, batch: SeriesBatch, counter: CounterState) -> IssuedBatch:
-    taken = await _taken(connected, batch.members, counter) if batch.lock_path.searches else frozenset()
-    outcomes, last = _assign(batch.members, counter, taken)
+async def _complete(session: AsyncSession, packet: Packet, waiter: Waiting, issued: Issued) -> None:
+    """Write what belongs to a number: the rows of its holder, and the receipt of its key."""
+    request = waiter.item.request
+    if request.write is not None:
+        await packet.send()
+        try:
+            await waiter.run(request.write(session, issued))
+        except Exception as error:
+            if failure_of(error) is not None:
+                raise
+            raise OwnRowsFailed(waiter, error) from error
+    if request.is_keyed:  # who lost the key is refused, and the others are served again
+        request.queue_receipt(packet, issued, refusal=OwnRowsFailed(waiter, KeyInUse(retry_after=1)))
+
+
+async def _assign_batch(session: AsyncSession, turn: SeriesTurn, counter: CounterState) -> IssuedBatch:
+    members = turn.members
+    taken = await _taken(session, members, counter) if turn.lock_path.searches else frozenset()
+    outcomes, last = _assign(members, counter, taken)
     skipped = [n for n in taken if counter.last_number < n < last]
     issued_batch = IssuedBatch(outcomes, replace(counter, last_number=last, version=counter.version + 1), skipped)
-    if last > counter.last_number and any(pending.request.lasts is not None for pending in batch.members):
-        await _set_expiries(connected, batch.members, issued_batch)
+    if last > counter.last_number and any(pending.request.lasts is not None for pending in members):
+        await _set_expiries(session, members, issued_batch)
     return issued_batch
 
 
@@ -364,8 +285,7 @@ def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issue
         raise SequenceExhausted
     return Issued(
         new_id(),
-        plan.number(sequence),
-        plan.base(sequence),
+        *plan.both(sequence),
         sequence,
         plan.year,
         plan.template.text,
@@ -374,9 +294,7 @@ def _issue(pending: PendingIssue, sequence: int, counter: CounterState) -> Issue
     )
 
 
-async def _taken(
-    connected: SessionOrConnection, batch: Sequence[PendingIssue], counter: CounterState
-) -> frozenset[int]:
+async def _taken(session: AsyncSession, batch: Sequence[PendingIssue], counter: CounterState) -> frozenset[int]:
     """Look for enough free sequences, in growing blocks of plain reads (REQ-NUM-05), and return the taken ones."""
     plans = {(pending.plan.template.text, pending.plan.revision): pending.plan for pending in batch}.values()
     taken: set[int] = set()
@@ -390,7 +308,7 @@ async def _taken(
         names = sorted(set().union(*printed.values()))
         place = batch[0].plan
         found = await repository.taken_numbers(
-            connected, project_id=place.project.id, bases=names, numbers=names, register=place.register
+            session, project_id=place.project.id, bases=names, numbers=names, register=place.register
         )
         taken |= {sequence for sequence, forms in printed.items() if forms & found.keys()}
         free += sum(sequence not in taken for sequence in printed)
@@ -399,10 +317,8 @@ async def _taken(
         after, block = candidates[-1], min(block * 2, _LAST_BLOCK)
 
 
-async def _set_expiries(
-    connected: SessionOrConnection, batch: Sequence[PendingIssue], issued_batch: IssuedBatch
-) -> None:
-    now = await database_now(connected)
+async def _set_expiries(session: AsyncSession, batch: Sequence[PendingIssue], issued_batch: IssuedBatch) -> None:
+    now = await database_now(session)
     for position, (pending, one) in enumerate(zip(batch, issued_batch.outcomes, strict=True)):
         if pending.request.lasts is not None and isinstance(one, Issued):
             issued_batch.outcomes[position] = replace(
@@ -497,3 +413,26 @@ def _audit_row(
         lock_path.kind,
         request.ctx.now,
     )
+
+
+_FAILURES = {
+    DatabaseFault.COLLISION: Failure.COLLISION,
+    DatabaseFault.LOCK_WAIT: Failure.LOCK,
+    DatabaseFault.CONNECTION: Failure.CONNECTION,
+    DatabaseFault.COMMIT: Failure.CONNECTION,
+    DatabaseFault.POOL: Failure.CONNECTION,
+}
+
+
+def failure_of(error: Exception) -> Failure | None:
+    if isinstance(error, LockBusy):
+        return Failure.LOCK
+    if isinstance(error, CounterMoved):
+        return Failure.CONFLICT
+    if isinstance(error, CounterMissing):
+        return Failure.COLLISION
+    if isinstance(error, IntegrityError):
+        ours = violates_constraint(error, *repository.NUMBER_CONSTRAINTS, *repository.TOKEN_CONSTRAINTS)
+        return Failure.TAKEN if ours else None
+    fault = database_fault(error)
+    return _FAILURES.get(fault) if fault else None  # a full disk is nobody's to wait for

@@ -188,6 +188,12 @@ class Plan:
     def base(self, sequence: int) -> str:
         return self._join(sequence, self.printing.around_base)
 
+    def both(self, sequence: int) -> tuple[str, str]:
+        """Return the number and its base: the same object where the format prints no revision."""
+        number = self.number(sequence)
+        same = self.printing.around == self.printing.around_base
+        return number, number if same else self.base(sequence)
+
     def _join(self, sequence: int, around: tuple[str, str]) -> str:
         number = f"{around[0]}{str(sequence).zfill(self.printing.width)}{around[1]}"
         if len(number) > LONGEST_NUMBER:  # a widened sequence may be what makes it too long

@@ -28,7 +28,6 @@ from saraban.numbering.register.repository.consistency import NumberedDocuments
 
 PAGE = 1000
 SNAPSHOT_SECONDS = 2.0
-_ATTEMPTS = 5  # of a snapshot
 Progress = Callable[[int, int], None]  # rows done, rows in all
 
 
@@ -49,7 +48,7 @@ async def check_consistency(
     check = _Check(db, carriers, total, progress)
     while check.pages:
         # Another snapshot begins also where a table was altered after the last one began.
-        for discrepancy in await db.repeat(check.compare_pages, attempts=_ATTEMPTS):
+        for discrepancy in await db.repeat(check.compare_pages):
             yield discrepancy
 
 

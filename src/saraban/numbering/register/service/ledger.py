@@ -12,9 +12,9 @@ import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.domain.context import Caller, RequestContext, Scope
+from saraban.kit.db import database_now
 from saraban.kit.errors import NotFound
 from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
-from saraban.kit.statements import database_now
 from saraban.kit.text import fold
 from saraban.numbering.issue.domain import NumberActor, required_state
 from saraban.numbering.issue.repository import (

@@ -1,0 +1,161 @@
+"""A request to issue a number, the number it gets, and what is known of it while it waits."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from saraban.identity.domain.context import RequestContext
+from saraban.kit.clock import stopwatch
+from saraban.kit.fastlane import Packet
+from saraban.kit.idempotency import Claim
+from saraban.kit.ids import new_id
+from saraban.kit.operation import Receipt
+from saraban.numbering.issue.domain import Attempts
+from saraban.numbering.issue.service.number_plan import Plan
+from saraban.numbering.series.domain.counter import CounterState
+from saraban.numbering.series.domain.states import NumberState
+from saraban.numbering.series.models import LedgerEntry
+
+NUMBER = "number"
+Outcome = Mapping[str, str | int | None]
+Write = Callable[[AsyncSession, "Issued"], Coroutine[object, object, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whom a number belongs to: opaque here, resolved by `documents`."""
+
+    kind: str
+    public_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """
+    A number that stands in the ledger.
+
+    :param expires_at: only while it is reserved
+    :param holder: whom it was issued for
+    :param repeated: it was on the ledger already: this request has issued it before
+    """
+
+    public_id: UUID
+    number: str
+    base_number: str
+    sequence: int
+    year: int
+    template: str
+    revision: str
+    status: str = NumberState.CONFIRMED
+    expires_at: datetime | None = None
+    holder: Holder | None = None
+    repeated: bool = field(default=False, compare=False)
+
+    def receipt(self) -> Receipt:
+        """Return what is kept of a request for the number itself, whatever carries it by now."""
+        return Receipt(NUMBER, self.public_id, {"number": self.number}, repeated=self.repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class IssueRequest:
+    """
+    A request for the next number of the plan's series.
+
+    :param token: made before the first attempt; a request that comes again with it finds the number it got
+    :param claim: of the request's key, completed in the transaction of the number
+    :param write: writes the holder's rows after the number. It runs
+        again after a rollback, or when the counter was moved meanwhile, and does no I/O elsewhere
+    :param outcome: what the receipt says besides the number
+    :param lasts: how long a reservation holds; None for a number that is final
+    :param reservation: the reserved number that is taken up instead
+    :param fields: what the holder's schema calls a field of that number, where it differs
+    """
+
+    ctx: RequestContext
+    plan: Plan
+    token: UUID = field(default_factory=new_id)
+    claim: Claim | None = None
+    holder: Holder | None = None
+    write: Write | None = None
+    outcome: Outcome = field(default_factory=dict)
+    lasts: timedelta | None = None
+    reservation: UUID | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether a receipt is to be stored for its key."""
+        return self.claim is not None and self.claim.row is not None
+
+    def queue_receipt(self, packet: Packet, issued: Issued, *, refusal: Exception) -> None:
+        """:param refusal: raised when another request took the key over"""
+        if self.claim is not None:
+            self.claim.queue_receipt(packet, self.receipt(issued), refusal=refusal)
+
+    def receipt(self, issued: Issued) -> Receipt:
+        """Return what is kept for the request's key: the document it was for, otherwise the number."""
+        outcome = {"number": issued.number, **self.outcome}
+        held = issued.holder if self.holder is not None else None
+        kind, public_id = (held.kind, held.public_id) if held is not None else (NUMBER, issued.public_id)
+        return Receipt(kind, public_id, outcome, repeated=issued.repeated)
+
+
+@dataclass(slots=True)
+class PendingIssue:
+    """
+    A request for a number, in the queue of its series.
+
+    :param plan: made again where the format has changed meanwhile
+    :param uncertain: it may be committed already: its token is looked up first. A key that is claimed says that nothing was
+        (its receipt would stand there), but for one from more than a day ago, whose token the ledger then refuses
+    :param unseen: the connection was lost during the COMMIT of a transaction of this process
+    :param waited: seconds until the transaction began, for the audit
+    """
+
+    request: IssueRequest
+    plan: Plan
+    attempts: Attempts
+    uncertain: bool = False
+    unseen: bool = False
+    waited: float = 0.0
+    arrived: float = field(default_factory=stopwatch)
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it arrived."""
+        return stopwatch() - self.arrived
+
+
+@dataclass(slots=True)
+class LockPath:
+    """
+    How an attempt goes about it.
+
+    :param kind: `redis` or `database`: what kept the others out
+    :param locks_row: read the counter `FOR UPDATE`
+    :param searches: look which numbers are taken before choosing
+    :param remembered: where the series stood after this process's last batch
+    """
+
+    kind: str
+    locks_row: bool = False
+    searches: bool = False
+    remembered: CounterState | None = None
+
+
+def issued_of(entry: LedgerEntry) -> Issued:
+    return Issued(
+        entry.public_id,
+        entry.document_number,
+        entry.base_number,
+        entry.sequence_number,
+        entry.issue_year,
+        entry.format_template,
+        entry.revision_label,
+        entry.document_number_status,
+        entry.expires_at,
+        Holder(entry.holder_kind, entry.holder_public_id) if entry.holder_kind and entry.holder_public_id else None,
+    )
