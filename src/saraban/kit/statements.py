@@ -7,13 +7,9 @@ asyncio driver takes four times as long as such a statement. The types of the co
 `kit.driver` quotes it. On SQLite, where the way to the file's own thread costs more than either, they are sent like all others.
 """
 
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import chain, islice
-from types import coroutine
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
 from uuid import UUID, SafeUUID
 
 import sqlalchemy as sa
@@ -43,7 +39,13 @@ class PreparedStatement:
 
     async def rows(self, connected: SessionOrConnection, **parameters: object) -> Rows:
         """Return the rows of a select as tuples, in the order of its columns."""
-        return await fetch(connected, Query(self, parameters, _rows))
+        driver = await DriverConnection.of(connected)
+        if driver.on_sqlite:
+            return (await connected.execute(self.statement, parameters)).all()
+        if isinstance(connected, AsyncSession):
+            await flush_pending(connected)
+        (rows,) = await driver.read([self.render(driver, parameters)])
+        return self.convert_rows(driver, rows)
 
     def render(self, driver: DriverConnection, parameters: Mapping[str, object]) -> str:
         """Return the statement as MariaDB reads it."""
@@ -90,122 +92,6 @@ def _public_id(text: str | None) -> UUID | None:
     object.__setattr__(made, "int", int(text.replace("-", ""), 16))
     object.__setattr__(made, "is_safe", _UNKNOWN)
     return made
-
-
-@dataclass(frozen=True, slots=True)
-class Query(Generic[Found]):
-    """
-    A select that is to be sent, alone or with others.
-
-    :param read: what its rows are, to whoever asks
-    """
-
-    prepared: PreparedStatement
-    parameters: Mapping[str, object]
-    read: Callable[[Rows], Found]
-
-
-async def fetch(connected: SessionOrConnection, query: Query[Found]) -> Found:
-    """Send a select and give its answer."""
-    (found,) = await fetch_each(connected, query)
-    return found  # type: ignore[no-any-return]
-
-
-async def fetch_each(connected: SessionOrConnection, *queries: Query[Any]) -> list[Any]:
-    """
-    Return the answer to each, in one round trip on MariaDB; beside what others ask that are read `together` with it.
-
-    What is asked alike is sent once.
-    """
-    if _sharing.get() is connected:
-        return await _Asked(queries)
-    driver = await DriverConnection.of(connected)
-    if driver.on_sqlite:
-        return await _one_by_one(connected, queries)
-    if isinstance(connected, AsyncSession):
-        await flush_pending(connected)
-    texts = [one.prepared.render(driver, one.parameters) for one in queries]
-    sent = list(dict.fromkeys(texts))
-    found = dict(zip(sent, await driver.read(sent), strict=True))
-    return [one.read(one.prepared.convert_rows(driver, found[text])) for one, text in zip(queries, texts, strict=True)]
-
-
-async def _one_by_one(connected: SessionOrConnection, queries: Sequence[Query[Found]]) -> list[Found]:
-    found: dict[tuple[int, str], Rows] = {}
-    asked = [(id(one.prepared), repr(one.parameters)) for one in queries]
-    for alike, one in zip(asked, queries, strict=True):
-        if alike not in found:
-            found[alike] = (await connected.execute(one.prepared.statement, one.parameters)).all()
-    return [one.read(found[alike]) for alike, one in zip(asked, queries, strict=True)]
-
-
-async def together(session: AsyncSession, *readings: Coroutine[Any, Any, Any]) -> list[Any]:
-    """
-    Return what several readings give that do not need one another.
-
-    They run by turns, never at once: what each asks next of `fetch` or `fetch_each` goes in one round trip with what the
-    others ask, however deep in it. Whatever else they await they wait for alone.
-    """
-    found: list[Any] = [None] * len(readings)
-    answers: dict[int, Any] = dict.fromkeys(range(len(readings)))
-    try:
-        while answers:
-            asked: dict[int, Sequence[Query[Any]]] = {}
-            for place, answer in answers.items():
-                came = await _advance(session, readings[place], answer)
-                if isinstance(came, _Asked):
-                    asked[place] = came.queries
-                else:
-                    found[place] = came.value
-            told = iter(await fetch_each(session, *chain(*asked.values())) if asked else ())
-            answers = {place: list(islice(told, len(queries))) for place, queries in asked.items()}
-    finally:
-        for reading in readings:
-            reading.close()
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a reading wants to know before it goes on."""
-
-    queries: Sequence[Query[Any]]
-
-    def __await__(self) -> Generator["_Asked", list[Any], list[Any]]:
-        return (yield self)
-
-
-# The session of a reading while it runs by turns with others.
-_sharing: ContextVar[AsyncSession | None] = ContextVar("sharing", default=None)
-
-
-@coroutine
-def _advance(
-    session: AsyncSession, reading: Coroutine[Any, Any, Any], answer: Any
-) -> Generator[Any, Any, "_Asked | StopIteration"]:
-    """Run a reading until it asks what may go with what others ask, or has come to its end."""
-    resume = partial(reading.send, answer)
-    while True:
-        token = _sharing.set(session)
-        try:
-            came = resume()
-        except StopIteration as end:
-            return end
-        finally:
-            _sharing.reset(token)
-        if isinstance(came, _Asked):
-            return came
-        try:
-            resume = partial(reading.send, (yield came))
-        except BaseException as fault:
-            if isinstance(fault, GeneratorExit):
-                raise
-            # It is the reading that waits, and knows what the fault means.
-            resume = partial(reading.throw, fault)
-
-
-def _rows(rows: Rows) -> Rows:
-    return rows
 
 
 def _is_named(part: BindParameter[Any]) -> bool:
