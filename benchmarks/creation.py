@@ -22,9 +22,9 @@ from benchmarks.pending_rfas import create_rfa
 from benchmarks.results import Row
 from benchmarks.workflow import until_told
 from saraban.bootstrap import closing, wire
-from saraban.documents.core.repository import search
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.demo.service import find_demo_project
+from saraban.search_index import service as search_index
 from tests.conftest import settings_in
 
 CLIENTS = 16
@@ -36,9 +36,13 @@ def without_reach() -> AbstractContextManager[object]:
     return patch.object(ReachIndex, "add", lambda *_, **__: None)
 
 
+async def nothing_noted(*_: object) -> None:
+    """Note nothing."""
+
+
 def without_search() -> AbstractContextManager[object]:
     """Have search hear nothing of new documents, in this process alone."""
-    return patch.object(search, "queue", lambda *_: None)
+    return patch.object(search_index, "note_changes", nothing_noted)
 
 
 async def reach(b: Bench) -> list[Row]:

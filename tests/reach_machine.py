@@ -11,9 +11,7 @@ from contextlib import AsyncExitStack
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from itertools import product
 from typing import Any, TypeVar
-from unittest.mock import patch
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -38,7 +36,6 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, NotFound
 from saraban.kit.text import sort_key
 from saraban.projects.models import Contract, ContractOrganization, CorrespondenceStatus, Project
-from saraban.search.service import search as search_service
 from saraban.search.service.indexing import index_next
 from saraban.search.service.search import Found, SearchQuestion, search
 from saraban.setup import service as setup
@@ -607,9 +604,8 @@ class Desk:
         """Have everybody search for what every subject says: they find what they are shown, and no facet tells of more."""
         while await index_next(self.world.db):
             pass
-        for name, few in product(names, (0, search_service.FEW)):  # along the index and without it
-            with patch.object(search_service, "FEW", few):
-                found = await self.world.found(name, "เมื่อ")
+        for name in names:
+            found = await self.world.found(name, "เมื่อ")
             told = {
                 (one.kind.name.lower(), one.public_id, one.number, "".join(piece.text for piece in one.subject))
                 for one in found.items

@@ -13,6 +13,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, Final
 
+import structlog
 from fastapi import Depends, FastAPI
 from fastapi.routing import APIRoute
 
@@ -28,6 +29,7 @@ from saraban.documents.drawing.service import DRAWING_IMPORTERS
 from saraban.identity import endpoints as identity
 from saraban.imports.service.worker import ImportWorker
 from saraban.kit.admission import Admission
+from saraban.kit.error_text import error_text
 from saraban.notifications import endpoints as notifications
 from saraban.notifications.service import MailJob
 from saraban.numbering import endpoints as numbering
@@ -39,7 +41,7 @@ from saraban.ops.operator_messages import operator_message, printed
 from saraban.ops.problems import ProblemAnswers, check_request
 from saraban.projects import endpoints as projects
 from saraban.search import endpoints as search
-from saraban.search.service.indexing import WAITS, index_next, queue_files
+from saraban.search.service.indexing import index_next, queue_files
 from saraban.setup import endpoints as setup
 from saraban.web import pages
 from saraban.webhooks import endpoints as webhooks
@@ -65,7 +67,10 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     system_report,
 )
 # Requests make thousands of objects that go with them, and hardly any cycle; by default the collector looks after 700.
+log = structlog.get_logger(__name__)
 _COLLECT_AFTER = 5000
+_TAKEN_OVER_AFTER = 60.0  # seconds, in which a worker of the node takes the lock of the index of search
+_POLL = 1.0  # seconds
 DESCRIPTION = (
     "Document control for construction projects: every document draws a number that is used once, goes its way through "
     "an approval path, and can be accounted for. Sign in at `/api/v1/auth/login`; refusals are `application/problem+json`."
@@ -161,7 +166,7 @@ def _jobs(system: System) -> list[Job]:
     jobs = [
         Job("number_imports", numbers.round, numbers.due),
         Job("drawing_imports", drawings.round, drawings.due),
-        Job("search_index", partial(index_next, system.db), WAITS),
+        Job("search_index", partial(index_next, system.db)),
     ]
     if settings.file_text_seconds:
         reader = TextReader(seconds=settings.file_text_seconds, memory=settings.file_text_memory)
@@ -210,11 +215,34 @@ class Lifespan:
         app.state = system  # type: ignore[assignment]  # `kit.http.wiring` reads it
         await stack.enter_async_context(_sampled(system))
         if worker is None:
+            await stack.enter_async_context(_indexed(system))
             return
         await worker.beat()  # or the first probes would miss it
         worker.start()
         stack.push_async_callback(worker.stop)
         system.worker_notifier.on_notify(worker.wake)
+
+
+@asynccontextmanager
+async def _indexed(system: System) -> AsyncIterator[None]:
+    """Have the index of search written on a node that has no worker."""
+    task = asyncio.create_task(_keep_indexing(system), name="saraban-search-index")
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _keep_indexing(system: System) -> None:
+    await asyncio.sleep(_TAKEN_OVER_AFTER)
+    while True:
+        try:
+            busy = await index_next(system.db)
+        except Exception as error:  # noqa: BLE001  the door: the database may be down, and comes back
+            log.warning("search_index_failed", reason=error_text(error))
+            busy = False
+        await asyncio.sleep(0 if busy else _POLL)
 
 
 @asynccontextmanager

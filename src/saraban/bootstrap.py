@@ -57,6 +57,7 @@ from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
 from saraban.ops.health import OpsWiring, Probes
 from saraban.projects.service import seed as projects_seed
+from saraban.search_index.service import attach_index, release_index
 from saraban.web.projects.first_run import FirstRunWiring
 from saraban.web.shell.document_kinds import BY_NAME
 from saraban.webhooks import service as webhooks
@@ -129,6 +130,7 @@ def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission
     clock = clock or SystemClock(settings.zone)
     connections = _connect(settings)
     db, idempotency, allocator = connections.db, Idempotency(connections.db), _allocator(settings, connections)
+    attach_index(db, settings.data_dir / "search")
     subjects, mail_settings = _subjects(settings.zone), _mail_settings(settings)
     return System(
         settings=settings,
@@ -217,6 +219,7 @@ async def closing(system: System) -> AsyncIterator[System]:
         yield system
     finally:
         await system.worker_notifier.close()
+        release_index(system.db)
         await system.allocator.close()
         await system.limiter.close()
         for redis in (system.redis, *system.lock_masters):

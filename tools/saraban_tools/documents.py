@@ -15,9 +15,7 @@ from uuid import UUID
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core import service as core
 from saraban.documents.core.domain import VIEW
-from saraban.documents.core.models import Document
 from saraban.documents.demo.domain import DemoAction, DemoDocument, DemoRegister
 from saraban.documents.demo.service import (
     ADDRESS,
@@ -32,7 +30,6 @@ from saraban.documents.demo.service import (
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.kit.clock import local_date
-from saraban.kit.db import table_of
 from saraban.kit.errors import DomainError, ErrorKind
 from saraban.numbering import service as numbering
 from saraban.projects import service as projects
@@ -392,5 +389,4 @@ async def _write_once(run: GenerationRun, batch: Sequence[CopiedDocument], sessi
         written = [one.keys[0] for one in batch if one.where is where]
         if written:
             await kind.index.renew(session, documents=written)
-            await core.queue_search_keys(session, int(kind.rules.register), table_of(Document), written)
     return True

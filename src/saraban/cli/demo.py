@@ -135,8 +135,8 @@ def generate(
         from saraban_tools.command import fill_project
     except ModuleNotFoundError as missing:
         raise stop(
-            "คำสั่งนี้ต้องติดตั้งเครื่องมือพัฒนา (โฟลเดอร์ tools/) ด้วย `make dev`",
-            "This command needs the development tools (folder tools/): install them with `make dev`.",
+            "คำสั่งนี้ต้องติดตั้งเครื่องมือพัฒนา (โฟลเดอร์ tools/) ด้วย `make check`",
+            "This command needs the development tools (folder tools/): install them with `make check`.",
         ) from missing
     _prepare()
     done = with_system(fill_project, documents, drawings, project or PROJECT, revisions)

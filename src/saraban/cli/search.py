@@ -1,5 +1,5 @@
 """
-`saraban search verify | rebuild`: whether search finds everything by what it says.
+`saraban search verify | rebuild`: whether the index of search on this machine contains everything.
 
 `verify` ends with 0 for in order, 1 for a difference, 2 for could not tell.
 """
@@ -21,28 +21,36 @@ group = typer.Typer(no_args_is_help=True, help="The index of search: compare it 
 
 @group.command()
 def verify() -> None:
-    """Compare the index with documents, circulations and drawings; people may work meanwhile.
+    """Compare the index of this machine with documents, circulations and drawings; people may work meanwhile.
 
-    Exit code 0 when everything is found by what it says, 1 when something is not (each is named), 2 when it cannot tell.
+    Exit code 0 when the index contains everything, 1 when it differs (each document is named) or is not built, 2 when it cannot tell.
 
     Example: `saraban search verify`
     """
 
     async def work(system: "System") -> int:
-        from saraban.search.service.indexing import compare, waiting
+        from saraban.search.service.indexing import compare, is_built, waiting
 
+        if not is_built(system.db):
+            return -1
         found = 0
         async for one in compare(system.db):
             found += 1
             path = one.kind.path
             sys.stderr.write(say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {path} {one.number}: differs\n"))
         async with system.db.reading() as session:
-            if waits := await waiting(session):
-                tell(f"รอโปรแกรมเบื้องหลังอ่านอีก {waits:,} รายการ", f"{waits:,} of them wait for the worker to read them.")
+            if waits := len(await waiting(session)):
+                tell(f"มีการแก้ไขรอโปรแกรมเบื้องหลัง {waits:,} รายการ", f"Changes that wait for the worker: {waits:,}.")
         return found
 
     with verification_failure():
         found = with_system(work)
+    if found < 0:
+        tell(
+            "ดัชนีค้นหายังสร้างไม่เสร็จ โปรแกรมเบื้องหลังหรือ `saraban search rebuild` จะสร้างให้",
+            "The index of search is not built yet. The worker or `saraban search rebuild` builds it.",
+        )
+        raise typer.Exit(DIFFERS)
     if found:
         tell(
             f"ดัชนีค้นหาไม่ตรง {found:,} รายการ แก้ด้วย `saraban search rebuild`",
@@ -54,26 +62,20 @@ def verify() -> None:
 
 @group.command()
 def rebuild() -> None:
-    """Make the index of search anew.
+    """Build the index of search of this machine anew.
 
-    People may work meanwhile, and find less until it is done. It may be broken off: a running worker goes on with the rest.
+    People may work meanwhile, and find less until it is done. Where a server runs, the server builds it in the background.
 
     Example: `saraban search rebuild`
     """
 
-    async def work(system: "System") -> int:
+    async def work(system: "System") -> bool:
         from saraban.search.service import indexing
 
-        total = 0
         with progress_bar("รายการ", "entries") as bar:
+            return await indexing.rebuild(system.db, progress=lambda done, total: bar(completed=done, total=total))
 
-            def progress(left: int) -> None:
-                nonlocal total
-                total = max(total, left)
-                bar(completed=total - left, total=total)
-
-            await indexing.rebuild(system.db, progress=progress)
-        return total
-
-    with_system(work)
-    tell("สร้างดัชนีค้นหาใหม่แล้ว", "The index of search has been made anew.")
+    if with_system(work):
+        tell("สร้างดัชนีค้นหาใหม่แล้ว", "The index of search has been built.")
+    else:
+        tell("โปรแกรมที่กำลังทำงานจะสร้างดัชนีค้นหาใหม่", "The running server builds the index of search in the background.")

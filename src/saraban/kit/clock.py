@@ -1,14 +1,15 @@
 """The time, in one place, so that a test can hold it still and an administrator can choose its zone."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from time import monotonic, time
 from typing import Protocol
 from zoneinfo import ZoneInfo
 
 from saraban.kit.dates import local_date
 
-__all__ = ["Clock", "FixedClock", "SystemClock", "epoch", "local_date", "stopwatch"]
+__all__ = ["Clock", "FixedClock", "SystemClock", "epoch", "local_date", "micros", "moment_of", "stopwatch"]
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
@@ -47,3 +48,13 @@ def stopwatch() -> float:
 def epoch() -> float:
     """Seconds since 1970, for libraries that reckon so; never for a moment that is kept."""
     return time()
+
+
+def micros(moment: datetime) -> int:
+    """Return the microseconds since 1970, as an index of search orders moments."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment_of(value: int) -> datetime:
+    """Return the moment of microseconds since 1970."""
+    return _EPOCH + timedelta(microseconds=value)

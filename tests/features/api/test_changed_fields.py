@@ -18,7 +18,7 @@ from saraban.audit.models import AuditLog
 from saraban.kit.db import Database
 from saraban.numbering.series.models import NumberAudit
 from saraban.ops.openapi import operations
-from saraban.search_index.models import SearchPending
+from saraban.search_index.models import SearchChange
 from tests.conftest import settings_in
 from tests.features.api.changed_fields import API, RESOURCES, Resource
 from tests.features.api.demo_examples import JSON
@@ -62,13 +62,13 @@ async def recorded(db: Database, after: tuple[int, int]) -> list[FieldChange]:
 
 async def waits_for_index(db: Database, head: str | None) -> bool:
     async with db.reading() as session:
-        heads = set(await session.scalars(sa.select(SearchPending.head_uuid)))
+        heads = set(await session.scalars(sa.select(SearchChange.head_uuid)))
     return head is not None and UUID(head) in heads
 
 
 async def forget_waiting(db: Database) -> None:
     async with db.writing() as session:
-        await session.execute(sa.delete(SearchPending))
+        await session.execute(sa.delete(SearchChange))
 
 
 def plain(name: str) -> str:

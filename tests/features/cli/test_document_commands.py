@@ -85,14 +85,21 @@ def test_the_index_of_search_says_what_waits_and_what_is_lost_and_is_made_anew(
     command: Command, settings: Settings, number: str
 ) -> None:
     code, out, _ = command("search", "verify")
-    assert (code, "1 of them wait for the worker" in out) == (0, True), out
+    assert (code, "is not built yet" in out) == (1, True), out
 
-    assert command("search", "rebuild")[0] == 0
+    code, out, _ = command("search", "rebuild")
+    assert (code, "has been built" in out) == (0, True), out
     code, out, _ = command("search", "verify")
     assert (code, out) == (0, "The index of search agrees with everything.\n")
 
     with sqlite3.connect(settings.data_dir / "saraban.db") as rows:
-        rows.execute("DELETE FROM search_postings")
+        rows.execute("UPDATE correspondence_revisions SET subject = 'another'")
     rows.close()
     code, _, err = command("search", "verify")
     assert (code, number in err) == (1, True), err
+
+    with sqlite3.connect(settings.data_dir / "saraban.db") as rows:
+        rows.execute("INSERT INTO search_changes (kind, head_uuid) SELECT 1, uuid FROM correspondences")
+    rows.close()
+    code, out, _ = command("search", "verify")
+    assert (code, "wait for the worker: 1" in out) == (0, True), out

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 # Nobody is told of a repeated document, and it came by no request; search hears of either once for each act.
-_TOLD = {"outbox_events", "idempotency_keys", "document_number_counters", "search_pending"}
+_TOLD = {"outbox_events", "idempotency_keys", "document_number_counters", "search_changes"}
 
 
 async def run_on(system: "System") -> generation.GenerationRun:

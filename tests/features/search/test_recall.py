@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Final
 
-import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 
@@ -25,12 +24,7 @@ def golden() -> list[tuple[str, str, list[str]]]:
     return [(subject, number, queries) for subject, number, *queries in lines]
 
 
-@pytest.mark.parametrize("few", [0, 5_000], ids=["along the index", "without it"])
-@pytest.mark.sampled("along")
-async def test_every_query_finds_what_it_must(
-    app: FastAPI, signed_in: SignIn, monkeypatch: pytest.MonkeyPatch, few: int
-) -> None:
-    monkeypatch.setattr("saraban.search.service.search.FEW", few)
+async def test_every_query_finds_what_it_must(app: FastAPI, signed_in: SignIn) -> None:
     desk, numbers = await desk_of(signed_in), {}
     for subject, number, _ in golden():
         letter = await desk.write("dc.consultant", "correspondences", desk.letter(subject=subject, senderNumber=number))

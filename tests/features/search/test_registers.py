@@ -1,27 +1,26 @@
 """The boxes of the registers find by the same index as the search of everything, along it and without it."""
 
-from typing import Any
-
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from saraban.search_index.service import IndexQuery, SearchIndex
 from tests.features.documents.conftest import Desk, pointers
 from tests.features.search.conftest import indexed
 
 LETTERS, SHOP = "/api/v1/correspondences", "/api/v1/drawings/shop"
 
 
-@pytest.fixture(params=[2_000, 0], ids=["compared", "along the index"])
+@pytest.fixture(params=[2_000, 0], ids=["a few matches", "many matches"])
 def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a reader of anything count as one who sees much."""
+    """Have each match count as one of many, so that pages of rows are compared with the index."""
     if request.param == 0:
-        monkeypatch.setattr("saraban.documents.core.service.registers.COUNTED", 0)
-        monkeypatch.setattr("saraban.documents.drawing.repository.registers.sees_more_than", _much)
+        pairs = SearchIndex.pairs
 
+        def too_many(index: SearchIndex, query: IndexQuery, *, most: int) -> set[tuple[int, int]] | None:
+            return pairs(index, query, most=most) if query.reach is None else None
 
-async def _much(*_: Any) -> bool:
-    return True
+        monkeypatch.setattr(SearchIndex, "pairs", too_many)
 
 
 async def listed(desk: Desk, path: str, q: str, account: str = "dc.consultant") -> tuple[list[str], int | None]:

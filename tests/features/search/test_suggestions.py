@@ -52,6 +52,7 @@ class TestDocuments:
 
         drafts = {one for one in accounts if (await suggested(desk, one, "แผ่พิเศษ"))["documents"]}
         await desk.act("dc.contractor", rfa, "submit")
+        await indexed(app)
         issued = {one for one in accounts if (await suggested(desk, one, "แผ่พิเศษ"))["documents"]}
 
         assert drafts == {"dc.contractor", "admin"}

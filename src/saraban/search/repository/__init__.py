@@ -1,1 +1,1 @@
-"""What search reads and writes: the texts, the entries made of them, the postings that lead to those, and who may see what."""
+"""What search reads: the texts of entries, and who may see them."""

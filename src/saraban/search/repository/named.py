@@ -15,7 +15,6 @@ from saraban.documents.correspondence import CORRESPONDENCE_RULES
 from saraban.documents.rfa.domain import RFA_RULES
 from saraban.documents.transmittal.service.kind import TRANSMITTAL_RULES
 from saraban.identity.models import Organization
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project, RfaType
 from saraban.search_index.domain.folding import fold
 from saraban.search_index.domain.kinds import SearchKind
@@ -126,12 +125,6 @@ def _rank(text: str, name: str) -> int:
     return (text != name) + (not name.startswith(text)) if text in name else _INSIDE + 1
 
 
-_PROJECTS: Final = PreparedStatement(
-    sa.select(Project.id, Project.public_id, Project.project_code).where(
-        Project.id.in_(sa.bindparam("keys", expanding=True))
-    )
-)
-
-
 async def projects(session: AsyncSession, keys: Collection[int]) -> dict[int, tuple[UUID, str]]:
-    return {key: (public_id, code) for key, public_id, code in await _PROJECTS.rows(session, keys=list(keys))}
+    statement = sa.select(Project.id, Project.public_id, Project.project_code).where(Project.id.in_(keys))
+    return {key: (public_id, code) for key, public_id, code in await session.execute(statement)}

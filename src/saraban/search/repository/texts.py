@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cache
 from itertools import chain, groupby
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
@@ -25,12 +24,9 @@ from saraban.documents.core.models import (
 from saraban.documents.drawing import models as drawing
 from saraban.identity.models import Organization, User
 from saraban.kit.db import Base, table_of
-from saraban.kit.statements import PreparedStatement
 from saraban.numbering.series.models import LedgerEntry, NumberRendering
 from saraban.projects.models import CorrespondenceType
 from saraban.search_index.domain.kinds import DRAWINGS, NameOf, SearchKind
-
-_KEYS: Final[sa.BindParameter[int]] = sa.bindparam("keys", expanding=True)
 
 
 @dataclass(slots=True)
@@ -44,7 +40,7 @@ class SearchSource:
     :param parties: keys of the organization that wrote it and of those that received it, and `people` of who wrote it or has a part in it
     :param names: of parties and people
     :param holders: keys of what its files hang on, and `files` their names by key
-    :param in_files: what is written in them, folded, where somebody asked for it
+    :param in_files: what is written in them, where somebody asked for it
     """
 
     kind: SearchKind
@@ -60,7 +56,7 @@ class SearchSource:
     holders: list[int] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     files: dict[int, str] = field(default_factory=dict)
-    in_files: str = ""
+    in_files: list[str] = field(default_factory=list)
 
 
 class _DrawingTables(NamedTuple):
@@ -182,7 +178,7 @@ class _DocumentRow(NamedTuple):
 
 
 # Of a document its newest revision, and the newest that was issued: nobody is shown another one.
-_DOCUMENTS: Final = PreparedStatement(
+_DOCUMENTS: Final = (
     sa.select(
         _D.id,
         _D.public_id,
@@ -200,13 +196,13 @@ _DOCUMENTS: Final = PreparedStatement(
         _R.issued_date,
     )
     .join(_R, _R.correspondence_id == _D.id)
-    .where(_D.id.in_(_KEYS), _D.deleted_at.is_(None), _R.withdrawn_at.is_(None), ~_SUPERSEDED)
+    .where(_D.deleted_at.is_(None), _R.withdrawn_at.is_(None), ~_SUPERSEDED)
     .order_by(_D.id, _R.revision_number.desc())
 )
 
 
 async def _documents(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[SearchSource]:
-    rows = map(_DocumentRow._make, await _DOCUMENTS.rows(session, keys=list(heads)))
+    rows = map(_DocumentRow._make, await session.execute(_DOCUMENTS.where(_D.id.in_(heads))))
     return [
         SearchSource(
             kind=kind,
@@ -234,26 +230,22 @@ def _shown(rows: Iterable[_DocumentRow]) -> Iterator[_DocumentRow]:
             yield from [one for one in others if one.issued_date is not None][:1]
 
 
-_ORGANIZATIONS: Final = PreparedStatement(
-    sa.select(
-        Organization.id,
-        Organization.organization_code,
-        Organization.organization_name,
-        Organization.organization_name_en,
-    ).where(Organization.id.in_(_KEYS))
+_ORGANIZATIONS: Final = sa.select(
+    Organization.id,
+    Organization.organization_code,
+    Organization.organization_name,
+    Organization.organization_name_en,
 )
-_PEOPLE: Final = PreparedStatement(
-    sa.select(User.user_id, User.first_name, User.last_name, User.username).where(User.user_id.in_(_KEYS))
-)
+_PEOPLE: Final = sa.select(User.user_id, User.first_name, User.last_name, User.username)
 
 
 async def _organizations(session: AsyncSession, keys: Collection[int]) -> dict[int, list[str]]:
-    rows = await _ORGANIZATIONS.rows(session, keys=list(keys))
+    rows = await session.execute(_ORGANIZATIONS.where(Organization.id.in_(keys)))
     return {key: [name for name in names if name] for key, *names in rows}
 
 
 async def _people(session: AsyncSession, keys: Collection[int]) -> dict[int, str]:
-    rows = await _PEOPLE.rows(session, keys=list(keys))
+    rows = await session.execute(_PEOPLE.where(User.user_id.in_(keys)))
     return {key: " ".join(name for name in names if name) or username for key, *names, username in rows}
 
 
@@ -319,28 +311,14 @@ async def _drawings(session: AsyncSession, kind: SearchKind, heads: Collection[i
     return list(found.values())
 
 
-_RECIPIENTS: Final = PreparedStatement(
-    sa.select(DocumentRecipient.correspondence_id, DocumentRecipient.recipient_organization_id)
-    .where(DocumentRecipient.correspondence_id.in_(_KEYS))
-    .order_by(DocumentRecipient.correspondence_id, DocumentRecipient.position)
-)
-
-
 async def _recipients(session: AsyncSession, heads: Collection[int]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
-    for head, organization in await _RECIPIENTS.rows(session, keys=list(heads)):
+    link = DocumentRecipient
+    statement = sa.select(link.correspondence_id, link.recipient_organization_id)
+    statement = statement.where(link.correspondence_id.in_(heads)).order_by(link.correspondence_id, link.position)
+    for head, organization in await session.execute(statement):
         found[head].append(organization)
     return found
-
-
-@cache
-def _earlier(heads: type[Document | Circulation]) -> PreparedStatement:
-    return PreparedStatement(
-        sa.select(heads.id, NumberRendering.document_number)
-        .join(LedgerEntry, LedgerEntry.holder_public_id == heads.public_id)
-        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
-        .where(heads.id.in_(_KEYS), LedgerEntry.replaced_by_uuid.is_not(None))
-    )
 
 
 async def _earlier_numbers(
@@ -348,25 +326,24 @@ async def _earlier_numbers(
 ) -> dict[int, list[str]]:
     """Return the numbers that documents had before they were renumbered, by their keys (REQ-NUM-32)."""
     found: dict[int, list[str]] = defaultdict(list)
-    for head, number in await _earlier(heads).rows(session, keys=list(keys)):
+    statement = (
+        sa.select(heads.id, NumberRendering.document_number)
+        .join(LedgerEntry, LedgerEntry.holder_public_id == heads.public_id)
+        .join(NumberRendering, NumberRendering.reservation_id == LedgerEntry.id)
+        .where(heads.id.in_(keys), LedgerEntry.replaced_by_uuid.is_not(None))
+    )
+    for head, number in await session.execute(statement):
         found[head].append(number)
     return found
 
 
 async def _add_files(session: AsyncSession, kind: SearchKind, owners: Mapping[int, SearchSource]) -> None:
     """:param owners: by the key of what the files hang on"""
-    for key, file, name in await _files(kind).rows(session, keys=list(owners)):
-        owners[key].files[file] = name
-
-
-@cache
-def _files(kind: SearchKind) -> PreparedStatement:
     owner, attachment = _FILES[kind]
-    return PreparedStatement(
-        sa.select(owner, Attachment.id, Attachment.original_filename)
-        .join(Attachment, Attachment.id == attachment)
-        .where(owner.in_(_KEYS))
-    )
+    statement = sa.select(owner, Attachment.id, Attachment.original_filename)
+    statement = statement.join(Attachment, Attachment.id == attachment).where(owner.in_(list(owners)))
+    for key, file, name in await session.execute(statement):
+        owners[key].files[file] = name
 
 
 _OF_DOCUMENTS: Final = (
@@ -386,56 +363,36 @@ _KIND: Final = sa.case(
 )
 
 
-def everything() -> sa.Select[int, UUID]:
-    """Select kind and public id of all that can be found, what was entered last at the end."""
-    return _in_order(_documents_named(), *(_named(one) for one in (SearchKind.CIRCULATION, *sorted(DRAWINGS))))
-
-
-def _documents_named() -> sa.Select[int, UUID, datetime]:
-    documents = sa.select(_KIND.label("kind"), _D.public_id.label("uuid"), _D.created_at.label("created_at"))
-    return documents.join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)
-
-
-def _named(kind: SearchKind) -> sa.Select[int, UUID, datetime]:
-    table = table_of(heads_of(kind)).c
-    return sa.select(sa.literal(int(kind)).label("kind"), table.uuid, table.created_at)
-
-
-def _in_order(*parts: sa.Select[int, UUID, datetime]) -> sa.Select[int, UUID]:
-    found = sa.union_all(*parts).subquery()
-    return sa.select(found.c.kind, found.c.uuid).order_by(found.c.created_at)
-
-
-def bearers(renamed: Mapping[NameOf, Collection[UUID]]) -> sa.Select[int, UUID]:
-    """Select kind and public id of what `complete` gives the names of these organizations and people."""
+async def bearers(session: AsyncSession, renamed: Mapping[NameOf, Collection[UUID]]) -> dict[SearchKind, set[int]]:
+    """Return keys of what `complete` gives the names of these organizations and people."""
     parties = sa.select(Organization.id).where(Organization.public_id.in_(renamed.get(NameOf.ORGANIZATION, ())))
     people = sa.select(User.user_id).where(User.public_id.in_(renamed.get(NameOf.PERSON, ())))
     link, sheet, part = DocumentRecipient, Circulation, CirculationRouting
+    found: dict[SearchKind, set[int]] = defaultdict(set)
     documents = sa.union(
         sa.select(_D.id).where(_D.originator_id.in_(parties)),
         sa.select(link.correspondence_id).where(link.recipient_organization_id.in_(parties)),
         sa.select(_D.id).where(_D.created_by.in_(people)),
     ).subquery()
-    sheets = sa.union(
+    statement = sa.select(_KIND, _D.id).join(CorrespondenceType, CorrespondenceType.id == _D.correspondence_type_id)
+    for kind, key in await session.execute(statement.join(documents, documents.c.id == _D.id)):
+        found[SearchKind(kind)].add(key)
+    sheets = (
         sa.select(sheet.id).where(sheet.organization_id.in_(parties)),
         sa.select(sheet.id).where(sheet.created_by_user_id.in_(people)),
-        sa.select(part.circulation_id.label("id")).where(part.assigned_to.in_(people)),
-    ).subquery()
-    return _in_order(
-        _documents_named().join(documents, documents.c.id == _D.id),
-        _named(SearchKind.CIRCULATION).join(sheets, sheets.c.id == sheet.id),
-        *(_named(one).where(_DRAWN[one].head.originator_id.in_(parties)) for one in sorted(DRAWINGS)),
+        sa.select(part.circulation_id).where(part.assigned_to.in_(people)),
     )
+    for select in sheets:
+        found[SearchKind.CIRCULATION].update(await session.scalars(select))
+    for drawn, tables in _DRAWN.items():
+        head = tables.head
+        found[drawn].update(await session.scalars(sa.select(head.id).where(head.originator_id.in_(parties))))
+    return found
 
 
-async def bearing(
-    session: AsyncSession, kind: SearchKind, among: Collection[int], renamed: Mapping[NameOf, Collection[UUID]]
-) -> set[int]:
-    if not renamed:
-        return set()
-    table, found = table_of(heads_of(kind)).c, bearers(renamed).subquery()
-    these = sa.select(table.id).join(found, sa.and_(found.c.uuid == table.uuid, found.c.kind == int(kind)))
-    return set(await session.scalars(these.where(table.id.in_(among))))
+async def count_heads(session: AsyncSession) -> int:
+    tables = {table_of(heads_of(kind)) for kind in SearchKind}
+    return sum([await session.scalar(sa.select(sa.func.count()).select_from(table)) or 0 for table in tables])
 
 
 async def slice_of(session: AsyncSession, kind: SearchKind, *, after: int, limit: int) -> list[int]:

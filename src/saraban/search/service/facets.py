@@ -1,58 +1,48 @@
-"""What was found, counted by kind, status, type, party and year."""
+"""The facets of a search: the index's counts with names."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.clock import local_date
-from saraban.search.repository import matches, named
-from saraban.search.repository.matches import Match
+from saraban.search.repository import named
 from saraban.search.repository.named import Named
 from saraban.search.schemas import FacetAnswer, SearchFacets
 from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.service import key_of
 
 MOST: Final = 20  # values of one facet, the most frequent first
+Counts = Mapping[int, int]
 
 
-async def facets_of(session: AsyncSession, found: Sequence[Match], zone: ZoneInfo) -> SearchFacets:
-    statuses, types = await named.status_names(session), await named.type_names(session)
-    shown = {place: Named(*names[:3]) for place, names in statuses.items()}
-    parties = await _parties(session, found)
+async def facets_of(session: AsyncSession, counts: Mapping[str, Counts]) -> SearchFacets:
+    """:param counts: by field of the index, how many matches have each value; empty where there is no index"""
+    statuses = {key: Named(*names[:3]) for key, names in (await named.status_names(session)).items()}
+    parties = counts.get("party", {})
     organizations = await named.organization_names(session, parties.keys())
     return SearchFacets(
-        kind=_uncoded(Counter(SearchKind(one.kind).path for one in found)),
-        status=_coded(found, lambda one: shown.get((SearchKind(one.kind), one.status))),
-        type=_coded(found, lambda one: types.get((SearchKind(one.kind), one.type_id))),
-        party=_most({organizations[key]: count for key, count in parties.items() if key in organizations}.items()),
-        year=sorted(
-            _uncoded(Counter(str(local_date(one.created_at, zone).year) for one in found)),
-            key=lambda one: one.value,
-            reverse=True,
-        ),
+        kind=_uncoded(Counter({SearchKind(kind).path: count for kind, count in counts.get("kind", {}).items()})),
+        status=_coded(counts.get("status", {}), statuses),
+        type=_coded(counts.get("type", {}), await named.type_names(session)),
+        party=_most((organizations[key], count) for key, count in parties.items() if key in organizations),
+        year=[
+            FacetAnswer(value=str(year), count=count)
+            for year, count in sorted(counts.get("year", {}).items(), reverse=True)
+        ],
     )
 
 
-async def _parties(session: AsyncSession, found: Sequence[Match]) -> Counter[int]:
-    """Count organizations, each once for each match that it wrote or received."""
-    documents = {one.head_id: one.originator_id for one in found if one.kind < SearchKind.CIRCULATION}
-    parties = await matches.recipients(session, documents)
-    parties |= {(head, organization) for head, organization in documents.items() if organization is not None}
-    others = [one.originator_id for one in found if one.kind >= SearchKind.CIRCULATION]
-    return Counter(organization for _, organization in parties) + Counter(one for one in others if one is not None)
-
-
-def _coded(found: Iterable[Match], name: Callable[[Match], Named | None]) -> list[FacetAnswer]:
+def _coded(values: Counts, names: Mapping[tuple[SearchKind, int], Named]) -> list[FacetAnswer]:
     """Types of contracts are of one code, whatever each contract calls them."""
-    names: dict[str, Named] = {}
+    named_codes: dict[str, Named] = {}
     counts: Counter[str] = Counter()
-    for one in found:
-        if (said := name(one)) is not None:
-            names.setdefault(said.code, said)
-            counts[said.code] += 1
-    return _most((names[code], count) for code, count in counts.items())
+    for value, count in values.items():
+        kind, key = key_of(value)
+        if (name := names.get((SearchKind(kind), key))) is not None:
+            named_codes.setdefault(name.code, name)
+            counts[name.code] += count
+    return _most((named_codes[code], count) for code, count in counts.items())
 
 
 def _most(counts: Iterable[tuple[Named, int]]) -> list[FacetAnswer]:

@@ -1,101 +1,214 @@
 """
-Keeping the index of search: what was written is read and folded in one transaction, then the index is made to lead to it in
-short ones. An entry that a killed worker has read is found without the index until another worker has posted it.
+Keeping the index of search: the process that holds the lock of the node's index reads what was noted, and writes its entries.
 
-Whoever writes a document queues it in their own transaction.
+Whoever writes a document notes it in their own transaction.
 """
 
+import asyncio
 import gc
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
+from hashlib import blake2b
+from typing import Any, Final
 from uuid import UUID
 
+import orjson
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.attachments.service import extraction
-from saraban.kit.db import Database, table_of
-from saraban.search.repository import texts
+from saraban.kit.clock import micros, stopwatch
+from saraban.kit.db import Database
+from saraban.search.repository import reach, texts
+from saraban.search.repository.reach import EntryFacts
 from saraban.search.repository.texts import SearchSource, holders
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, fold_cached, joined
-from saraban.search_index.domain.kinds import SearchKind
-from saraban.search_index.domain.postings import END
-from saraban.search_index.service import WAITS, EntryText, waiting
+from saraban.search_index.domain.grams import grams, grams_cached
+from saraban.search_index.domain.kinds import NameOf, SearchKind
+from saraban.search_index.service import SearchWriter, head_of, waiting
 
-BATCH: Final = 1_000
-MOST_IN_FILES: Final = (
-    3_000_000  # characters of all files of an entry: in Thai nine of the 16 MB that MariaDB takes at once
-)
-Progress = Callable[[int], None]
+__all__ = [
+    "IndexDifference",
+    "compare",
+    "holders",
+    "index_next",
+    "is_built",
+    "queue_files",
+    "rebuild",
+    "waiting",
+]
 
-__all__ = ["WAITS", "IndexDifference", "compare", "holders", "index_next", "queue_files", "rebuild", "waiting"]
-
-
-async def index_next(db: Database, *, most: int = BATCH) -> bool:
-    """Index what waits longest, and say whether there was anything."""
-    read = await db.transact(partial(_read_waiting, most))
-    async with db.reading() as session:
-        unposted = await index.unposted(session, most=max(most, read))
-    async for chunk, places in index.postings_of(unposted):
-        await db.transact(partial(index.post, chunk=chunk, places=places))
-    if unposted:
-        await db.transact(partial(index.mark_posted, texts=unposted))
-    return bool(read or unposted)
-
-
-async def _read_waiting(most: int, session: AsyncSession) -> int:
-    await index.hold(session)
-    waits = await index.pending(session, most=most)
-    if waits.renamed:
-        await index.queue_selected(session, texts.bearers(waits.renamed))
-    for kind, public_ids in waits.heads.items():
-        await _read(session, kind, public_ids)
-    await index.settle(session, waits.keys)
-    return len(waits.keys)
+BATCH: Final = 500  # values of an IN list: MariaDB makes a table of a thousand, and reads everything
+ROUND: Final = 2_000  # changes of one commit
+BUILT: Final = 50_000  # entries of one commit while an index is built
+MOST_IN_FILES: Final = 3_000_000  # characters of all files of an entry
+Progress = Callable[[int, int], None]
+Document = Mapping[str, Any]
+_KINDS: Final = tuple(SearchKind)
+_NAMES: Final = {int(name) for name in NameOf}
 
 
-async def _read(session: AsyncSession, kind: SearchKind, public_ids: set[UUID]) -> None:
-    heads = await texts.keys(session, kind, public_ids)
-    await index.write(session, kind, heads, await _entries(session, kind, heads))
+async def index_next(db: Database) -> bool:
+    """Index what was changed, and return whether there was anything; without the lock of the index nothing is done."""
+    writer = index.writer_of(db)
+    if writer is None:
+        return False
+    async with writer.turn:
+        return await writer.acquire(db) and await _next(db, writer)
 
 
-async def _entries(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[EntryText]:
-    found = await texts.sources(session, kind, heads)
-    written = await extraction.texts(session, {file for one in found for file in one.files})
-    return [entry_of(one, [written[file] for file in sorted(one.files) if file in written]) for one in found]
+async def _next(db: Database, writer: SearchWriter) -> bool:
+    if writer.state.build is not None:
+        await _build(db, writer)
+        return True
+    begun = stopwatch()
+    changes = await writer.read(db, limit=ROUND)
+    if changes:
+        async with db.reading() as session:
+            heads = await _changed_heads(session, [(change.kind, change.head_uuid) for change in changes])
+        for kind, keys in heads.items():
+            await _replace(db, writer, kind, sorted(keys))
+        await writer.publish()
+    writer.follower.settle(changes, until=begun)
+    await writer.record(db)
+    return bool(changes)
+
+
+async def _changed_heads(session: AsyncSession, changes: Sequence[tuple[int, UUID]]) -> dict[SearchKind, set[int]]:
+    named: dict[int, set[UUID]] = defaultdict(set)
+    for kind, public_id in changes:
+        named[kind].add(public_id)
+    renamed = {NameOf(kind): public_ids for kind, public_ids in named.items() if kind in _NAMES}
+    found = await texts.bearers(session, renamed) if renamed else defaultdict(set)
+    for kind in named.keys() - _NAMES:
+        found[SearchKind(kind)].update(await texts.keys(session, SearchKind(kind), named[kind]))
+    return found
+
+
+async def _replace(db: Database, writer: SearchWriter, kind: SearchKind, heads: Sequence[int]) -> None:
+    for start in range(0, len(heads), BATCH):
+        some = heads[start : start + BATCH]
+        async with db.reading() as session:
+            entries = await _entries(session, kind, some)
+        await writer.write(
+            await asyncio.to_thread(_documents, entries), replaced=[head_of(int(kind), head) for head in some]
+        )
+
+
+async def _build(db: Database, writer: SearchWriter) -> None:
+    """Add the next entries of an index that is built, as many as one commit makes visible."""
+    assert writer.state.build is not None
+    place, after = writer.state.build
+    added = 0
+    while place < len(_KINDS) and added < BUILT:
+        kind = _KINDS[place]
+        async with db.reading() as session:
+            heads = await texts.slice_of(session, kind, after=after, limit=BATCH)
+            entries = await _entries(session, kind, heads)
+        replaced = [head_of(int(kind), head) for head in heads] if writer.may_repeat else ()
+        await writer.write(await asyncio.to_thread(_documents, entries), replaced=replaced)
+        added += len(heads)
+        place, after = (place, heads[-1]) if len(heads) == BATCH else (place + 1, 0)
+    await writer.publish(build=(place, after) if place < len(_KINDS) else None)
+    await writer.record(db)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    source: SearchSource
+    facts: EntryFacts
+    in_files: Sequence[str]
+
+
+async def _entries(session: AsyncSession, kind: SearchKind, heads: Collection[int]) -> list[Entry]:
+    """Return the entries of heads: of what nobody may see there is none."""
+    sources = await texts.sources(session, kind, heads) if heads else []
+    facts = await reach.facts(session, kind, heads) if sources else {}
+    written = await extraction.texts(session, {file for source in sources for file in source.files})
+    return [
+        Entry(
+            source,
+            facts[source.head_id, source.revision_id],
+            [written[file] for file in sorted(source.files) if file in written],
+        )
+        for source in sources
+        if (source.head_id, source.revision_id) in facts
+    ]
+
+
+def _documents(entries: Sequence[Entry]) -> list[Document]:
+    return list(map(document_of, entries))
+
+
+def document_of(entry: Entry) -> Document:
+    """Return what the index stores of an entry, by its fields."""
+    source, facts = entry.source, entry.facts
+    kind = int(source.kind)
+    numbers = [fold(number) for number in source.numbers]
+    said = [fold(text) for text in (source.subject, *source.texts, *source.files.values())]
+    left = MOST_IN_FILES
+    for text in entry.in_files:
+        said.append(fold(text)[:left])
+        left -= len(said[-1])
+    names = dict.fromkeys(map(fold_cached, source.names))
+    receivers = source.parties[1:] if source.kind < SearchKind.CIRCULATION else []
+    originators = [facts.originator_id] if facts.originator_id is not None else []
+    document = {
+        "number": " ".join(map(grams, dict.fromkeys([*numbers, *map(joined, numbers)]))),
+        "text": " ".join([*map(grams, dict.fromkeys(said)), *map(grams_cached, names)]),
+        "reach": sorted(set(facts.reach)),
+        "home": facts.home,
+        "head": head_of(kind, source.head_id),
+        "revision": source.revision_id,
+        "kind": kind,
+        "created": micros(facts.created_at),
+        "due": [micros(facts.due)] if facts.due is not None else [],
+        "status": [head_of(kind, facts.status)] if facts.status is not None else [],
+        "type": [head_of(kind, facts.type_id)] if facts.type_id is not None else [],
+        "originator": originators,
+        "receiver": sorted(set(receivers)),
+        "party": sorted({*originators, *receivers}),
+    }
+    digest = blake2b(orjson.dumps(document), digest_size=7).digest()
+    return {**document, "digest": int.from_bytes(digest, "big")}
 
 
 async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) -> None:
-    """Have what these files hang on be read anew: their text is there now."""
-    await index.queue(session, await holders(session, attachment_ids))
+    """Have each node index what these files belong to: their text is there now."""
+    for kind, public_ids in (await holders(session, attachment_ids)).items():
+        await index.note_changes(session, kind, public_ids)
 
 
-def entry_of(source: SearchSource, in_files: Sequence[str]) -> EntryText:
-    numbers = [fold(one) for one in source.numbers]
-    number = "".join(one + END for one in dict.fromkeys([*numbers, *map(joined, numbers)]))
-    said = [fold(one) for one in (source.subject, *source.texts, *source.files.values())]
-    text = "".join(one + END for one in dict.fromkeys([*said, *map(fold_cached, source.names)]))
-    written = "".join(fold(one) + END for one in in_files)[:MOST_IN_FILES]
-    return EntryText(source.head_id, source.revision_id, number, text, written)
+async def rebuild(db: Database, *, progress: Progress = lambda _done, _total: None) -> bool:
+    """
+    Build the index of this node anew, and return whether it was built here; else the process that writes it was asked to.
 
-
-async def rebuild(db: Database, *, most: int = 20_000, progress: Progress = lambda _left: None) -> None:
-    """Make the index anew. Meanwhile less is found; whoever is stopped leaves the rest to the worker."""
-    await db.transact(partial(index.begin_anew, everything=texts.everything()))
-    while await _uncollected(index_next(db, most=most)):
-        async with db.reading() as session:
-            progress(await index.waiting(session))
-
-
-async def _uncollected(work: Awaitable[bool]) -> bool:
-    """A batch is a million small objects without cycles: looking through them again and again takes a fifth of the time."""
-    gc.disable()
+    Meanwhile less is found. A build that is stopped is continued by the worker.
+    """
+    writer, found = index.writer_of(db), index.attached_index(db)
+    if writer is None or found is None:
+        return False
+    found.request_rebuild()
+    async with db.reading() as session:
+        total, done = await texts.count_heads(session), 0
+    gc.disable()  # a batch is a million small objects without cycles
     try:
-        return await work
+        async with writer.turn:
+            while await writer.acquire(db) and writer.state.build is not None:
+                await _build(db, writer)
+                done = min(total, done + BUILT)
+                progress(done, total)
     finally:
         gc.enable()
+    while await index_next(db):
+        pass
+    return found.is_complete and not found.rebuild_request.exists()
+
+
+def is_built(db: Database) -> bool:
+    found = index.attached_index(db)
+    return found is not None and found.is_complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,32 +217,36 @@ class IndexDifference:
     number: str
 
 
-async def compare(db: Database, *, size: int = 500) -> AsyncIterator[IndexDifference]:
-    """Give what the index does not have, or has as it is not; what waits for the index is no difference."""
+async def compare(db: Database) -> AsyncIterator[IndexDifference]:
+    """Return what the index of this node lacks or has as it is not; a change that waits is no difference."""
     for kind in SearchKind:
         after: int | None = 0
         while after is not None:
             async with db.reading() as session:
-                heads = await texts.slice_of(session, kind, after=after, limit=size)
+                heads = await texts.slice_of(session, kind, after=after, limit=BATCH)
                 wrong = await _differing(session, kind, heads)
-            for one in wrong:
-                yield one
-            after = heads[-1] if len(heads) == size else None
+            for difference in wrong:
+                yield difference
+            after = heads[-1] if len(heads) == BATCH else None
 
 
 async def _differing(session: AsyncSession, kind: SearchKind, heads: Sequence[int]) -> list[IndexDifference]:
-    wanted = {(one.head_id, one.revision_id): one for one in await _entries(session, kind, heads)}
-    there = {(row.said.head_id, row.said.revision_id): row for row in await index.entries_of(session, kind, heads)}
-    lost = await index.not_led_to(session, {row.id: row.said.whole for row in there.values() if row.is_posted})
-    wrong = {key for key, row in there.items() if key not in wanted or row.id in lost}
-    wrong |= {key for key, entry in wanted.items() if key not in there or there[key].said != entry}
+    entries = await _entries(session, kind, heads)
+    wanted = {
+        (document["head"], document["revision"]): ([document["digest"]], entry.source.numbers[0])
+        for entry, document in zip(entries, await asyncio.to_thread(_documents, entries), strict=True)
+    }
+    found = index.index_of(session)
+    keys = [head_of(int(kind), head) for head in heads]
+    there = await asyncio.to_thread(found.digests, keys) if found is not None else {}
+    wrong = {key for key in wanted.keys() | there.keys() if wanted.get(key, (None,))[0] != there.get(key)}
     if not wrong:
         return []
-    # In this order: the names of organizations and people give way to what bears them.
-    waits = await texts.bearing(session, kind, heads, await index.renamed(session))
-    waits |= await index.waiting_heads(session, kind, table_of(texts.heads_of(kind)), among=heads, most=len(heads))
+    waits = await _changed_heads(
+        session, [(change.kind, change.head_uuid) for change in await index.unsettled(session)]
+    )
     return [
-        IndexDifference(kind, (wanted[key] if key in wanted else there[key].said).number.partition(END)[0])
+        IndexDifference(kind, wanted[key][1] if key in wanted else str(index.key_of(key[0])[1]))
         for key in sorted(wrong)
-        if key[0] not in waits
+        if index.key_of(key[0])[1] not in waits.get(kind, ())
     ]

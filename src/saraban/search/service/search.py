@@ -1,43 +1,46 @@
 """
-Finding: the index names entries, the newest first, and each is compared and asked for whether its reader may see it.
-
-Whoever may see few documents needs no index: all of theirs are compared.
+Finding: the index finds entries by words, conditions and the keys of their reader, and each that is shown is checked against
+the database.
 """
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
-from functools import partial
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from saraban.attachments.service import extraction
 from saraban.documents.circulation import domain as circulations
 from saraban.documents.core import service as core
-from saraban.documents.core.domain import reach
+from saraban.documents.core.domain import reach as reach_of
 from saraban.documents.core.domain.registers import keys_of
 from saraban.documents.drawing import service as drawings
 from saraban.identity.domain.context import RequestContext
-from saraban.kit.clock import local_date, stopwatch
+from saraban.kit.clock import local_date, micros, moment_of
 from saraban.search.domain import AROUND, Piece, snippet
-from saraban.search.repository import matches, named, texts
-from saraban.search.repository.matches import Match, SearchFilter, SearchReader
+from saraban.search.repository import named, reach, texts
+from saraban.search.repository.reach import SearchReader
 from saraban.search.repository.texts import SearchSource
 from saraban.search.schemas import SearchFacets
 from saraban.search.service.facets import facets_of
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, joined
-from saraban.search_index.domain.kinds import DRAWINGS, SearchKind
-from saraban.search_index.domain.postings import END
-from saraban.search_index.domain.query import SHORTEST, DueRange, SearchQuery, Term, parse
+from saraban.search_index.domain.grams import END
+from saraban.search_index.domain.kinds import SearchKind
+from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse
+from saraban.search_index.service import Hit, IndexQuery, NewestHits, SearchIndex
 
 COUNTED: Final = 200  # matches are counted up to here, and one more says that there are others
 BEHIND: Final = 10_000  # so many can be paged through, and are counted by what they are
-FEW: Final = 5_000  # so many are compared without an index
-NEWEST: Final = 2_000  # so many are looked at by conditions alone, before all that a reader may see is read along them
-PATIENCE: Final = 3.0  # seconds, after which what was found so far is shown
+_FOLDED: Final = 20_000  # characters of a file that are folded at a time
+_EARLIEST: Final = datetime(1, 1, 2, tzinfo=UTC)
+_YEARS: Final = range(1900, 2101)  # of entry, that are counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Found:
     """
     What was found.
 
-    :param count: up to `COUNTED` and one; `is_whole` is false where patience ended before the search did
+    :param count: up to `COUNTED` and one; `is_whole` is false while the index is built
     :param following: what is to be skipped for the next page, None behind the last one
     :param facets: of the first `BEHIND`, where they were asked for
     """
@@ -105,54 +108,68 @@ async def search(ctx: RequestContext, session: AsyncSession, asked: SearchQuesti
     """
     query = parse(asked.text, today=local_date(ctx.now, ctx.zone))
     reader = await _reader(ctx, session, asked.project)
-    wanted = await _filter(ctx, session, asked, query)
-    behind = asked.skipped + asked.limit
-    most = BEHIND if asked.with_facets else min(max(COUNTED, behind), BEHIND)
-    found, is_whole = await _matches(session, reader, wanted, most=most)
-    shown = _in_order(found, query.words if asked.best_first else ())[asked.skipped : behind]
+    wanted = replace(await _filter(ctx, session, asked, query), reach=reader.reach)
+    found = index.index_of(session)
+    if found is None:
+        return Found((), 0, is_whole=False)
+    behind = min(asked.skipped + asked.limit, BEHIND)
+    matched = await asyncio.to_thread(_matches, found, wanted, asked, _years(ctx.zone) if asked.with_facets else {})
     return Found(
-        await _shown(ctx, session, shown, query.words),
-        min(len(found), COUNTED + 1),
-        is_whole,
-        behind if behind < min(len(found), BEHIND) else None,
-        await facets_of(session, found[:BEHIND], ctx.zone) if asked.with_facets else None,
+        await _shown(ctx, session, reader, matched.hits, query.words),
+        min(matched.total, COUNTED + 1),
+        found.is_complete,
+        behind if behind < min(matched.total, BEHIND) else None,
+        await facets_of(session, matched.facets) if asked.with_facets else None,
     )
 
 
-def _in_order(found: Sequence[Match], words: Sequence[str]) -> list[Match]:
+def _matches(found: SearchIndex, wanted: IndexQuery, asked: "SearchQuestion", years: Mapping[int, int]) -> NewestHits:
+    needed = max(COUNTED, asked.skipped + asked.limit) + 1
+    facets = BEHIND if asked.with_facets else 0
+    limit = max(0, min(asked.limit, BEHIND - asked.skipped))
+    if not asked.best_first or not wanted.words:
+        return found.newest(wanted, skip=asked.skipped, limit=limit, needed=needed, facets=facets, years=years)
+    return _best_first(found, wanted, asked.skipped, limit, needed)
+
+
+def _best_first(found: SearchIndex, wanted: IndexQuery, skip: int, limit: int, needed: int) -> NewestHits:
     """
-    Put matches in order, as many at a time as are counted: whoever pages on finds the earlier ones where they were.
+    Return matches in order of their rank, as many at a time as are counted: a later page continues where the earlier one ended.
 
-    :param words: by which the best come first; the newest do where there are none
+    Numbers that are a word come first, then numbers that contain each word.
     """
-    ordered: list[Match] = []
-    for start in range(0, len(found), COUNTED):
-        some = sorted(found[start : start + COUNTED], key=lambda one: one.created_at, reverse=True)
-        ordered += sorted(some, key=partial(_rank, words)) if words else some
-    return ordered
+    start = skip - skip % COUNTED
+    matched = found.newest(wanted, skip=start, limit=COUNTED, needed=needed)
+    every = start + COUNTED
+    whole = [
+        hit
+        for word in wanted.words
+        for hit in found.newest(replace(wanted, numbers=[f"{END}{word}{END}"]), skip=0, limit=every, needed=every).hits
+    ]
+    part = found.newest(replace(wanted, numbers=wanted.words), skip=0, limit=every, needed=every).hits
+    ranks = dict.fromkeys(part, 1) | dict.fromkeys(whole, 2)
+    ordered = sorted(matched.hits, key=lambda hit: -ranks.get(hit, 0))
+    return matched._replace(hits=ordered[skip - start :][:limit])
 
 
-def _rank(words: Sequence[str], one: Match) -> int:
-    """Put a number that is what was typed first, then those that have it; what is alike stays the newest first."""
-    numbers = one.number.split(END)
-    return -2 * any(word in numbers for word in words) - all(word in one.number for word in words)
+@lru_cache(maxsize=8)
+def _years(zone: ZoneInfo) -> dict[int, int]:
+    return {year: micros(datetime(year, 1, 1, tzinfo=zone)) for year in _YEARS}
 
 
 async def _reader(ctx: RequestContext, session: AsyncSession, project: UUID | None) -> SearchReader:
-    seen = reach(ctx.caller)
+    seen = reach_of(ctx.caller)
     places = await core.places_of(session, seen, project=project)
     readers = await drawings.readers_of(ctx, session, places.projects)
     return SearchReader(
-        documents=tuple(keys_of(seen, places)),
-        circulations=tuple(circulations.keys_of(circulations.reach(ctx.caller), places)),
+        documents=keys_of(seen, places),
+        circulations=circulations.keys_of(circulations.reach(ctx.caller), places),
         home=core.home_of(seen),
         drawings={key: one.audiences for key, one in readers.items()},
     )
 
 
-async def _filter(
-    ctx: RequestContext, session: AsyncSession, asked: SearchQuestion, query: SearchQuery
-) -> SearchFilter:
+async def _filter(ctx: RequestContext, session: AsyncSession, asked: SearchQuestion, query: SearchQuery) -> IndexQuery:
     said = {name: list(words) for name, words in query.conditions.items()}
     for name, one in (("status", asked.status), ("party", asked.party)):
         if one:
@@ -168,108 +185,92 @@ async def _filter(
         return datetime.combine(day + timedelta(days=1) if after else day, time(), ctx.zone)
 
     due = query.due or DueRange()
-    return SearchFilter(
+    values: dict[str, Collection[int]] = {}
+    for name, column in (("party", "party"), ("from", "originator"), ("to", "receiver")):
+        if name in said:
+            values[column] = await named.organizations(session, said[name])
+    for name, read in (("status", named.statuses), ("type", named.types)):
+        if name in said:
+            keys = await read(session, said[name])
+            values[name] = [index.head_of(int(kind), key) for kind, of_kind in keys.items() for key in of_kind]
+    starts = {"created": start(first), "due": start(due.first)}
+    ends = {"created": start(last, after=True), "due": start(due.last, after=True)}
+    if query.due is not None:
+        starts["due"] = starts["due"] or _EARLIEST  # which leaves out what is due on no day
+    return IndexQuery(
         words=query.words,
         excluded=query.excluded,
         numbers=[one.text for one in said.get("number", ())],
-        kinds=frozenset(asked.kinds),
-        parties=await named.organizations(session, said["party"]) if "party" in said else None,
-        originators=await named.organizations(session, said["from"]) if "from" in said else None,
-        receivers=await named.organizations(session, said["to"]) if "to" in said else None,
-        statuses=await named.statuses(session, said["status"]) if "status" in said else None,
-        types=await named.types(session, said["type"]) if "type" in said else None,
-        since=start(first),
-        until=start(last, after=True),
-        due_from=start(due.first),
-        due_until=start(due.last, after=True),
+        kinds=[int(kind) for kind in asked.kinds],
+        values=values,
+        since={name: micros(moment) for name, moment in starts.items() if moment is not None},
+        until={name: micros(moment) for name, moment in ends.items() if moment is not None},
     )
 
 
-async def _matches(
-    session: AsyncSession, reader: SearchReader, wanted: SearchFilter, *, most: int
-) -> tuple[list[Match], bool]:
-    """Return the newest matches, `most` and one where there are more, and whether that is all that was to be looked at."""
-    seen = await matches.seen(session, reader, most=FEW)
-    wanted = replace(wanted, kinds=frozenset(one for one in wanted.kinds if one not in DRAWINGS or seen.get(one)))
-    looked_up = [*wanted.words, *wanted.numbers]
-    if sum(seen.values()) <= FEW:
-        every = await matches.matches(session, reader, wanted, among=None, most=most + 1)
-        return every[: most + 1], True
-    found: list[Match] = []
-    looked, no_word_leads = 0, max(map(len, looked_up), default=0) < SHORTEST
-    until = stopwatch() + PATIENCE
-    async for some in index.candidates(session, looked_up):
-        found += await matches.matches(session, reader, wanted, among=some, most=most + 1)
-        if len(found) > most:
-            break
-        looked += len(some)
-        if no_word_leads and looked >= NEWEST:
-            found = await matches.matches(session, reader, wanted, among=None, most=most + 1)
-            break
-        if stopwatch() > until:
-            return found, False
-    return found[: most + 1], True
-
-
 async def _shown(
-    ctx: RequestContext, session: AsyncSession, found: Sequence[Match], words: Sequence[str]
+    ctx: RequestContext, session: AsyncSession, reader: SearchReader, hits: Sequence[Hit], words: Sequence[str]
 ) -> list[FoundItem]:
-    sources = await _sources(session, found, words)
-    places = await named.projects(session, {one.project_id for _, one in sources})
+    allowed = await reach.shown(session, reader, [(SearchKind(hit.kind), *hit[1:3]) for hit in hits])
+    hits = [hit for hit in hits if hit[:3] in allowed]
+    sources = await _sources(session, hits, words)
+    places = await named.projects(session, {source.project_id for source in sources.values()})
     return [
         FoundItem(
-            kind=SearchKind(match.kind),
-            public_id=one.public_id,
-            number=one.numbers[0],
-            subject=snippet(one.subject, words, around=len(one.subject)) or [Piece(one.subject, is_marked=False)],
-            snippet=_snippet(one, words) or _in_text(one.in_files, words),
-            project_public_id=places[one.project_id][0],
-            project_code=places[one.project_id][1],
-            day=local_date(match.created_at, ctx.zone),
+            kind=SearchKind(hit.kind),
+            public_id=source.public_id,
+            number=source.numbers[0],
+            subject=snippet(source.subject, words, around=len(source.subject))
+            or [Piece(source.subject, is_marked=False)],
+            snippet=_snippet(source, words) or _in_files(source.in_files, words),
+            project_public_id=places[source.project_id][0],
+            project_code=places[source.project_id][1],
+            day=local_date(moment_of(hit.created), ctx.zone),
         )
-        for match, one in sources
+        for hit, source in sources.items()
     ]
 
 
-async def _sources(
-    session: AsyncSession, found: Sequence[Match], words: Sequence[str]
-) -> list[tuple[Match, SearchSource]]:
+async def _sources(session: AsyncSession, hits: Sequence[Hit], words: Sequence[str]) -> dict[Hit, SearchSource]:
     """
-    Read what is shown of matches; what is written in files, names and earlier numbers only where what they say themselves lacks
+    Read what is shown of matches, in their order; names, earlier numbers and what is written in files only where the rest lacks
     one of the words.
     """
-    grouped: dict[SearchKind, list[Match]] = defaultdict(list)
-    for one in found:
-        grouped[max(SearchKind(one.kind), SearchKind.TRANSMITTAL)].append(
-            one
-        )  # documents of all kinds are read together
-    read: dict[int, SearchSource] = {}
-    for kind, those in grouped.items():
-        own = await texts.own_texts(session, kind, {one.head_id for one in those})
-        by_key = {(one.head_id, one.revision_id): one for one in own}
-        pairs = {one.entry_id: by_key.get((one.head_id, one.revision_id)) for one in those}
-        read |= {key: source for key, source in pairs.items() if source is not None}
-    lacking = {key: one for key, one in read.items() if not _is_said(one, words)}
-    if lacking:
-        for key, text in (await matches.files_of(session, lacking)).items():
-            read[key].in_files = text
-        for kind in grouped:
-            if nowhere := [one for one in lacking.values() if one.kind == kind and not _is_said(one, words)]:
-                await texts.complete(session, kind, nowhere)
-    return [(one, read[one.entry_id]) for one in found if one.entry_id in read]
+    grouped: dict[SearchKind, list[Hit]] = defaultdict(list)
+    for hit in hits:
+        grouped[SearchKind(hit.kind)].append(hit)
+    read: dict[Hit, SearchSource] = {}
+    for kind, of_kind in grouped.items():
+        own = await texts.own_texts(session, kind, {hit.head_id for hit in of_kind})
+        by_key = {(source.head_id, source.revision_id): source for source in own}
+        read |= {hit: by_key[hit[1:3]] for hit in of_kind if hit[1:3] in by_key}
+        lacking = [read[hit] for hit in of_kind if hit in read and not _is_said(read[hit], words)]
+        if lacking:
+            await texts.complete(session, kind, lacking)
+        nowhere = [source for source in lacking if not _is_said(source, words)]
+        written = await extraction.texts(session, {file for source in nowhere for file in source.files})
+        for source in nowhere:
+            source.in_files = [written[file] for file in sorted(source.files) if file in written]
+    return {hit: read[hit] for hit in hits if hit in read}
 
 
 def _is_said(source: SearchSource, words: Sequence[str]) -> bool:
-    numbers = [fold(one) for one in source.numbers]
-    said = END.join([*numbers, *map(joined, numbers), *map(fold, (source.subject, *source.texts)), source.in_files])
+    numbers = [fold(number) for number in source.numbers]
+    others = (source.subject, *source.texts, *source.names, *source.files.values())
+    said = END.join([*numbers, *map(joined, numbers), *map(fold, others)])
     return all(word in said for word in words)
 
 
-def _in_text(text: str, words: Sequence[str]) -> list[Piece]:
-    """Return the piece of a long text, folded, in which the first of the words stands that it has."""
-    at = next((place for word in words if (place := text.find(word)) >= 0), -1)
-    piece = text[max(0, at - AROUND) : at + 2 * AROUND].replace(END, " ").strip()
-    return snippet(piece, words) if at >= 0 else []
+def _in_files(written: Sequence[str], words: Sequence[str]) -> list[Piece]:
+    """Return the piece of a long text, folded, that contains a word; each text is folded until a word is there."""
+    for text in written:
+        for start in range(0, len(text), _FOLDED):
+            folded = fold(text[start : start + _FOLDED + AROUND])
+            at = next((place for word in words if (place := folded.find(word)) >= 0), -1)
+            if at >= 0:
+                piece = folded[max(0, at - AROUND) : at + 2 * AROUND].replace("\n", " ").strip()
+                return snippet(piece, words)
+    return []
 
 
 def _snippet(source: SearchSource, words: Sequence[str]) -> list[Piece]:

@@ -1,1 +1,1 @@
-"""What search decides without a database: how texts are compared, what a query asks for, and how the index keeps its entries."""
+"""What search decides without a database: how texts are compared and split, what a query asks for, and who finds what."""

@@ -22,6 +22,8 @@ _CLUSTER: Final = re.compile(
 
 def fold(text: str) -> str:
     """Return the form in which texts are found: `kit.text.unify`, with Thai digits as Arabic ones and no blanks beside Thai letters."""
+    if text.isascii():
+        return unify(text)
     folded = unify(_THAI_GAP.sub("", text))
     for thai, digit in THAI_DIGITS:  # a translation looks at each character, and takes four times as long
         folded = folded.replace(thai, digit)

@@ -108,7 +108,9 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     search = CirculationQuery
     index = core.reach_of_sheets(
         rules.register,
-        core.ReachHeads(repository.NUMBERED, Circulation.id, Circulation.project_id, (Circulation.id,)),
+        core.ReachHeads(
+            repository.NUMBERED, table_of(Circulation), Circulation.id, Circulation.project_id, (Circulation.id,)
+        ),
         Circulation.organization_id,
         repository.REACH,
         status=repository.REACH_STATUS,

@@ -3,13 +3,14 @@ Reading a register, decided without a database: by which keys of `document_reach
 and how the rows of several keys become one page.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
 from saraban.documents.core.domain import Reach, ReaderKind
+from saraban.search_index.domain.reach import DOCUMENT, SearchReach, reach_key, written_key
 
 FEW: Final = 2_000  # so many rows are read and sorted, rather than looked for along another order
 COUNTED: Final = 10_000  # documents are counted up to here
@@ -67,6 +68,23 @@ def keys_of(reach: Reach, places: Places) -> list[ReaderKey]:
     return keys
 
 
+def register_reach(keys: Iterable[ReaderKey], home: Mapping[str, Sequence[int]], what: str = DOCUMENT) -> SearchReach:
+    """
+    Return the same for the index of search.
+
+    :param home: the organizations and contracts in which a reader is shown drafts; empty for who sees everything
+    """
+    found = {
+        written_key(key.project, key.reader, key.written_in)
+        if key.written_in is not None
+        else reach_key(what, key.project, int(key.kind), key.reader)
+        for key in keys
+    }
+    hidden = {f"o{one}" for one in home.get("home_organizations", ())}
+    hidden |= {f"c{one}.{by}" for one in home.get("home_contracts", ()) for by in home["home_member_of"]}
+    return SearchReach(frozenset(found), frozenset(hidden))
+
+
 class Sort(StrEnum):
     CREATED = "created"
     NUMBER = "number"
@@ -114,7 +132,7 @@ class Index(StrEnum):
     @property
     def of_others(self) -> bool:
         """Whether the documents that it finds may be hidden from the reader, who must not measure how many there are."""
-        return self in {Index.PERSON, Index.PARTY, Index.TEXT}
+        return self in {Index.PERSON, Index.PARTY}
 
 
 _LOOKED_UP = frozenset({Index.PERSON, Index.MINE, Index.PARTY, Index.PENDING, Index.ABOUT, Index.TEXT})

@@ -18,6 +18,7 @@ from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
 from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
+from saraban.search_index import service as search_index
 
 Column = sa.SQLColumnExpression[Any]
 # Whose rows, and the column that holds their key.
@@ -34,10 +35,12 @@ class ReachHeads:
     The documents of a register, for who walks through all of them.
 
     :param rows: selects key and number of each
+    :param table: has their public ids
     :param held: what is locked, in this order, by who writes rows that somebody else may be changing
     """
 
     rows: AnySelect
+    table: sa.Table
     key: Column
     project: Column
     held: Sequence[Column]
@@ -83,6 +86,7 @@ class ReachIndex:
     async def renew(self, session: AsyncSession, *, documents: Collection[int]) -> None:
         await session.execute(self._delete, {"documents": list(documents)})
         await session.execute(self._insert, {"documents": list(documents)})
+        await self._note(session, documents)
 
     async def follow(
         self,
@@ -96,6 +100,11 @@ class ReachIndex:
         """Show another status wherever one of the revisions is shown; nothing else has changed."""
         values = {"documents": list(documents), "revisions": list(revisions), "code": code, "still_open": is_open}
         await session.execute(self._follow, values)
+        await self._note(session, documents)
+
+    async def _note(self, session: AsyncSession, documents: Collection[int]) -> None:
+        """Have search index who finds documents and by which status."""
+        await search_index.note_keys(session, int(self.register), self._heads.table, documents)
 
     async def count(self, session: AsyncSession, *, project: UUID | None) -> int:
         return await session.scalar(sa.select(sa.func.count()).select_from(self._of(project).subquery())) or 0
@@ -244,7 +253,7 @@ def _heads_of(rules: KindRules) -> ReachHeads:
         .prefix_with("STRAIGHT_JOIN", dialect="mariadb")  # along the keys, not along each type
     )
     # Its revisions too: a step of a workflow holds them, and not the head.
-    return ReachHeads(rows, _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
+    return ReachHeads(rows, table_of(_head), _head.id, _head.project_id, (_head.id, _revision.correspondence_id))
 
 
 def _at_home(rules: KindRules, type_id: Column, reader: Reader) -> AnySelect:

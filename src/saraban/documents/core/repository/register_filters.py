@@ -28,7 +28,6 @@ from saraban.projects.models import (
     Project,
 )
 from saraban.search_index.domain.folding import THAI_DIGITS
-from saraban.search_index.models import SearchEntry, says
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
 _table = table_of(DocumentReach)
@@ -169,22 +168,6 @@ class RegisterTables:
     text: Callable[[str], Condition]
     conditions: Mapping[str, Condition]
     documents: Mapping[Index, AnySelect]
-
-
-def indexed(name: str) -> Condition:
-    """The index of search has the word of a parameter."""
-    entry: AnySelect = (
-        sa.select(sa.literal_column("1"))
-        .where(
-            SearchEntry.kind == _reach.kind,
-            SearchEntry.head_id == _reach.document_id,
-            SearchEntry.revision_id == _reach.revision_id,
-            says(sa.bindparam(name, type_=sa.String())),
-        )
-        .correlate(_table)
-    )
-    # MariaDB would otherwise make a list of all entries.
-    return entry.limit(1).scalar_subquery().is_not(None)
 
 
 def _text_of(name: str) -> Condition:

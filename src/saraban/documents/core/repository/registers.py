@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from typing import Any, Final
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,9 +18,10 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
-from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, indexed, many
+from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
 from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.search_index.domain.query import MOST_WORDS
+from saraban.search_index.service import IndexQuery, SearchIndex
 
 _table = table_of(DocumentReach)
 _reach = _table.c
@@ -50,6 +52,19 @@ FilterValues = dict[str, Any]  # by the names of conditions
 
 
 @dataclass(frozen=True, slots=True)
+class TextMatches:
+    """
+    The words of a register's box where the index finds many documents: each page of rows is compared with it.
+
+    :param values: what is given to statements for documents that the index does not contain yet
+    """
+
+    index: SearchIndex
+    query: IndexQuery
+    values: FilterValues
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """
     What is wanted of a register, by keys.
@@ -68,6 +83,7 @@ class Ask:
     home: Mapping[str, Sequence[int]] = field(default_factory=dict)
     within: Mapping[str, Mapping[int, int | None]] = field(default_factory=dict)
     sees_all: bool = False
+    text: TextMatches | None = None
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -81,7 +97,8 @@ class Ask:
 
 WORDS: Final = tuple(f"word_{place}" for place in range(MOST_WORDS))
 WITHOUT: Final = tuple(f"without_{place}" for place in range(MOST_WORDS))
-WAITING: Final = "waiting"  # documents that the index of search has not read, where these are few
+WAITING: Final = "waiting"  # documents that the index of search does not contain yet, where these are few
+MATCHED, MATCHED_REVISIONS = "matched", "matched_revisions"  # what the index finds for the reader
 _FILTERS: Final[Mapping[str, Index]] = {
     **dict.fromkeys(WORDS, Index.TEXT),
     "statuses": Index.STATUS,
@@ -119,12 +136,33 @@ async def fetch_rows(session: AsyncSession, selects: Sequence[AnySelect], ask: A
     return rows
 
 
-def _said(ask: Ask, name: str) -> Condition:
-    """What the index has not read yet is found by what the register shows of it."""
-    shown = ask.tables.text(name)
-    if WAITING in ask.values:
+def _said(tables: RegisterTables, given: Collection[str]) -> Condition:
+    """What the index does not contain yet is found by what the register shows of it."""
+    shown = sa.and_(
+        *(tables.text(name) for name in WORDS if name in given),
+        *(sa.not_(tables.text(name)) for name in WITHOUT if name in given),
+    )
+    if WAITING in given:
         shown = sa.and_(_reach.document_id.in_(many(WAITING)), shown)
-    return sa.or_(indexed(name), shown)
+    if MATCHED not in given:
+        return shown
+    matched = _reach.document_id.in_(many(MATCHED)), _reach.revision_id.in_(many(MATCHED_REVISIONS))
+    return sa.or_(sa.and_(*matched), shown)
+
+
+async def shown_pairs(
+    session: AsyncSession, ask: Ask, values: FilterValues, documents: Sequence[int]
+) -> set[tuple[int, int]]:
+    """Return which of the documents, with which revisions, show the words of `values`."""
+    statement = sa.select(_reach.document_id, _reach.revision_id).distinct()
+    statement = statement.where(_reach.document_id.in_(documents), _reach.kind == int(ask.kind))
+    statement = statement.where(_said(ask.tables, values)).with_hint(_table, f"INDEXED BY {_BY_DOCUMENT}", "sqlite")
+    return {(document, revision) for document, revision in await session.execute(statement, values)}
+
+
+async def keys_of(session: AsyncSession, tables: RegisterTables, public_ids: Collection[UUID]) -> list[int]:
+    heads = tables.heads.c
+    return list(await session.scalars(sa.select(heads.id).where(heads.uuid.in_(public_ids)))) if public_ids else []
 
 
 # Of a document whose newer draft this key does not show, the draft is shown to whoever is at home.
@@ -168,8 +206,8 @@ def _of_key(ask: Ask, key: ReaderKey, index: Index, given: Collection[str], *col
         found += [_reach.contract_id == key.written_in, _reach.originator_id == key.reader]
     conditions = {**_CONDITIONS, **ask.tables.conditions}
     found += [condition for name, condition in conditions.items() if name in given]
-    found += [_said(ask, name) for name in WORDS if name in given]
-    found += [sa.not_(_said(ask, name)) for name in WITHOUT if name in given]
+    if not frozenset(WORDS).isdisjoint(given):
+        found.append(_said(ask.tables, given))
     return (
         sa.select(*columns)
         .select_from(_table)

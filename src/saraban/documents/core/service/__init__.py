@@ -13,8 +13,6 @@ from saraban.documents.core.repository.reach import (
 )
 from saraban.documents.core.repository.register_filters import register_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
-from saraban.documents.core.repository.search import note_changes as note_search_changes
-from saraban.documents.core.repository.search import queue_keys as queue_search_keys
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
 from saraban.documents.core.service.document_change import (

@@ -16,7 +16,6 @@ from saraban.attachments import service as attachments
 from saraban.audit import service as audit
 from saraban.documents.core.domain import KindRules, WrittenDocument
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository import search
 from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentHeader,
@@ -33,6 +32,7 @@ from saraban.kit.etags import Stale
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.schema import Schema
 from saraban.numbering import service as numbering
+from saraban.search_index import service as search_index
 from saraban.workflow import service as workflow
 from saraban.workflow.language.registers import REGISTERS, Matter
 from saraban.workflow.language.subject import Envelope
@@ -174,7 +174,7 @@ async def record(
     await events.record(session, event)
     entry = audit.AuditEntry(f"{name}.{act.value}", name, str(row.public_id), {**said, **(audited or {})})
     await audit.record(ctx, session, entry)
-    await search.note_changes(session, int(kind.rules.register), [row.public_id])
+    await search_index.note_changes(session, int(kind.rules.register), [row.public_id])
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class Renumbering:
         name = kind.rules.name
         await audit.record(ctx, session, audit.AuditEntry(f"{name}.renumber", name, str(row.public_id), details))
         await kind.change_number(session, row, issued, now=ctx.now)
-        await search.note_changes(session, int(kind.rules.register), [row.public_id])
+        await search_index.note_changes(session, int(kind.rules.register), [row.public_id])
         session.expire_all()
 
 

@@ -3,8 +3,9 @@ Pages of registers of any kind: what was asked for becomes keys, then the narrow
 the wide ones.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import chain, groupby
 from typing import Generic, Protocol, Self, TypeVar
@@ -25,11 +26,12 @@ from saraban.documents.core.domain.registers import (
     Sort,
     choose,
     merged,
+    register_reach,
     sized,
 )
 from saraban.documents.core.repository import register_filters, registers
 from saraban.documents.core.repository.register_filters import RegisterTables
-from saraban.documents.core.repository.registers import After, Ask, FilterValues
+from saraban.documents.core.repository.registers import After, Ask, FilterValues, TextMatches
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
@@ -44,6 +46,8 @@ from saraban.projects.domain.master_data import ProjectRef
 from saraban.search_index import service as search_index
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.query import parse_words
+from saraban.search_index.domain.reach import DOCUMENT, SHEET
+from saraban.search_index.service import IndexQuery
 
 T = TypeVar("T")
 
@@ -209,16 +213,17 @@ async def read_page(
     if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
         statuses = await register_filters.status_keys(session)
     named = await _named_keys(session, register, search)
-    words = await _words(session, register, search)
+    words, text = await _words(session, register, search, keys := register.keys(places))
     ask = Ask(
         register.tables,
         register.rules.register,
         order,
         named | _values(ctx, register, search, statuses) | words,
-        register.keys(places),
+        keys,
         register.home,
         {name: named[name] for name in ("types", "disciplines") if name in named},
         sees_all=register.reach is not None and register.reach.everything,
+        text=text,
     )
     after = None
     if cursor is not None:
@@ -306,21 +311,35 @@ def _values(
     return values | _days(ctx, register, search)
 
 
-async def _words(session: AsyncSession, register: KindRegister, search: RegisterQuery) -> FilterValues:
+async def _words(
+    session: AsyncSession, register: KindRegister, search: RegisterQuery, keys: Sequence[ReaderKey]
+) -> tuple[FilterValues, TextMatches | None]:
     """
-    Return what is looked for, and what the index has not read of it.
+    Return what is looked for: values of statements where the index finds a few documents for the reader, or it does not know;
+    else what each page of rows is compared with.
 
     :raises Invalid: for a text that leads to nothing, naming `query:q`
     """
     said = parse_words(search.text or "")
     values: FilterValues = dict(zip(registers.WORDS, said.words, strict=False))
     values |= dict(zip(registers.WITHOUT, said.excluded, strict=False))
-    if values:
-        kind = SearchKind(register.rules.register)
-        waiting = await search_index.waiting_heads(session, kind, register.tables.heads, most=FEW + 1)
-        if len(waiting) <= FEW:
-            values[registers.WAITING] = list(waiting) or [register_filters.NOBODY]
-    return values
+    index = search_index.index_of(session)
+    if not values or index is None or not index.is_complete:
+        return values, None
+    kind = SearchKind(register.rules.register)
+    changes = await search_index.waiting(session, limit=FEW + 1)
+    if len(changes) <= FEW:
+        public_ids = [change.head_uuid for change in changes if change.kind == kind]
+        waiting = await registers.keys_of(session, register.tables, public_ids)
+        values[registers.WAITING] = waiting or [register_filters.NOBODY]
+    what = SHEET if kind is SearchKind.CIRCULATION else DOCUMENT
+    query = IndexQuery(said.words, said.excluded, reach=register_reach(keys, register.home, what), kinds=[kind])
+    pairs = await asyncio.to_thread(index.pairs, query, most=FEW)
+    if pairs is None:
+        return {}, TextMatches(index, query, values)
+    values[registers.MATCHED] = [document for document, _ in pairs] or [register_filters.NOBODY]
+    values[registers.MATCHED_REVISIONS] = [revision for _, revision in pairs] or [register_filters.NOBODY]
+    return values, None
 
 
 _DAY = timedelta(days=1)
@@ -362,11 +381,40 @@ class _Sizes:
 
 
 async def _narrow(session: AsyncSession, ask: Ask, sizes: _Sizes, after: After | None, limit: int) -> list[NarrowRow]:
+    """Return the rows of a page and the next one."""
     index = choose(ask.order, ask.filters, sizes.of)
+    if ask.text is None:
+        return await _rows_along(session, ask, index, sizes, after, limit + 1)
+    rows: list[NarrowRow] = []
+    size = 2 * limit
+    while True:
+        part = await _rows_along(session, ask, index, sizes, after, size)
+        rows += await _with_text(session, ask, ask.text, part)
+        if len(rows) > limit or len(part) < size:
+            return rows[: limit + 1]
+        after = After(part[-1].value, part[-1].created_at, part[-1].document_id)
+        size = min(4 * size, FEW)
+
+
+async def _rows_along(
+    session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, after: After | None, most: int
+) -> list[NarrowRow]:
     found = sizes.documents.get(index, ())
-    selects = registers.narrow(ask, index, after=after, most=limit + 1, documents=found, many=bool(sizes.many))
+    selects = registers.narrow(ask, index, after=after, most=most, documents=found, many=bool(sizes.many))
     rows = await registers.narrow_rows(session, selects, ask)
-    return merged(rows, descending=ask.order.descending, limit=limit + 1)
+    return merged(rows, descending=ask.order.descending, limit=most)
+
+
+async def _with_text(session: AsyncSession, ask: Ask, text: TextMatches, rows: Sequence[NarrowRow]) -> list[NarrowRow]:
+    """Return the rows that have the words."""
+    if not rows:
+        return []
+    documents = [row.document_id for row in rows]
+    heads = [search_index.head_of(ask.kind, document) for document in documents]
+    query = replace(text.query, reach=None, values={"head": heads})
+    pairs = await asyncio.to_thread(text.index.pairs, query, most=len(heads) * 4) or set()
+    pairs |= await registers.shown_pairs(session, ask, text.values, documents)
+    return [row for row in rows if (row.document_id, row.revision_id) in pairs]
 
 
 async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
@@ -380,7 +428,7 @@ async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
         many = await _exceeds(session, ask, None)
         elsewhere = [one for one in elsewhere if many or ask.sees_all or not one.of_others]
     along = [one for one in wanted if not one.looks_up]
-    by_text = await _with_words(session, ask) if Index.TEXT in elsewhere else None
+    by_text = _with_words(ask) if Index.TEXT in elsewhere else None
     elsewhere = [one for one in elsewhere if one is not Index.TEXT]
     documents = {one: await registers.looked_up(session, ask, one) for one in elsewhere}
     if by_text is not None:
@@ -391,13 +439,11 @@ async def _sizes(session: AsyncSession, ask: Ask) -> _Sizes:
     return _Sizes(sizes, documents, many)
 
 
-async def _with_words(session: AsyncSession, ask: Ask) -> list[int] | None:
+def _with_words(ask: Ask) -> list[int] | None:
     """Return the documents that may have the words, None where these are many."""
-    if registers.WAITING not in ask.values:
+    if registers.WAITING not in ask.values or registers.MATCHED not in ask.values:
         return None
-    words = [ask.values[name] for name in registers.WORDS if name in ask.values]
-    found = await search_index.heads_with(session, SearchKind(ask.kind), words, most=FEW, looked_at=2 * FEW)
-    return found if found is None else [*found, *ask.values[registers.WAITING]]
+    return [*ask.values[registers.MATCHED], *ask.values[registers.WAITING]]
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
@@ -426,9 +472,16 @@ def _growing(several: Sequence[T]) -> Iterator[Sequence[T]]:
 
 async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
     """Count the documents that are asked for: exact up to `COUNTED`, then one more; there may be less where they are not looked at."""
+    text = ask.text
+    if text is not None and not ask.filters:
+        return min(await asyncio.to_thread(text.index.count, text.query, COUNTED + 1), COUNTED + 1)
     index = await _counted_along(session, ask, sizes)
     if index is None:
         return COUNTED + 1
+    if text is not None:
+        rows = await _rows_along(session, ask, index, sizes, None, COUNTED + 1)
+        parts = [rows[start : start + FEW] for start in range(0, len(rows), FEW)]
+        return sum([len(await _with_text(session, ask, text, part)) for part in parts])
     documents = sizes.documents.get(index, ())
     projects = [list(keys) for _, keys in groupby(ask.keys, key=lambda key: key.project)]
     total = 0

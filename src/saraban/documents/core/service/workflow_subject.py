@@ -12,7 +12,6 @@ from zoneinfo import ZoneInfo
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, ReachedState, counts_as_issued, may_see, reach
-from saraban.documents.core.repository import search
 from saraban.documents.core.repository import workflow_subject as repository
 from saraban.documents.core.repository.reach import ReachIndex
 from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
@@ -168,8 +167,6 @@ class DocumentSubject:
         await self.own_statuses(session, row.revision_id, reached)
         if issued_at is not None:
             await self.index.renew(session, documents=[row.document_id])
-            # What was issued before is shown to nobody any more.
-            await search.note_changes(session, int(self.rules.register), [row.public_id])
             return False
         await self.index.follow(
             session,

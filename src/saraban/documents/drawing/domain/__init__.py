@@ -5,13 +5,14 @@ The three registers (contract, shop and as-built drawings) are one feature: what
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 from typing import Final
 
 from saraban.kit.errors import Text
+from saraban.search_index.domain.reach import SearchReach, audience_key, drawing_key
 
 CREATE, REVISE = "drawing.create", "drawing.manage_revisions"
 
@@ -64,6 +65,17 @@ class AudienceKind(IntEnum):
 
 
 Audience = tuple[AudienceKind, int]
+
+
+def drawing_reach(project: int, audiences: Iterable[Audience] | None) -> SearchReach:
+    """
+    Return what a reader of a project's drawings finds in the index of search.
+
+    :param audiences: None for who reads the whole project
+    """
+    if audiences is None:
+        return SearchReach(frozenset({drawing_key(project)}))
+    return SearchReach(frozenset(audience_key(project, int(kind), key) for kind, key in audiences))
 
 
 def audience_of(*, contract: int | None, originator: int | None) -> Audience:

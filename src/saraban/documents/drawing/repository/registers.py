@@ -33,7 +33,6 @@ from saraban.projects.models import (
     Tag,
 )
 from saraban.search_index.domain.folding import THAI_DIGITS
-from saraban.search_index.models import SearchEntry, says
 
 _MOST_RANGES: Final = 100  # SQLite merges up to 500
 
@@ -74,8 +73,8 @@ class DrawingSearch:
     :param disciplines: keys of the disciplines that have the code, each with that of its contract; None for all
     :param codes: of what drawings are classified by, by the names of `DrawingTables.lists`
     :param words: what is looked for, all of it; `excluded` are in nothing that is found
-    :param waiting: keys of what the index of search has not read; None where these are many
-    :param among: keys of what may have the words; None for all
+    :param waiting: keys of what the index of search does not contain yet; None where these are many
+    :param matched: keys of what the index finds for the reader; None where it does not know
     :param after: the number behind which the page begins
     """
 
@@ -90,18 +89,18 @@ class DrawingSearch:
     words: Sequence[str] = ()
     excluded: Sequence[str] = ()
     waiting: Collection[int] | None = None
-    among: Collection[int] | None = None
+    matched: Collection[int] | None = None
     after: str | None = None
 
+    @property
+    def among(self) -> Collection[int] | None:
+        """Keys of what may have the words; None for all."""
+        return None if self.matched is None or self.waiting is None else {*self.matched, *self.waiting}
 
-async def sees_more_than(session: AsyncSession, kind: DrawingKind, search: DrawingSearch, most: int) -> bool:
+
+async def drawing_keys(session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]) -> set[int]:
     head = tables_of(kind).head
-    rows = sa.select(head.id).where(head.project_id == search.project_id)
-    if search.audiences is not None:
-        audiences = [(int(of), key) for of, key in search.audiences]
-        rows = rows.where(sa.tuple_(head.audience_kind, head.audience_id).in_(audiences))
-    count = await session.scalar(sa.select(sa.func.count()).select_from(rows.limit(most + 1).subquery()))
-    return (count or 0) > most
+    return set(await session.scalars(sa.select(head.id).where(head.public_id.in_(public_ids)))) if public_ids else set()
 
 
 async def find_places(
@@ -132,9 +131,10 @@ def _within(head: type[Drawing], search: DrawingSearch) -> list[list[Condition]]
         for discipline in (search.disciplines if search.disciplines is not None else [None])
         if not _of_another_contract(search.disciplines or {}, audience, discipline)
     ]
-    if len(pairs) <= _MOST_RANGES and search.among is None:
+    among = search.among
+    if len(pairs) <= _MOST_RANGES and among is None:
         return [[*_shown_to(head, audience), *_in_discipline(head, discipline)] for audience, discipline in pairs]
-    conditions: list[Condition] = [] if search.among is None else [head.id.in_(search.among)]
+    conditions: list[Condition] = [] if among is None else [head.id.in_(among)]
     if search.audiences is not None:
         audiences = [(int(kind), key) for kind, key in search.audiences]
         conditions.append(sa.tuple_(head.audience_kind, head.audience_id).in_(audiences))
@@ -161,8 +161,8 @@ def _range(kind: DrawingKind, search: DrawingSearch, within: Sequence[Condition]
     tables = tables_of(kind)
     head, revision = tables.head, tables.revision
     conditions: list[Condition] = [head.project_id == search.project_id, *within, *_filters(tables, search)]
-    conditions += [_says(kind, search, word) for word in search.words]
-    conditions += [_says(kind, search, word).is_not(sa.true()) for word in search.excluded]  # a title may be NULL
+    if search.words:
+        conditions.append(_says(tables, search))
     if search.after is not None:
         place = sort_key(search.after)
         conditions += [head.number_sort >= place, sa.or_(head.number_sort > place, tables.number > search.after)]
@@ -203,18 +203,32 @@ def _filters(tables: DrawingTables, search: DrawingSearch) -> list[Condition]:
     return found
 
 
-def _says(kind: DrawingKind, search: DrawingSearch, word: str) -> Condition:
-    """Of a day that is over, what was said then counts; what the index has not read yet is found by what the register shows."""
-    tables = tables_of(kind)
-    parts = [tables.number, tables.revision.title, tables.revision.title_en]
-    shown = sa.or_(*(_contains(part, word) for part in parts), _was_printed_with(tables, word))
-    if search.moment is not None:
+def _says(tables: DrawingTables, search: DrawingSearch) -> Condition:
+    """Of a day that is over, what was said then counts; what the index does not contain yet is found by what the register shows."""
+    shown = sa.and_(
+        *(_shows(tables, word) for word in search.words),
+        *(_shows(tables, word).is_not(sa.true()) for word in search.excluded),  # a title may be NULL
+    )
+    if search.moment is not None or search.matched is None:
         return shown
     if search.waiting is not None:
         shown = sa.and_(tables.head.id.in_(search.waiting), shown)
-    of_head = sa.and_(SearchEntry.kind == kind.searched_as, SearchEntry.head_id == tables.head.id)
-    entry: AnySelect = sa.select(sa.literal_column("1")).where(of_head, says(sa.literal(word, sa.String()))).limit(1)
-    return sa.or_(entry.correlate(tables.head).scalar_subquery().is_not(None), shown)
+    return sa.or_(tables.head.id.in_(search.matched), shown)
+
+
+def _shows(tables: DrawingTables, word: str) -> Condition:
+    parts = [tables.number, tables.revision.title, tables.revision.title_en]
+    return sa.or_(*(_contains(part, word) for part in parts), _was_printed_with(tables, word))
+
+
+async def shown_drawings(
+    session: AsyncSession, kind: DrawingKind, search: DrawingSearch, drawings: Collection[int]
+) -> set[int]:
+    """Return which of the drawings, by their keys, show the words at their current revision."""
+    tables = tables_of(kind)
+    joined = sa.and_(tables.drawing == tables.head.id, _at(tables.revision, None))
+    statement = sa.select(tables.head.id).join(tables.revision, joined)
+    return set(await session.scalars(statement.where(tables.head.id.in_(drawings), _says(tables, search))))
 
 
 def _was_printed_with(tables: DrawingTables, text: str) -> Condition:

@@ -11,7 +11,6 @@ from uuid import UUID
 from pydantic.alias_generators import to_camel
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.documents.core import service as core
 from saraban.documents.drawing.domain import REVISE, CurrentPeriod, DrawingKind, next_period
 from saraban.documents.drawing.domain.register_import import (
     LISTS,
@@ -50,6 +49,7 @@ from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, OrganizationRef, ProjectRef
 from saraban.projects.schemas import ProjectDetail
+from saraban.search_index import service as search_index
 
 Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
@@ -436,7 +436,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         ]
         await repository.insert_rows(session, tables.revision, written)
         heads, drawings = table_of(tables.head), {row[of_drawing] for row in written}
-        await core.queue_search_keys(session, self.kind.searched_as, heads, drawings)
+        await search_index.note_keys(session, self.kind.searched_as, heads, drawings)
         return len(rows.revisions)
 
     async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:

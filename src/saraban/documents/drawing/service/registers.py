@@ -1,5 +1,6 @@
 """Reading drawings: pages of a register as it stands or stood on a day, one drawing with its history, and who may read its files."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,11 +13,10 @@ from saraban.documents.core import service as core
 from saraban.documents.core.domain import ABOVE, Reach, reach
 from saraban.documents.core.domain.registers import FEW
 from saraban.documents.core.schemas import CodeAnswer
-from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind
+from saraban.documents.drawing.domain import CREATE, KINDS, REVISE, Audience, AudienceKind, DrawingKind, drawing_reach
 from saraban.documents.drawing.models import Drawing
 from saraban.documents.drawing.repository import registers as repository
-from saraban.documents.drawing.repository.registers import DrawingRow, DrawingSearch
-from saraban.documents.drawing.repository.tables import tables_of
+from saraban.documents.drawing.repository.registers import DrawingPlace, DrawingRow, DrawingSearch
 from saraban.documents.drawing.schemas import (
     DrawingAnswer,
     DrawingEnvelope,
@@ -30,7 +30,6 @@ from saraban.documents.drawing.service import approval
 from saraban.documents.drawing.service.presentation import file_shown, revision_answer, summary, tag_answer
 from saraban.identity.domain.catalogue import party_role
 from saraban.identity.domain.context import RequestContext, Scope
-from saraban.kit.db import table_of
 from saraban.kit.errors import NotFound, unknown
 from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark
 from saraban.kit.schema import PageOut
@@ -39,6 +38,7 @@ from saraban.projects import service as projects
 from saraban.search_index import service as search_index
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.query import parse_words
+from saraban.search_index.service import IndexQuery
 from saraban.workflow import service as workflow
 from saraban.workflow.runtime.schemas import WorkflowItem, WorkflowOut
 
@@ -144,10 +144,10 @@ async def find_page(
 
     :raises Invalid: for a project that the caller may not see, and a cursor of another list
     """
-    search = await _search(ctx, session, kind, query)
+    search, text = await _search(ctx, session, kind, query)
     mark = list_mark("drawings", kind.path, query.model_dump_json(exclude={"cursor", "limit"}))
     after = decode_cursor(query.cursor, mark, str)[0] if query.cursor else None
-    places = await repository.find_places(session, kind, replace(search, after=after), limit=query.limit + 1)
+    places = await _find_places(session, kind, replace(search, after=after), text, limit=query.limit + 1)
     shown = places[: query.limit]
     items = await repository.rows(session, kind, shown)
     if search.moment is not None and search.moment < ctx.now:
@@ -163,11 +163,37 @@ async def list_numbers(
 
     :raises Invalid: for a project that the caller may not see
     """
-    places = await repository.find_places(session, kind, await _search(ctx, session, kind, query), limit=most + 1)
+    search, text = await _search(ctx, session, kind, query)
+    places = await _find_places(session, kind, search, text, limit=most + 1)
     return [one.number for one in places[:most]], len(places) > most
 
 
-async def _search(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery) -> DrawingSearch:
+async def _find_places(
+    session: AsyncSession, kind: DrawingKind, search: DrawingSearch, text: IndexQuery | None, *, limit: int
+) -> list[DrawingPlace]:
+    """:param text: where the index finds many drawings, with which each page of rows is compared"""
+    index = search_index.index_of(session)
+    if text is None or index is None:
+        return await repository.find_places(session, kind, search, limit=limit)
+    found: list[DrawingPlace] = []
+    size, plain = 2 * limit, replace(search, words=(), excluded=())
+    while True:
+        places = await repository.find_places(session, kind, plain, limit=size)
+        drawings = [place.drawing_id for place in places]
+        heads = [search_index.head_of(kind.searched_as, key) for key in drawings]
+        asked = replace(text, reach=None, values={"head": heads})
+        matched = {key for key, _ in await asyncio.to_thread(index.pairs, asked, most=len(heads)) or ()}
+        matched |= await repository.shown_drawings(session, kind, replace(search, matched=()), drawings)
+        found += [place for place in places if place.drawing_id in matched]
+        if len(found) >= limit or len(places) < size:
+            return found[:limit]
+        plain = replace(plain, after=places[-1].number)
+        size = min(4 * size, FEW)
+
+
+async def _search(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, query: DrawingQuery
+) -> tuple[DrawingSearch, IndexQuery | None]:
     try:
         project = await projects.visible_project(ctx, session, query.project, closed=True)
     except NotFound:
@@ -188,16 +214,18 @@ async def _search(ctx: RequestContext, session: AsyncSession, kind: DrawingKind,
         words=said.words,
         excluded=said.excluded,
     )
-    if not (said.words or said.excluded):
-        return search
+    index = search_index.index_of(session)
+    if not said.words or search.moment is not None or index is None or not index.is_complete:
+        return search, None
     of = SearchKind(kind.searched_as)
-    waiting = await search_index.waiting_heads(session, of, table_of(tables_of(kind).head), most=FEW + 1)
-    search = replace(search, waiting=waiting if len(waiting) <= FEW else None)
-    # Who sees little looks through that, whatever others have.
-    if search.waiting is None or not await repository.sees_more_than(session, kind, search, FEW):
-        return search
-    found = await search_index.heads_with(session, of, said.words, most=FEW, looked_at=2 * FEW)
-    return replace(search, among=None if found is None else waiting.union(found))
+    waits = [change.head_uuid for change in await search_index.waiting(session, limit=FEW + 1) if change.kind == of]
+    if len(waits) <= FEW:
+        search = replace(search, waiting=await repository.drawing_keys(session, kind, waits))
+    found = IndexQuery(said.words, said.excluded, reach=drawing_reach(project.id, reader.audiences), kinds=[int(of)])
+    pairs = await asyncio.to_thread(index.pairs, found, most=FEW)
+    if pairs is None:
+        return search, found
+    return replace(search, matched={key for key, _ in pairs}), None
 
 
 def _end_of(ctx: RequestContext, query: DrawingQuery) -> datetime | None:

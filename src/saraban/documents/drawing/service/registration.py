@@ -44,6 +44,7 @@ from saraban.numbering import service as numbering
 from saraban.projects import service as projects
 from saraban.projects.domain.drawing_settings import DrawingSettings
 from saraban.projects.domain.master_data import ContractRef, ProjectRef
+from saraban.search_index import service as search_index
 
 
 class DrawingNumberTaken(DomainError):
@@ -466,4 +467,4 @@ async def _record(
 ) -> None:
     entry = AuditEntry(f"{kind.entity_type}.{verb}", kind.entity_type, str(public_id), details)
     await audit.record(ctx, session, entry)
-    await core.note_search_changes(session, kind.searched_as, [public_id])
+    await search_index.note_changes(session, kind.searched_as, [public_id])

@@ -1,0 +1,37 @@
+"""
+How a text is split for the index: into each three characters that follow one another.
+
+A word of three characters or more is a phrase of its trigrams, a shorter word the beginning of a trigram.
+"""
+
+from functools import lru_cache
+from typing import Final
+
+GRAM: Final = 3
+END: Final = "\x02"  # around each part of a text; a folded text contains no control characters
+_BLANK: Final = "\x01"  # the index separates trigrams by blanks
+_PIECE: Final = 50_000  # characters; a trigram takes eighty bytes while its piece is joined
+
+
+def grams(text: str) -> str:
+    """Return the trigrams of a folded text, separated by blanks."""
+    text = f"{END}{text}{END}{END}".replace(" ", _BLANK)
+    last = len(text) - GRAM + 1
+    if last <= _PIECE:
+        return " ".join([text[place : place + GRAM] for place in range(last)])
+    pieces = [range(start, min(start + _PIECE, last)) for start in range(0, last, _PIECE)]
+    return " ".join([" ".join([text[place : place + GRAM] for place in piece]) for piece in pieces])
+
+
+grams_cached: Final = lru_cache(maxsize=4_096)(grams)  # of names, which many documents contain
+
+
+def marked(word: str) -> str:
+    """Return a folded word as trigrams contain it."""
+    return word.replace(" ", _BLANK)
+
+
+def phrase_of(word: str) -> list[tuple[int, str]]:
+    """Return the fewest trigrams that contain each character of a marked word, with their places."""
+    places = sorted({*range(0, len(word) - GRAM + 1, GRAM), len(word) - GRAM})
+    return [(place, word[place : place + GRAM]) for place in places]

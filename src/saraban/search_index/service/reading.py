@@ -1,0 +1,385 @@
+"""
+The index directory of a node as its processes read it.
+
+The directory contains one folder per version of the schema, with the state of the index in `state.json`. One process writes,
+see `writing`; every process opens the index again when its state names another one, and reloads it after a commit.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+import orjson
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+from tantivy import (
+    DocAddress,
+    FieldType,
+    Index,
+    Occur,
+    Query,
+    Schema,
+    SchemaBuilder,
+    Searcher,
+    SearchResult,
+    TextAnalyzerBuilder,
+    Tokenizer,
+)
+
+from saraban.kit.db import Database, database_of
+from saraban.search_index.domain.grams import GRAM, marked, phrase_of
+from saraban.search_index.domain.reach import SearchReach
+
+log = structlog.get_logger(__name__)
+VERSION: Final = 1  # of the schema: an index of another version is built anew
+_WINDOWS: Final = (20_000, 100_000, 400_000)  # so many of the newest entries are searched before all of them
+_FEW: Final = 50_000  # entries that are searched without windows
+_DRIFT: Final = 0.1  # of the number of entries, after which the windows are measured again
+_HEAD_BITS: Final = 40
+_END_OF_TIME: Final = 1 << 53  # microseconds
+
+
+def _schema() -> Schema:
+    builder = SchemaBuilder()
+    for name in ("number", "text"):
+        builder.add_text_field(name, tokenizer_name="grams")
+    for name in ("reach", "home"):
+        builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
+    for name in ("head", "kind", "status", "type", "originator", "receiver", "party"):
+        builder.add_unsigned_field(name, indexed=True, fast=True)
+    for name in ("created", "due", "revision", "digest"):
+        builder.add_integer_field(name, fast=True)
+    builder.add_json_field("own", tokenizer_name="raw", index_option="basic", fast=True)
+    return builder.build()
+
+
+SCHEMA: Final = _schema()
+
+
+def open_folder(folder: Path) -> Index:
+    index = Index(SCHEMA, str(folder))
+    index.register_tokenizer("grams", TextAnalyzerBuilder(Tokenizer.whitespace()).build())
+    index.config_reader("manual")
+    return index
+
+
+def head_of(kind: int, key: int) -> int:
+    """Return the value of `head`: `status` and `type` are made in the same way of their kind and key."""
+    return kind << _HEAD_BITS | key
+
+
+def key_of(value: int) -> tuple[int, int]:
+    """Return the kind and the key of a value that `head_of` made."""
+    return value >> _HEAD_BITS, value & (1 << _HEAD_BITS) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """
+    :param generation: name of the folder of the index
+    :param position: the index contains each change up to this `id`; `earlier` is the position that was saved before
+    :param newest: the greatest `id` that it contains; a smaller one may become visible later
+    :param build: while the index is built, the place of its kind and the key behind which building continues
+    """
+
+    node: UUID
+    generation: str
+    position: int
+    earlier: int
+    newest: int = 0
+    build: tuple[int, int] | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        return self.build is None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexQuery:
+    """
+    Entries that are looked for.
+
+    :param words: folded, all of them in the numbers or the text; `excluded` in neither; `numbers` in the numbers
+    :param reach: None for everybody
+    :param values: by field, values of which an entry has one
+    :param since: by field, the first value; `until` is the first value that is too great
+    """
+
+    words: Sequence[str] = ()
+    excluded: Sequence[str] = ()
+    numbers: Sequence[str] = ()
+    reach: SearchReach | None = None
+    kinds: Collection[int] | None = None
+    values: Mapping[str, Collection[int]] = field(default_factory=dict)
+    since: Mapping[str, int] = field(default_factory=dict)
+    until: Mapping[str, int] = field(default_factory=dict)
+
+    def build(self) -> Query:
+        parts = [(Occur.Must, _anywhere(word)) for word in self.words]
+        parts += [(Occur.Must, _word("number", word)) for word in self.numbers]
+        parts += [(Occur.MustNot, _anywhere(word)) for word in self.excluded]
+        if self.kinds is not None:
+            parts.append((Occur.Must, one_of("kind", self.kinds)))
+        parts += [(Occur.Must, one_of(name, values)) for name, values in self.values.items()]
+        for name in {*self.since, *self.until}:
+            until = self.until.get(name)
+            parts.append((Occur.Must, _range(name, self.since.get(name), None if until is None else until - 1)))
+        if self.reach is not None:
+            parts.append((Occur.Must, one_of("reach", self.reach.keys)))
+            if self.reach.hidden:
+                parts.append((Occur.MustNot, one_of("home", self.reach.hidden)))
+        if not any(occur == Occur.Must for occur, _ in parts):
+            parts.append((Occur.Must, Query.all_query()))
+        return Query.boolean_query(parts)
+
+    def bound(self, searcher: Searcher) -> int:
+        """Return a number of entries that is not exceeded by the matches."""
+        bounds = [searcher.num_docs]
+        if self.reach is not None:
+            bounds.append(sum(searcher.doc_freq("reach", key) for key in self.reach.keys))
+        for word in map(marked, self.words):
+            grams = [gram for _, gram in phrase_of(word)] if len(word) >= GRAM else []
+            bounds += [searcher.doc_freq("text", gram) + searcher.doc_freq("number", gram) for gram in grams]
+        return min(bounds)
+
+
+def _anywhere(word: str) -> Query:
+    return Query.boolean_query([(Occur.Should, _word(name, word)) for name in ("number", "text")])
+
+
+def _word(name: str, word: str) -> Query:
+    text = marked(word)
+    if len(text) < GRAM:
+        return Query.phrase_prefix_query(SCHEMA, name, [text])
+    if len(text) == GRAM:
+        return Query.term_query(SCHEMA, name, text, "basic")
+    return Query.phrase_query(SCHEMA, name, list(phrase_of(text)))
+
+
+def one_of(name: str, values: Collection[Any]) -> Query:
+    return Query.term_set_query(SCHEMA, name, list(values)) if values else Query.empty_query()
+
+
+def _range(name: str, first: int | None, last: int | None) -> Query:
+    return Query.range_query(SCHEMA, name, FieldType.Integer, lower_bound=first, upper_bound=last)
+
+
+def _both(*queries: Query) -> Query:
+    return Query.boolean_query([(Occur.Must, query) for query in queries])
+
+
+class Hit(NamedTuple):
+    """An entry that was found; `created` is in microseconds since 1970."""
+
+    kind: int
+    head_id: int
+    revision_id: int
+    created: int
+
+
+class NewestHits(NamedTuple):
+    """:param total: matches, all of them or at least as many as were needed"""
+
+    hits: list[Hit]
+    total: int
+    facets: Mapping[str, Mapping[int, int]]
+
+
+class SearchIndex:
+    """:param folder: of the node; several processes may use it"""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / f"v{VERSION}"
+        self._index: Index | None = None
+        self._generation, self._commit = "", (0, 0)
+        self._windows: tuple[int, list[tuple[int, int]]] = (0, [])
+
+    def state(self) -> IndexState | None:
+        """Return the state of the index, None where there is no index of this version."""
+        try:
+            raw = orjson.loads((self.folder / "state.json").read_bytes())
+            build = tuple(raw["build"]) if raw["build"] else None
+            return IndexState(
+                UUID(raw["node"]), raw["generation"], raw["position"], raw["earlier"], raw["newest"], build
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    @property
+    def is_complete(self) -> bool:
+        state = self.state()
+        return state is not None and state.is_complete and self._searcher() is not None
+
+    def _searcher(self) -> Searcher | None:
+        state = self.state()
+        if state is None:
+            return None
+        path = self.folder / state.generation
+        try:
+            meta = (path / "meta.json").stat()
+            if self._index is None or state.generation != self._generation:
+                self._index, self._generation = open_folder(path), state.generation
+                self._commit = (0, 0)
+            if (meta.st_mtime_ns, meta.st_ino) != self._commit:
+                self._index.reload()
+                self._commit = (meta.st_mtime_ns, meta.st_ino)
+            return self._index.searcher()
+        except (OSError, ValueError) as fault:
+            self._report_damage(fault)
+            return None
+
+    def _report_damage(self, fault: Exception) -> None:
+        """Have the writer build another index."""
+        log.warning("search_index_damaged", reason=str(fault))
+        self.request_rebuild()
+
+    @property
+    def rebuild_request(self) -> Path:
+        return self.folder / "rebuild"
+
+    def request_rebuild(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.rebuild_request.touch()
+
+    def newest(
+        self, query: IndexQuery, *, skip: int, limit: int, needed: int, facets: int = 0, years: Mapping[int, int] = {}
+    ) -> NewestHits:
+        """
+        Return matches, the newest first.
+
+        :param needed: matches up to this number are counted exactly
+        :param facets: so many of the newest matches are counted by their values
+        :param years: the years that are counted, with the moment at which each begins
+        """
+        searcher = self._searcher()
+        if searcher is None:
+            return NewestHits([], 0, {})
+        try:
+            most = max(facets, skip + limit, 1)
+            built, found = self._newest(searcher, query, most, max(needed, most + 1))
+            addresses = [address for _, address in found.hits[skip : skip + limit]]
+            counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
+            return NewestHits(_hits(searcher, addresses), _total(found), counted)
+        except (OSError, ValueError) as fault:
+            self._report_damage(fault)
+            return NewestHits([], 0, {})
+
+    def _newest(self, searcher: Searcher, asked: IndexQuery, most: int, needed: int) -> tuple[Query, SearchResult]:
+        """Return so many of the newest matches, with a query that finds at least as many as are needed."""
+        query = asked.build()
+        windows = self._first_of_windows(searcher) if asked.bound(searcher) > _FEW else []
+        share = 1.0  # of the entries that match, as far as the last window tells
+        for size, first in windows:
+            if size * share < 2 * needed:
+                continue
+            part = _both(query, _range("created", first, None))
+            found = _by_age(searcher, part, most)
+            if _total(found) >= needed:
+                return part, found
+            share = min(share, 2 * _total(found) / size)
+        return query, _by_age(searcher, query, most)
+
+    def _first_of_windows(self, searcher: Searcher) -> list[tuple[int, int]]:
+        """Return the sizes of the windows with the moment at which each begins."""
+        total, windows = self._windows
+        if abs(searcher.num_docs - total) > total * _DRIFT:
+            sizes = [size for size in _WINDOWS if size * 2 < searcher.num_docs]
+            everything = Query.all_query()
+            windows = [(size, _by_age(searcher, everything, 1, skip=size).hits[0][0]) for size in sizes]
+            self._windows = (searcher.num_docs, windows)
+        return windows
+
+    def count(self, query: IndexQuery, needed: int) -> int:
+        """Return the number of matches, exactly if it is less than `needed`."""
+        return self.newest(query, skip=0, limit=0, needed=needed).total
+
+    def pairs(self, query: IndexQuery, *, most: int) -> set[tuple[int, int]] | None:
+        """Return the heads and revisions of matches, None for more than `most`."""
+        searcher = self._searcher()
+        if searcher is None:
+            return set()
+        if "head" in query.values:
+            found = _by_age(searcher, query.build(), most + 1)
+        else:
+            _, found = self._newest(searcher, query, most + 1, most + 1)
+        if _total(found) > most:
+            return None
+        hits = _hits(searcher, [address for _, address in found.hits])
+        return {(hit.head_id, hit.revision_id) for hit in hits}
+
+    def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
+        """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""
+        searcher = self._searcher()
+        if searcher is None or not heads:
+            return {}
+        found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
+        addresses = [address for _, address in found]
+        columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
+        digests: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for head, revision, digest in zip(*columns, strict=True):
+            digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
+        return digests
+
+
+def _total(found: SearchResult) -> int:
+    return int(found.count)  # type: ignore[attr-defined]
+
+
+def _by_age(searcher: Searcher, query: Query, limit: int, *, skip: int = 0) -> SearchResult:
+    return searcher.search(query, limit=limit, offset=skip, count=True, order_by_field="created")
+
+
+def _hits(searcher: Searcher, addresses: list[DocAddress]) -> list[Hit]:
+    columns = [searcher.fast_field_values(name, addresses) for name in ("head", "revision", "created")]
+    return [
+        Hit(*key_of(int(head or 0)), int(revision or 0), int(created or 0))
+        for head, revision, created in zip(*columns, strict=True)
+    ]
+
+
+_MOST_VALUES: Final = 65_000
+
+
+def _facets(
+    searcher: Searcher, query: Query, hits: Sequence[tuple[Any, DocAddress]], most: int, years: Mapping[int, int]
+) -> dict[str, dict[int, int]]:
+    """:param hits: the newest matches, at least `most` where there are so many"""
+    if not hits:
+        return {}
+    newest, oldest = hits[0][0], hits[:most][-1][0]
+    asked: dict[str, Any] = {
+        name: {"terms": {"field": name, "size": _MOST_VALUES, "segment_size": _MOST_VALUES}}
+        for name in ("kind", "status", "type", "party")
+    }
+    ranges = [
+        {"key": str(year), "from": first, "to": years.get(year + 1, _END_OF_TIME)}
+        for year, first in years.items()
+        if first <= newest and years.get(year + 1, _END_OF_TIME) > oldest
+    ]
+    asked["year"] = {"range": {"field": "created", "ranges": ranges}}
+    is_all = len(hits) < most
+    found = searcher.aggregate(query if is_all else _both(query, _range("created", oldest, None)), asked)
+    return {
+        name: {int(bucket["key"]): bucket["doc_count"] for bucket in found[name]["buckets"] if bucket["doc_count"]}
+        for name in found
+    }
+
+
+_indexes: WeakKeyDictionary[Database, SearchIndex] = WeakKeyDictionary()
+
+
+def attach_index(db: Database, folder: Path) -> SearchIndex:
+    """Have sessions of a database use the index in a folder."""
+    return _indexes.setdefault(db, SearchIndex(folder))
+
+
+def attached_index(db: Database) -> SearchIndex | None:
+    return _indexes.get(db)
+
+
+def index_of(session: AsyncSession) -> SearchIndex | None:
+    return _indexes.get(database_of(session))

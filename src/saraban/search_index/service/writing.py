@@ -1,0 +1,274 @@
+"""
+The process that holds the lock of an index directory follows the queue of changes and writes the index.
+
+A number of AUTO_INCREMENT becomes visible when its transaction ends, out of order: changes are read again as far back as a
+transaction may stay open, the last seconds with every round, the rest now and then.
+"""
+
+import asyncio
+import fcntl
+import os
+import shutil
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final, ParamSpec
+from weakref import WeakKeyDictionary
+
+import orjson
+import structlog
+from sqlalchemy.ext.asyncio import AsyncSession
+from tantivy import Document, IndexWriter
+
+from saraban.kit.clock import stopwatch
+from saraban.kit.db import Database, database_of
+from saraban.kit.ids import new_id
+from saraban.search_index import repository
+from saraban.search_index.repository import Change
+from saraban.search_index.service.reading import (
+    SCHEMA,
+    IndexState,
+    SearchIndex,
+    attached_index,
+    index_of,
+    one_of,
+    open_folder,
+)
+
+log = structlog.get_logger(__name__)
+P = ParamSpec("P")
+_HEAP: Final = 128_000_000  # bytes of what is not written yet
+_RECENT: Final = 5.0  # seconds that are read again with every round
+_ALL_AFTER: Final = 20.0  # seconds until everything is read again that may have been overtaken
+_MARGIN: Final = 60.0  # seconds; the nodes of a cluster see the numbers of others late
+_HEARTBEAT: Final = 60.0  # seconds
+
+
+class ChangeFollower:
+    """
+    Which changes are to be read, of those that become visible out of order.
+
+    :param position: each change up to this `id` was indexed
+    :param lag: seconds that a transaction may stay open
+    """
+
+    def __init__(self, position: int, lag: float) -> None:
+        self.position, self.seen = position, set[int]()
+        self._lag = lag
+        self._marks: deque[tuple[float, int]] = deque([(stopwatch() - lag, position)])
+        self._read_all_at = 0.0
+
+    @property
+    def newest(self) -> int:
+        """The greatest `id` that was indexed."""
+        return self._marks[-1][1]
+
+    def begin(self) -> int:
+        """Return the `id` behind which the next round reads."""
+        now = stopwatch()
+        if now - self._read_all_at >= _ALL_AFTER:
+            self._read_all_at = now
+            return self.position
+        return max((number for at, number in self._marks if at <= now - min(_RECENT, self._lag)), default=self.position)
+
+    def unseen(self, changes: Iterable[Change]) -> list[Change]:
+        return [change for change in changes if change.id not in self.seen]
+
+    def settle(self, changes: Iterable[Change], *, until: float) -> None:
+        """
+        Count changes as indexed.
+
+        :param until: when they were read
+        """
+        self.seen.update(change.id for change in changes)
+        newest = max(self.seen, default=self.position)
+        if newest > self._marks[-1][1]:
+            self._marks.append((until, newest))
+        while len(self._marks) > 1 and self._marks[1][0] <= until - self._lag:
+            self._marks.popleft()
+        if self._marks[0][0] <= until - self._lag and self._marks[0][1] > self.position:
+            self.position = self._marks[0][1]
+            self.seen = {number for number in self.seen if number > self.position}
+
+
+class SearchWriter:
+    """Writes the index of a node; whoever calls its methods holds `turn`."""
+
+    def __init__(self, index: SearchIndex) -> None:
+        self._index = index
+        self._lock: int | None = None
+        self._writer: IndexWriter | None = None
+        self._recorded, self._recorded_at = 0, 0.0
+        self._must_reopen = self._must_rebuild = False
+        self.state = IndexState(new_id(), "", 0, 0)
+        self.follower = ChangeFollower(0, 0.0)
+        self.may_repeat = False  # what is built next may have been committed before
+        self.turn = asyncio.Lock()  # of the tasks that write
+
+    async def acquire(self, db: Database) -> bool:
+        """Take the lock of the directory, and return whether this process writes."""
+        if self._writer is not None and not self._must_reopen and not self._index.rebuild_request.exists():
+            return True
+        self.close()
+        if not self._take_lock():
+            return False
+        state = self._index.state()
+        if (
+            state is None
+            or self._must_rebuild
+            or self._index.rebuild_request.exists()
+            or not await self._is_known(db, state)
+        ):
+            await self._begin_anew(db, state)
+        else:
+            try:
+                self._open(state, db)
+            except (OSError, ValueError) as fault:
+                log.warning("search_index_damaged", reason=str(fault))
+                await self._begin_anew(db, state)
+        return True
+
+    def _take_lock(self) -> bool:
+        self._index.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(self._index.folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            return False
+        self._lock = lock
+        return True
+
+    async def _is_known(self, db: Database, state: IndexState) -> bool:
+        """Return whether the database keeps each change that the index lacks; a restored database does not know the node."""
+        async with db.reading() as session:
+            return await repository.read_position(session, state.node) in {state.position, state.earlier}
+
+    async def _begin_anew(self, db: Database, former: IndexState | None) -> None:
+        others = [path for path in self._index.folder.parent.iterdir() if path != self._index.folder]  # other versions
+        for path in [*others, *self._index.folder.iterdir()]:
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+        if former is not None:
+            await db.transact(repository.remove_node, former.node)
+        node = new_id()
+        position = await db.transact(repository.add_node, node)
+        self._must_rebuild = False
+        self._open(IndexState(node, node.hex, position, position, position, (0, 0)), db)
+        self.may_repeat = False
+        self._index.rebuild_request.unlink(missing_ok=True)
+
+    def _open(self, state: IndexState, db: Database) -> None:
+        folder = self._index.folder / state.generation
+        folder.mkdir(exist_ok=True)
+        self._writer = open_folder(folder).writer(_HEAP, 1)
+        lag = db.longest_transaction + _MARGIN if db.longest_transaction else 0.0
+        self.follower = ChangeFollower(state.position, lag)
+        self.may_repeat, self._must_reopen, self._recorded = state.build is not None, False, state.position
+        self._save(state)
+
+    def _save(self, state: IndexState) -> None:
+        draft = self._index.folder / "state.draft"
+        draft.write_bytes(orjson.dumps(asdict(state)))
+        draft.replace(self._index.folder / "state.json")
+        self.state = state
+
+    async def write(self, documents: Sequence[Mapping[str, Any]], *, replaced: Collection[int]) -> None:
+        """
+        Add entries.
+
+        :param replaced: heads whose former entries are removed
+        """
+        await self._in_thread(self._write, documents, replaced)
+
+    def _write(self, documents: Sequence[Mapping[str, Any]], replaced: Collection[int]) -> None:
+        assert self._writer is not None
+        if replaced:  # by a query: `delete_documents_by_term` does not find an unsigned number
+            self._writer.delete_documents_by_query(one_of("head", replaced))
+        for document in documents:
+            self._writer.add_document(Document.from_dict(dict(document), SCHEMA))
+
+    async def publish(self, *, build: tuple[int, int] | None = None) -> None:
+        """
+        Make visible what was written.
+
+        :param build: where building continues
+        """
+        await self._in_thread(self._commit)
+        self.may_repeat = build is not None  # until the state says where building continues
+        if build != self.state.build:
+            self._save(replace(self.state, build=build))
+        self.may_repeat = False
+
+    def _commit(self) -> None:
+        assert self._writer is not None
+        self._writer.commit()
+
+    async def _in_thread(self, work: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            await asyncio.to_thread(work, *args, **kwargs)
+        except BaseException:
+            self._must_reopen = True  # what is half written must not be committed
+            raise
+
+    async def read(self, db: Database, *, limit: int) -> list[Change]:
+        """Return changes that are not indexed, in their order."""
+        found: list[Change] = []
+        position = self.follower.begin()
+        async with db.reading() as session:
+            while len(found) < limit:
+                rows = await repository.changes_after(session, position, limit=limit)
+                found += self.follower.unseen(rows)
+                if len(rows) < limit:
+                    break
+                position = rows[-1].id
+        return found
+
+    async def record(self, db: Database) -> None:
+        """Save how far this node has read where that has changed, and each minute that the node is there."""
+        position = self.follower.position
+        if position != self._recorded or self.follower.newest != self.state.newest:
+            self._save(replace(self.state, position=position, earlier=self._recorded, newest=self.follower.newest))
+        if position == self._recorded and stopwatch() - self._recorded_at < _HEARTBEAT:
+            return
+        if not await db.transact(repository.record_position, self.state.node, position):
+            self._must_reopen = self._must_rebuild = True  # the node was away for too long, and changes may be gone
+        self._recorded, self._recorded_at = position, stopwatch()
+
+    def close(self) -> None:
+        """Let another process write."""
+        self._writer = None
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+_writers: WeakKeyDictionary[Database, SearchWriter] = WeakKeyDictionary()
+
+
+def writer_of(db: Database) -> SearchWriter | None:
+    """Return the writer of a database whose index is attached; the lock is taken with the first round."""
+    index = attached_index(db)
+    return _writers.setdefault(db, SearchWriter(index)) if index is not None else None
+
+
+def release_index(db: Database) -> None:
+    """Let another process write the index."""
+    if writer := _writers.pop(db, None):
+        writer.close()
+
+
+async def waiting(session: AsyncSession, *, limit: int | None = None) -> list[Change]:
+    """Return the changes that the index of this node does not contain yet, but for those that others overtook."""
+    index = index_of(session)
+    state = index.state() if index is not None else None
+    return await repository.changes_after(session, state.newest if state is not None else 0, limit=limit)
+
+
+async def unsettled(session: AsyncSession) -> list[Change]:
+    """Return each change that the index of this node may lack; seen from another process these are more."""
+    index, writer = index_of(session), _writers.get(database_of(session))
+    state = index.state() if index is not None else None
+    if writer is not None and state is not None and writer.state.node == state.node:
+        return writer.follower.unseen(await repository.changes_after(session, writer.follower.position))
+    return await repository.changes_after(session, state.position if state is not None else 0)
