@@ -47,7 +47,7 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
 
     async def connect(self) -> None:
         """
-        Connect, and check what the quoting of `kit.driver` rests on.
+        Connect, and check what the quoting of `kit.fastlane` rests on.
 
         :raises DatabaseConnectionChanged: when something on the way changes it
         """
@@ -62,9 +62,6 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
         except BaseException:
             self.close()
             raise
-
-    async def repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
-        return await work(*args)
 
     async def _fill_buffer(self, need: int) -> None:
         timer = self._loop.call_later(self.silence, self._abort)
@@ -86,12 +83,12 @@ class ReadingConnection(MariaDbConnection):
     _is_repeating = False
 
     async def connect(self) -> None:
-        await self.repeat(asyncio.sleep, 0)
+        await self._repeat(asyncio.sleep, 0)
 
     async def query(self, sql: str, unbuffered: bool = False) -> int:
-        return await self.repeat(super().query, sql, unbuffered)
+        return await self._repeat(super().query, sql, unbuffered)
 
-    async def repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
+    async def _repeat(self, work: Callable[..., Awaitable[T]], *args: object) -> T:
         if self._is_repeating:
             return await work(*args)
         self._is_repeating = True

@@ -271,7 +271,7 @@ class TestHeartbeat:
         before = heartbeat.beats
         for _ in range(100):
             await asyncio.sleep(0)
-        await worker.stop(patience=0.01)
+        await worker.stop(patience=0.5)
 
         assert heartbeat.beats <= before + 1
 
