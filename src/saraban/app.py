@@ -206,7 +206,7 @@ class Lifespan:
         system = await stack.enter_async_context(bootstrap.closing(wired))
         await bootstrap.refuse_demo_in_production(system)
         worker = new_worker(system) if self.settings.run_worker else None
-        system.dependencies.append(health.worker_dependency(system.db, worker))
+        system.dependencies.append(health.WorkerProbe(system.db, worker).dependency())
         app.state = system  # type: ignore[assignment]  # `kit.http.wiring` reads it
         await stack.enter_async_context(_sampled(system))
         if worker is None:

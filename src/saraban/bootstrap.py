@@ -55,7 +55,7 @@ from saraban.notifications.service import MailSettings
 from saraban.numbering.issue.dependencies import NumberRateLimits, NumberWiring
 from saraban.numbering.issue.service.monitoring import count_reconnection
 from saraban.numbering.service import Allocator, NumberedDocuments, RetryBudget
-from saraban.ops.health import Dependency, OpsWiring, dependencies
+from saraban.ops.health import OpsWiring, Probes
 from saraban.projects.service import seed as projects_seed
 from saraban.web.projects.first_run import FirstRunWiring
 from saraban.web.shell.document_kinds import BY_NAME
@@ -162,7 +162,9 @@ def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission
         mail_settings=mail_settings,
         metrics_token=settings.metrics_token.get_secret_value(),
         storage_folder=settings.data_dir,
-        dependencies=_dependencies(settings, connections),
+        dependencies=Probes(
+            db, connections.redis, connections.lock_masters, settings.data_dir / "files"
+        ).dependencies(),
     )
 
 
@@ -174,11 +176,6 @@ def _connect(settings: Settings) -> Connections:
     db.commit_listener = notifier.notify
     limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
     return Connections(db, redis, masters, notifier, limiter)
-
-
-def _dependencies(settings: Settings, connections: Connections) -> list[Dependency]:
-    redis, masters, files = connections.redis, connections.lock_masters, settings.data_dir / "files"
-    return dependencies(db=connections.db, redis=redis, lock_masters=masters, files=files)
 
 
 def _user_limits(settings: Settings) -> UserLimits:

@@ -22,7 +22,7 @@ COMPUTED = {
     "row.entity": ("number_import", "drawing_import"),
     "origin.action": ("project.apply",),  # the others are first arguments of `Origin`
     # Those that are not ordinary are first arguments of `StepRecord`.
-    **dict.fromkeys(("one.record.audited", "record.audited"), ("workflow.transition",)),
+    **dict.fromkeys(("taken.record.audited", "record.audited"), ("workflow.transition",)),
 }
 PLACES = {"AuditEntry": 0, "StepRecord": 0, "Origin": 0}  # where a call has its action
 

@@ -1,7 +1,6 @@
 """What a template reads, its page model has; nothing is asked whether it is there, and no line is too long to read."""
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
@@ -17,6 +16,7 @@ FILES = sorted(TEMPLATES.rglob("*.html"))
 LONGEST_LINE = 140
 # What `render` and the shell add to every page; `super` and `loop` are Jinja's own.
 SHARED = frozenset({"request", "path", "zone", "trace", "uploads", "self", "super", "loop", *ENVIRONMENT.globals})
+FORM = frozenset({"form", "done", "faults"})
 SHELL = frozenset(
     {"caller", "unread", "may_create", "may_see_numbers", "may_see_formats", "administration", "sees_people"}
     | {"projects", "project"}
@@ -28,16 +28,12 @@ assert pages.ROUTERS  # every page model is imported with its routers
 
 def models(parent: type[PageModel] = PageModel) -> Iterator[type[PageModel]]:
     for model in parent.__subclasses__():
-        if hasattr(model, "template"):  # others are what some pages share
+        if model.template:  # others are what some pages share
             yield model
         yield from models(model)
 
 
-# By name, because a class with slots is made twice; a base of pages has no template.
-MODELS = sorted(
-    {getattr(sys.modules[model.__module__], model.__name__) for model in models() if hasattr(model, "template")},
-    key=lambda model: str(model.__name__),
-)
+MODELS = sorted(models(), key=lambda model: model.__name__)
 SHOWN = [(model, name) for model in MODELS for name in (model.template, *model.fragments)]
 
 
@@ -105,7 +101,7 @@ def test_every_template_belongs_to_a_page() -> None:
 
 def test_the_model_has_what_the_template_reads() -> None:
     lost = {
-        (model.__qualname__, name): read_names(name) - {field.name for field in fields(model)} - SHARED - SHELL
+        (model.__qualname__, name): read_names(name) - {field.name for field in fields(model)} - SHARED - SHELL - FORM
         for model, name in SHOWN
     }
 
@@ -116,7 +112,7 @@ def test_the_template_reads_what_the_model_has() -> None:
     unread = {}
     for model in MODELS:
         read = {one for name in (model.template, *model.fragments) for one in read_names(name)}
-        unread[model.__qualname__] = {field.name for field in fields(model)} - read - {"faults"}
+        unread[model.__qualname__] = {field.name for field in fields(model)} - read - {"faults", "state"}
 
     assert {model: names for model, names in unread.items() if names} == {}
 
@@ -126,7 +122,7 @@ def test_the_model_hides_no_name_that_every_page_has() -> None:
     A field named `version` or `may_create` would stand in the menu and the footer, which read these names too. `path` may be said
     otherwise: a document stands in the menu under its register, whatever its address.
     """
-    shared = (SHARED | SHELL) - {"path"}
+    shared = (SHARED | SHELL | FORM) - {"path", "faults"}
 
     assert [(model.__qualname__, one.name) for model in MODELS for one in fields(model) if one.name in shared] == []
 

@@ -75,7 +75,7 @@ class Archive:
             file = await repository.next_waiting_text(session, now=now)
         assert file is not None
         changes = {"text_due_at": now + LEASE, "text_tries": file.tries + 1}
-        assert await self.db.transact(lambda session: repository.settle_text(session, file, **changes))
+        assert await self.db.transact(repository.settle_text, file, changes)
 
     async def found(self) -> list[tuple[str | None, str | None]]:
         """Return problem and text of each file."""

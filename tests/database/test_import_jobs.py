@@ -78,9 +78,7 @@ class Works:
         """Take a turn and never be heard of again."""
         key, now = (await self.row()).id, self.clock.now()
         assert await self.db.transact(
-            lambda session: repository.acquire_lease(
-                session, NumberImport, key=key, lease=self.world.project, until=now + LEASE, now=now
-            )
+            repository.acquire_lease, self.world.project, NumberImport, key=key, until=now + LEASE, now=now
         )
         self.clock.at = now + LEASE + timedelta(seconds=1)
 
@@ -116,9 +114,7 @@ class TestTurns:
         await works.started(50)
         key = (await works.row()).id
         await works.db.transact(
-            lambda session: repository.acquire_lease(
-                session, NumberImport, key=key, lease=works.world.project, until=NOW + LEASE, now=NOW
-            )
+            repository.acquire_lease, works.world.project, NumberImport, key=key, until=NOW + LEASE, now=NOW
         )
 
         assert await works.worker().round() is False

@@ -11,6 +11,7 @@ from saraban.kit.db import Database
 from saraban.kit.errors import Invalid
 from saraban.projects import service as projects
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.schemas import DefinitionDetailOut
 from saraban.workflow.administration.service import workflow_assignment
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 from saraban.workflow.language.registers import Matter
@@ -90,7 +91,7 @@ class TestChoosing:
             await office.define(flow(code))
             await office.define(flow(code, first="start"), activate=False)
             outcomes = await asyncio.gather(choose(code, places[0]), activate(code, 2), return_exceptions=True)
-            refused = [one for one in outcomes if one is not None and not isinstance(one, workflow.DefinitionView)]
+            refused = [one for one in outcomes if one is not None and not isinstance(one, DefinitionDetailOut)]
             assert [type(one) for one in refused] in ([Invalid], [workflow.WorkflowNotValid]), outcomes
         async with any_db.reading() as session:
             assert await session.scalar(sa.select(sa.func.count()).select_from(WorkflowAssignment)) == len(places)

@@ -1,6 +1,6 @@
 """The statements about files, and what other features see of a row."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.domain import AttachmentRow, TextProblem
 from saraban.attachments.domain.kinds import KINDS
 from saraban.attachments.models import Attachment, AttachmentText
-from saraban.kit.statements import PreparedStatement
 from saraban.projects.models import Project
 
 
@@ -51,17 +50,14 @@ ROW_COLUMNS: Sequence[Any] = (  # in the order of an `AttachmentRow`
     Attachment.expires_at,
     Attachment.workflow_history_id,
 )
-_OF_STEPS = PreparedStatement(
-    sa.select(*ROW_COLUMNS)
-    .where(Attachment.workflow_history_id.in_(sa.bindparam("histories", expanding=True)))
-    .order_by(Attachment.created_at, Attachment.public_id)
-)
 
 
 async def of_steps(session: AsyncSession, *, history_ids: Collection[str]) -> Sequence[AttachmentRow]:
     if not history_ids:
         return []
-    return [AttachmentRow(*row) for row in await _OF_STEPS.rows(session, histories=list(history_ids))]
+    statement = sa.select(*ROW_COLUMNS).where(Attachment.workflow_history_id.in_(history_ids))
+    rows = await session.execute(statement.order_by(Attachment.created_at, Attachment.public_id))
+    return [AttachmentRow(*row) for row in rows]
 
 
 async def permanent_files(session: AsyncSession, *, after: int, limit: int) -> Sequence[AttachmentRow]:
@@ -80,7 +76,7 @@ async def expired(session: AsyncSession, *, before: datetime, limit: int) -> Seq
     return [(row.id, row.file_path) for row in await session.execute(statement)]
 
 
-async def forget(session: AsyncSession, ids: Collection[int]) -> None:
+async def forget(ids: Collection[int], session: AsyncSession) -> None:
     """Delete temporary rows; a row that was claimed meanwhile stays."""
     temporary = sa.and_(Attachment.id.in_(ids), Attachment.is_temporary.is_(True))
     texts = AttachmentText.attachment_id.in_(sa.select(Attachment.id).where(temporary))
@@ -95,20 +91,7 @@ async def release(session: AsyncSession, ids: Collection[int], *, now: datetime)
 
 
 def as_row(row: Attachment) -> AttachmentRow:
-    return AttachmentRow(
-        id=row.id,
-        public_id=row.public_id,
-        file_name=row.original_filename,
-        mime_type=row.mime_type,
-        size=row.file_size,
-        checksum=row.checksum,
-        storage_key=row.file_path,
-        is_temporary=row.is_temporary,
-        uploaded_by_user_id=row.uploaded_by_user_id,
-        created_at=row.created_at,
-        expires_at=row.expires_at,
-        workflow_history_id=row.workflow_history_id,
-    )
+    return AttachmentRow(*(getattr(row, column.key) for column in ROW_COLUMNS))
 
 
 class WaitingFile(NamedTuple):
@@ -150,7 +133,7 @@ async def next_waiting_text(session: AsyncSession, *, now: datetime) -> WaitingF
     return WaitingFile._make(found) if found else None
 
 
-async def settle_text(session: AsyncSession, file: WaitingFile, **values: object) -> bool:
+async def settle_text(file: WaitingFile, session: AsyncSession, values: Mapping[str, object]) -> bool:
     """Change what is said of a file's text; false when another worker has it by now."""
     statement = sa.update(Attachment).where(Attachment.id == file.id, Attachment.text_due_at == file.due).values(values)
     result = await session.execute(statement.execution_options(synchronize_session=False))

@@ -248,7 +248,7 @@ def export(
         saraban audit export audit.jsonl.gz
         saraban audit export -      to standard output
     """
-    rows = with_system(lambda system: _export(system, file))
+    rows = with_system(_export, file)
     sys.stderr.write(say(f"ส่งออก {rows} แถว\n", f"{rows} rows written.\n"))
 
 

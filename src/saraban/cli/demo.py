@@ -74,7 +74,7 @@ def demo(
     if ctx.invoked_subcommand is not None:
         return
     _prepare()
-    chapters = with_system(lambda system: _play(system, Console(stderr=True)))
+    chapters = with_system(_play, Console(stderr=True))
     if as_json:
         import orjson
 
@@ -139,7 +139,7 @@ def generate(
             "This command needs the development tools (folder tools/): install them with `make dev`.",
         ) from missing
     _prepare()
-    done = with_system(lambda system: fill_project(system, documents, drawings, project or PROJECT, revisions))
+    done = with_system(fill_project, documents, drawings, project or PROJECT, revisions)
     if as_json:
         import orjson
 

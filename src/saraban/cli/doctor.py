@@ -169,9 +169,9 @@ def _reason(error: Exception) -> str:
 
 
 async def examine_system(system: "System") -> list[Finding]:
-    from saraban.ops.health import worker_dependency
+    from saraban.ops.health import WorkerProbe
 
-    asked = [*system.dependencies, worker_dependency(system.db, None)]
+    asked = [*system.dependencies, WorkerProbe(system.db, None).dependency()]
     checks: dict[str, Check] = {dependency.name: partial(check_dependency, dependency) for dependency in asked}
     for check in (check_database_server, check_clock, check_mail, check_public_url):
         checks[check.__name__.removeprefix("check_")] = partial(check, system)

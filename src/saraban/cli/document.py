@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from saraban.cli.output import progress_bar, say, tell, verification_failure, with_system
+from saraban.cli.output import CountedRows, progress_bar, say, tell, verification_failure, with_system
 from saraban.cli.run import project_named
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def verify(project: OneProject = None) -> None:
         saraban document reach verify --project LCBP3-C2
     """
     with verification_failure():
-        found, compared = _compare(project, mend=False)
+        found, compared = with_system(_compare, project, mend=False)
     if found:
         tell(
             f"ดัชนีไม่ตรงกับเอกสาร {found:,} ฉบับ แก้ด้วย `saraban document reach rebuild`",
@@ -59,39 +59,28 @@ def rebuild(project: OneProject = None) -> None:
         saraban document reach rebuild
         saraban document reach rebuild --project LCBP3-C2
     """
-    found, compared = _compare(project, mend=True)
+    found, compared = with_system(_compare, project, mend=True)
     tell(
         f"เทียบเอกสาร {compared:,} ฉบับ แก้ดัชนี {found:,} ฉบับ",
         f"{compared:,} documents compared; the index of {found:,} was mended.",
     )
 
 
-def _compare(code: str | None, *, mend: bool) -> tuple[int, int]:
+async def _compare(system: "System", code: str | None, *, mend: bool) -> tuple[int, int]:
     """Return how many documents differed, and how many were looked at; without mending, each is named."""
+    from saraban.bootstrap import document_kinds
+    from saraban.documents.core.service import compare_reach
 
-    async def work(system: "System") -> tuple[int, int]:
-        from saraban.bootstrap import document_kinds
-        from saraban.documents.core.service import compare_reach
-
-        found = compared = 0
-        project = None
-        if code is not None:
-            async with system.db.reading() as session:
-                project = await project_named(session, code)
-        with progress_bar("ฉบับ", "documents") as bar:
-
-            def progress(done: int, total: int) -> None:
-                nonlocal compared
-                compared = done
-                bar(completed=done, total=total)
-
-            kinds = document_kinds()
-            async for one in compare_reach(system.db, kinds, project=project, mend=mend, progress=progress):
-                found += 1
-                if not mend:
-                    sys.stderr.write(
-                        say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {one.kind} {one.number}: differs\n")
-                    )
-        return found, compared
-
-    return with_system(work)
+    found, project = 0, None
+    if code is not None:
+        async with system.db.reading() as session:
+            project = await project_named(session, code)
+    with progress_bar("ฉบับ", "documents") as bar:
+        compared = CountedRows(bar)
+        async for one in compare_reach(system.db, document_kinds(), project=project, mend=mend, progress=compared):
+            found += 1
+            if not mend:
+                sys.stderr.write(
+                    say(f"saraban: ดัชนีของ {one.number} ไม่ตรง\n", f"saraban: {one.kind} {one.number}: differs\n")
+                )
+    return found, compared.done

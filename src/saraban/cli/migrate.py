@@ -95,4 +95,4 @@ def _report(stands: str | None) -> None:
 def _seed() -> None:
     from saraban.bootstrap import seed
 
-    with_system(lambda system: seed(system, demo=False))
+    with_system(seed, demo=False)

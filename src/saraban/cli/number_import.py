@@ -61,9 +61,7 @@ def import_(
     """
     if not file.is_file():
         raise stop("ไม่พบไฟล์", "There is no such file.")
-    refused = with_system(
-        lambda system: _import(system, file, account, project, result, commit=commit, move=move_counters, yes=yes)
-    )
+    refused = with_system(_import, file, account, project, result, commit=commit, move=move_counters, yes=yes)
     if refused:
         raise typer.Exit(REFUSED)
 

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from saraban.cli.options import Project, read_day
-from saraban.cli.output import print_list, progress_bar, say, tell, verification_failure, with_system
+from saraban.cli.output import CountedRows, print_list, progress_bar, say, tell, verification_failure, with_system
 from saraban.cli.run import PAGE, project_named, read_pages, reading
 from saraban.kit.dates import moments_of_days
 
@@ -154,22 +154,16 @@ async def _verify(system: "System") -> tuple[int, int]:
     from saraban.kit.keys import list_twins
     from saraban.numbering import service as numbering
 
-    count = rows = 0
-
+    count = 0
     with progress_bar("แถว", "rows") as bar:
-
-        def progress(done: int, total: int) -> None:
-            nonlocal rows
-            rows = done
-            bar(completed=done, total=total)
-
-        async for found in numbering.check_consistency(system.db, carriers=carriers(), progress=progress):
+        rows = CountedRows(bar)
+        async for found in numbering.check_consistency(system.db, carriers=carriers(), progress=rows):
             count += 1
             sys.stderr.write(f"saraban: {_says(found)}\n")
     async with system.db.reading() as session:
         async for table, text in list_twins(session):
             tell(f"{table}: “{text}” ดูเหมือนรายการก่อนหน้า", f"{table}: “{text}” looks like an earlier one.")
-    return count, rows
+    return count, rows.done
 
 
 _WORDS = {

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
 
 import typer
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from saraban.identity.service import Invitation
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 FAILED: Final = 1
 CANNOT_TELL: Final = 2
@@ -122,19 +123,32 @@ def _typed(pointer: str, names: Mapping[str, str]) -> str:
     return pointer
 
 
-def with_system(work: "Callable[[System], Awaitable[T]]", settings: config.Settings | None = None) -> T:
+def with_system(work: "Callable[Concatenate[System, P], Awaitable[T]]", /, *args: P.args, **kwargs: P.kwargs) -> T:
     """Wire the system, do `work` with it, and close it again."""
-    from saraban.bootstrap import closing, wire
+    return with_system_of(config.load(), work, *args, **kwargs)
+
+
+def with_system_of(
+    settings: config.Settings,
+    work: "Callable[Concatenate[System, P], Awaitable[T]]",
+    /,
+    *args: P.args,
+    **kwargs: P.kwargs,
+) -> T:
+    """Do the same with other settings than those of the environment."""
     from saraban.ops import logs
 
-    settings = settings or config.load()
     logs.configure(level="WARNING", form="console")
+    return asyncio.run(_run(settings, work, args, kwargs))
 
-    async def run() -> T:
-        async with closing(wire(settings)) as system:
-            return await work(system)
 
-    return asyncio.run(run())
+async def _run(
+    settings: config.Settings, work: Callable[..., Awaitable[T]], args: Sequence[object], kwargs: Mapping[str, object]
+) -> T:
+    from saraban.bootstrap import closing, wire
+
+    async with closing(wire(settings)) as system:
+        return await work(system, *args, **kwargs)
 
 
 def print_list(lines: Iterable[str], th: str, en: str) -> None:
@@ -164,6 +178,17 @@ def progress_bar(th: str, en: str, *, total: int | None = None) -> Iterator[Call
     columns = (TextColumn(say(th, en)), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         yield partial(progress.update, progress.add_task("", total=total))
+
+
+class CountedRows:
+    """Moves a bar as a comparison reports how far it is, and keeps the count."""
+
+    def __init__(self, move: Callable[..., None]) -> None:
+        self._move, self.done = move, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        self.done = done
+        self._move(completed=done, total=total)
 
 
 def print_invitations(invitations: "Sequence[Invitation]", *, handed_over: bool = False) -> None:

@@ -12,7 +12,7 @@ import typer
 
 from saraban import config
 from saraban.cli.migrate import prepare_folder
-from saraban.cli.output import language, print_invitations, say, stop, tell, with_system
+from saraban.cli.output import language, print_invitations, say, stop, tell, with_system, with_system_of
 from saraban.cli.project import content_of, show
 from saraban.cli.run import HERE
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, Text
@@ -107,7 +107,7 @@ def setup(
     )
     _check(first, content)
     _prepare(config.load())
-    made = with_system(lambda system: _set_up(system, first, content))
+    made = with_system(_set_up, first, content)
     tell(f"ตั้งค่าเริ่มต้นแล้ว ผู้ดูแลระบบสูงสุดคือ {first.username}", f"Saraban is set up; {first.username} is its Super Admin.")
     if made is not None:
         typer.echo(_told(made))
@@ -159,7 +159,7 @@ def _try(project: Path | None, organization: str | None, name: str | None) -> No
         empty: dict[str, object] = {"database_url": "", "redis_url": "", "lock_redis_urls": "", "mail": "off"}
         settings = config.load().model_copy(update={**empty, "data_dir": Path(folder)})
         history.upgrade(settings.sqlalchemy_url)
-        found = with_system(lambda system: _tried(system, content), settings)
+        found = with_system_of(settings, _tried, content)
     show(found, dry_run=True)
 
 

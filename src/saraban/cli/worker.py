@@ -36,7 +36,7 @@ def worker(
     refuse_behind(config.load().sqlalchemy_url)
     if metrics_port is not None:
         _show_measurements(metrics_port)
-    with_system(lambda system: _work(system, once=once))
+    with_system(_work, once=once)
 
 
 def _show_measurements(port: int) -> None:

@@ -105,7 +105,7 @@ def migrate(
     from saraban.workflow.administration.service.migration import MigrationPlan
 
     plan = MigrationPlan(code, to, _states(mapping or []), dry_run)
-    counts = with_system(lambda system: _migrate(system, account, plan))
+    counts = with_system(_migrate, account, plan)
     for outcome, count in counts.items():
         typer.echo(f"{count:>8,}  {_says(outcome)}")
     if not counts:
@@ -251,7 +251,7 @@ def replay(
         saraban workflow replay RFA_APPROVAL --version 3
         saraban workflow replay RFA_APPROVAL --version 3 --limit 500
     """
-    total = with_system(lambda system: _replay(system, code, version, limit))
+    total = with_system(_replay, code, version, limit)
     typer.echo(f"{total.same:>8,}  {say('เหมือนเดิม', 'take the same path')}")
     typer.echo(f"{len(total.differing):>8,}  {say('ต่างไป', 'differ')}")
     if total.unknown:

@@ -1,9 +1,10 @@
 """The operations of an import, for the routers of the features: upload, check, commit, result."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Annotated, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from saraban.imports.schemas import ImportQuery, ImportStatusOut
 from saraban.imports.service import uploads
 from saraban.imports.service.run import AnyImporter
 from saraban.imports.service.uploads import ImportFile
+from saraban.kit.db import Database
 from saraban.kit.http import (
     BINARY,
     Db,
@@ -173,7 +175,6 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         db: Db,
         storage: FileStorage,
         once: Idempotent,
-        language: Language,
     ) -> Response:
         """
         XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows. Nothing is imported yet: read the import until it is
@@ -181,7 +182,8 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         """
         sheet = ImportFile.of(sent.file.name, sent.file.chunks())
         receipt = await uploads.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
-        return await answer_written(importer, ctx, db, receipt, language, location=request.url.path)
+        headers = {"Location": f"{request.url.path}/{receipt.public_id}"}
+        return await _answer_written(importer, ctx, db, receipt, routes.answer, headers=headers)
 
     @router.post(
         "/{publicId}/commit",
@@ -196,20 +198,25 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         ctx: Annotated[RequestContext, routes.writer],
         db: Db,
         once: Idempotent,
-        language: Language,
     ) -> Response:
         """Refused lines do not affect other lines, and registered rows do not change. An interrupted import goes on."""
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
-        work = partial(uploads.start_import, ctx, importer=importer, public_id=public_id, choice=body)
-        return await answer_written(importer, ctx, db, await once.run(operation, work), language)
+        receipt = await once.run(operation, uploads.start_import, ctx, importer, public_id, body)
+        return await _answer_written(importer, ctx, db, receipt, routes.answer)
 
-    async def answer_written(
-        importer: AnyImporter, ctx: RequestContext, db: Db, receipt: Receipt, language: str, *, location: str = ""
-    ) -> Response:
-        async with read_after_commit(db) as session:
-            found = await uploads.read_import(ctx, session, importer, receipt.resource_id)
-        headers = {"Location": f"{location}/{receipt.public_id}"} if location else {}
-        return respond(import_answer(found, language, routes.answer), status=202, receipt=receipt, headers=headers)
+
+async def _answer_written(
+    importer: AnyImporter,
+    ctx: RequestContext,
+    db: Database,
+    receipt: Receipt,
+    answer: type[ImportStatusOut],
+    *,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Response:
+    async with read_after_commit(db) as session:
+        found = await uploads.read_import(ctx, session, importer, receipt.resource_id)
+    return respond(import_answer(found, ctx.language, answer), status=202, receipt=receipt, headers=headers)
 
 
 def import_answer(found: AnyImportRow, language: str, answer: type[Answer]) -> Answer:

@@ -56,7 +56,7 @@ async def locked_import(session: AsyncSession, model: type[OneImport], key: int)
     return found.one()
 
 
-async def is_import(model: type[FileImport], public_id: UUID, session: AsyncSession) -> bool:
+async def is_import(public_id: UUID, session: AsyncSession, model: type[FileImport]) -> bool:
     """Ask under the row's lock, which waits for a COMMIT that is still under way."""
     statement = sa.select(model.id).where(model.public_id == public_id).with_for_update()
     return await session.scalar(statement) is not None
@@ -79,7 +79,7 @@ async def next_waiting(session: AsyncSession, model: type[OneImport], *, now: da
 
 
 async def acquire_lease(
-    session: AsyncSession, model: type[FileImport], *, key: int, lease: UUID, until: datetime, now: datetime
+    lease: UUID, session: AsyncSession, model: type[FileImport], *, key: int, until: datetime, now: datetime
 ) -> bool:
     """Say whether the turn is now that of `lease`; of two that ask, one gets it. A lease that ran out is counted as lost."""
     free = sa.or_(model.lease_until.is_(None), model.lease_until < now)

@@ -42,13 +42,13 @@ async def listing(
 @own.post("/read-all", status_code=204, summary="Mark everything read")
 async def read_all(ctx: Context, db: Db) -> None:
     """What arrives after the request stays unread."""
-    await db.transact(lambda session: notifications.read_all(ctx, session))
+    await db.transact(notifications.read_all, ctx)
 
 
 @own.post("/{publicId}/read", status_code=204, summary="Mark one notification read")
 async def read(public_id: PathId, ctx: Context, db: Db) -> None:
     """Marking it again changes nothing."""
-    await db.transact(lambda session: notifications.read(ctx, session, public_id=public_id))
+    await db.transact(notifications.read, ctx, public_id=public_id)
 
 
 @own.get("/preferences", summary="How the caller wants to be told")
@@ -60,7 +60,7 @@ async def preferences(ctx: Context, session: ReadSession, mail_is_on: MailIsOn) 
 @own.put("/preferences", status_code=204, summary="Choose how to be told")
 async def choose(body: PreferencesOrder, ctx: Context, db: Db) -> None:
     """What is told from now on follows it. What one has to act on keeps one channel at least."""
-    await db.transact(lambda session: notifications.save_preferences(ctx, session, order=body))
+    await db.transact(notifications.save_preferences, ctx, order=body)
 
 
 @of_project.get("/{publicId}/reminders", summary="When a project is reminded of due dates")
@@ -72,9 +72,7 @@ async def reminders(ctx: Context, session: ReadSession, public_id: PathId) -> Re
 @of_project.put("/{publicId}/reminders", status_code=204, summary="Say when a project is reminded")
 async def set_reminders(body: ReminderSettings, ctx: Context, db: Db, public_id: PathId) -> None:
     """What went out already does not go out again."""
-    await db.transact(
-        lambda session: notifications.set_reminders(ctx, session, project_public_id=public_id, order=body)
-    )
+    await db.transact(notifications.set_reminders, ctx, project_public_id=public_id, order=body)
 
 
 router = APIRouter()

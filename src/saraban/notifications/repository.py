@@ -3,7 +3,7 @@ The statements about notifications and whom to address, about e-mail that waits 
 workers never hold one mail), and about what is due, still waits for somebody and was reminded of.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
@@ -16,7 +16,6 @@ from saraban.documents.core.models import Document, DocumentRecipient, DocumentR
 from saraban.identity.models import Organization, User
 from saraban.kit.db import AnyRow
 from saraban.kit.pagination import newest_first
-from saraban.kit.statements import PreparedStatement
 from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
 from saraban.projects.models import Project
 from saraban.workflow.language.subject import InstanceStatus
@@ -103,7 +102,6 @@ ASKING = (
     *("created", "revised"),  # a draft that awaits its submission
 )
 SETTLED = "settled"
-SettledTable = type[Notification] | type[MailLine]
 
 
 async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
@@ -114,21 +112,24 @@ async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str]
     :param before: the moment by kind and public id
     """
     if before:
-
-        def of_each(table: SettledTable) -> sa.ColumnElement[bool]:
-            return sa.or_(
+        notices, mails = (
+            sa.or_(
                 *(
                     sa.and_(table.entity_type == entity_type, table.entity_id == entity_id, table.created_at < moment)
                     for (entity_type, entity_id), moment in before.items()
                 )
             )
-
-        await _settle(session, of_each, now=max(before.values()))
+            for table in (Notification, MailLine)
+        )
+        await _settle(session, notices, mails, now=max(before.values()))
 
 
 async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int, now: datetime) -> None:
     """Take back what asked one person to act on something."""
-    await _settle(session, lambda table: sa.and_(table.entity_id == entity_id, table.user_id == user_id), now=now)
+    notices, mails = (
+        sa.and_(table.entity_id == entity_id, table.user_id == user_id) for table in (Notification, MailLine)
+    )
+    await _settle(session, notices, mails, now=now)
 
 
 async def asked_users(session: AsyncSession, entity_id: str) -> dict[UUID, int]:
@@ -140,14 +141,15 @@ async def asked_users(session: AsyncSession, entity_id: str) -> dict[UUID, int]:
 
 
 async def _settle(
-    session: AsyncSession, which: Callable[[SettledTable], sa.ColumnElement[bool]], *, now: datetime
+    session: AsyncSession, notices: sa.ColumnElement[bool], mails: sa.ColumnElement[bool], *, now: datetime
 ) -> None:
-    notices = sa.update(Notification).where(which(Notification), Notification.template.in_(ASKING))
-    mails = sa.update(MailLine).where(which(MailLine), MailLine.template.in_(ASKING), MailLine.sent_at.is_(None))
+    unsent = sa.update(MailLine).where(mails, MailLine.template.in_(ASKING), MailLine.sent_at.is_(None))
     for statement in (
-        notices.values(template=SETTLED, is_read=True),
+        sa.update(Notification)
+        .where(notices, Notification.template.in_(ASKING))
+        .values(template=SETTLED, is_read=True),
         # A line that was given up is settled too: an operator may have it sent again.
-        mails.values(template=SETTLED, given_up_at=sa.func.coalesce(MailLine.given_up_at, now)),
+        unsent.values(template=SETTLED, given_up_at=sa.func.coalesce(MailLine.given_up_at, now)),
     ):
         await session.execute(statement, execution_options={"synchronize_session": False})
 
@@ -164,15 +166,9 @@ async def page(
     return (await session.scalars(statement)).all()
 
 
-_UNREAD = PreparedStatement(
-    sa.select(sa.func.count())
-    .select_from(Notification)
-    .where(Notification.user_id == sa.bindparam("user_id"), Notification.is_read.is_(False))
-)
-
-
 async def count_unread(session: AsyncSession, *, user_id: int) -> int:
-    return int((await _UNREAD.rows(session, user_id=user_id))[0][0])
+    unread = (Notification.user_id == user_id, Notification.is_read.is_(False))
+    return await session.scalar(sa.select(sa.func.count()).select_from(Notification).where(*unread)) or 0
 
 
 async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:

@@ -59,39 +59,48 @@ class Dependency:
     essential: bool
 
 
-def dependencies(*, db: Database, redis: Redis | None, lock_masters: Sequence[Redis], files: Path) -> list[Dependency]:
-    async def database() -> str:
-        await db.ping()
-        if db.is_sqlite:
-            await asyncio.to_thread(_ask_for_room, Path(db.url.database or ".").parent)
+@dataclass(frozen=True, slots=True)
+class Probes:
+    """What `dependencies` asks; each returns a plain sentence when all is well."""
+
+    db: Database
+    redis: Redis | None
+    lock_masters: Sequence[Redis]
+    files: Path
+
+    def dependencies(self) -> list[Dependency]:
+        return [
+            Dependency("database", self.ask_database, essential=True),
+            Dependency("migrations", self.compare_migrations, essential=True),
+            Dependency("storage", self.try_storage, essential=True),
+            Dependency("redis", self.write_to_redis, essential=False),
+        ]
+
+    async def ask_database(self) -> str:
+        await self.db.ping()
+        if self.db.is_sqlite:
+            await asyncio.to_thread(_ask_for_room, Path(self.db.url.database or ".").parent)
         return "answers"
 
-    async def schema_version() -> str:
-        stands = cast("str | None", await _scalar(db, "SELECT version_num FROM alembic_version"))
+    async def compare_migrations(self) -> str:
+        stands = cast("str | None", await _scalar(self.db, "SELECT version_num FROM alembic_version"))
         newest = await asyncio.to_thread(revisions.newest)
         await asyncio.to_thread(revisions.refuse_unknown, stands)
         if stands != newest:
             raise DependencyDown(f"the database stands at {stands}, this version needs {newest}: run `saraban migrate`")
         return f"at {stands}"
 
-    async def storage() -> str:
-        return await asyncio.to_thread(_try_folder, files)
+    async def try_storage(self) -> str:
+        return await asyncio.to_thread(_try_folder, self.files)
 
-    async def cache() -> str:
-        servers = [_write_fault("it", redis)] if redis else []
-        servers += [_write_fault(f"lock master {place}", master) for place, master in enumerate(lock_masters, 1)]
+    async def write_to_redis(self) -> str:
+        servers = [_write_fault("it", self.redis)] if self.redis else []
+        servers += [_write_fault(f"lock master {place}", master) for place, master in enumerate(self.lock_masters, 1)]
         if not servers:
             raise DependencyOff("not set up; the database alone keeps numbers unique")
         if faults := "; ".join(filter(None, await asyncio.gather(*servers))):
             raise DependencyDown(faults)
         return "takes writes"
-
-    return [
-        Dependency("database", database, essential=True),
-        Dependency("migrations", schema_version, essential=True),
-        Dependency("storage", storage, essential=True),
-        Dependency("redis", cache, essential=False),
-    ]
 
 
 class RunningWorker(Protocol):
@@ -99,19 +108,24 @@ class RunningWorker(Protocol):
     def is_running(self) -> bool: ...
 
 
-def worker_dependency(db: Database, worker: RunningWorker | None) -> Dependency:
+@dataclass(frozen=True, slots=True)
+class WorkerProbe:
     """:param worker: the worker inside this server; None when it runs apart"""
 
-    async def check() -> str:
-        if worker is not None and not worker.is_running:
+    db: Database
+    worker: RunningWorker | None
+
+    def dependency(self) -> Dependency:
+        return Dependency("worker", self.measure_heartbeat, essential=False)
+
+    async def measure_heartbeat(self) -> str:
+        if self.worker is not None and not self.worker.is_running:
             raise DependencyDown("it has stopped; restart the server")
-        age = await events.heartbeat_age(db)
+        age = await events.heartbeat_age(self.db)
         if age > HEARTBEAT_LATE:
             silence = "yet" if math.isinf(age) else f"for {age:.0f} s"
             raise DependencyDown(f"no heartbeat of any worker {silence}; start `saraban worker`")
-        return f"{'runs inside this server; ' if worker else ''}last heartbeat {age:.0f} s ago"
-
-    return Dependency("worker", check, essential=False)
+        return f"{'runs inside this server; ' if self.worker else ''}last heartbeat {age:.0f} s ago"
 
 
 async def _write_fault(name: str, redis: Redis) -> str:

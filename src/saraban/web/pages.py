@@ -1,8 +1,7 @@
 """Puts the pages into the application: their routers, and what people see when something goes wrong."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 from urllib.parse import quote
 
 import structlog
@@ -37,7 +36,6 @@ from saraban.web.people import (
     project_calendar,
     review_teams,
     roles,
-    sessions,
     why,
 )
 from saraban.web.projects import first_run, new_project, project_file
@@ -81,7 +79,6 @@ ROUTERS: Final = (
     review_teams.router,
     people_import.router,
     accounts.router,
-    sessions.router,
     roles.router,
     why.router,
     audit.router,
@@ -112,13 +109,7 @@ def install(app: FastAPI) -> PageAnswer:
     return answer_failure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FailurePage(PageModel):
-    """What went wrong: for a reader of whom nothing is known, for somebody who is signed in, and as a notice."""
-
-    template: ClassVar[str] = "shell/failure.html"
-    fragments: ClassVar[tuple[str, ...]] = ("shell/failed.html", "shell/parts/notice.html")
-
+class FailurePage(PageModel, template="shell/failure.html", fragments=("shell/failed.html", "shell/parts/notice.html")):
     problem: Mapping[str, object]
 
 

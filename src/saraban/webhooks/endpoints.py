@@ -1,7 +1,6 @@
 """Webhooks of a project: who is told of its events, with which secret, and what became of it."""
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+from uuid import UUID
 
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -10,8 +9,17 @@ from starlette.responses import Response
 from saraban.identity.dependencies import Context, KeyedContext
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
-from saraban.kit.http import Db, Idempotent, IfMatch, PageCursor, PageLimit, PathId, ReadSession, respond
-from saraban.kit.idempotency import Claim, Idempotency
+from saraban.kit.http import (
+    Db,
+    Idempotent,
+    IfMatch,
+    PageCursor,
+    PageLimit,
+    PathId,
+    ReadSession,
+    read_after_commit,
+    respond,
+)
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.pagination import Page
 from saraban.kit.schema import PageOut
@@ -31,8 +39,7 @@ async def create(
     nobody has changed the webhook. For whoever may edit the project.
     """
     operation = Operation.of(ctx, f"POST /projects/{public_id}/webhooks", body)
-    work = partial(service.create, ctx, project_public_id=public_id, new=body)
-    return _created(*await _once(ctx, db, idempotency, operation, work))
+    return await _answer(ctx, db, await idempotency.run(operation, _create, ctx, public_id, body), status=201)
 
 
 @router.post(
@@ -47,7 +54,7 @@ async def create_own(body: schemas.OwnWebhookIn, ctx: KeyedContext, db: Db, idem
     same `Idempotency-Key`, as long as nobody has changed the webhook.
     """
     operation = Operation.of(ctx, "POST /notifications/webhooks", body)
-    return _created(*await _once(ctx, db, idempotency, operation, partial(service.create_own, ctx, new=body)))
+    return await _answer(ctx, db, await idempotency.run(operation, _create_own, ctx, body), status=201)
 
 
 @router.get("/notifications/webhooks", summary="List your own webhooks")
@@ -79,7 +86,7 @@ async def change(
     public_id: PathId, body: schemas.WebhookChangeIn, ctx: Context, db: Db, response: Response, if_match: IfMatch = None
 ) -> schemas.WebhookOut:
     """What is switched off is told nothing; what happens meanwhile is not told later."""
-    row = await db.transact(partial(service.change, ctx, public_id=public_id, change=body, if_match=if_match))
+    row = await db.transact(service.change, ctx, public_id=public_id, change=body, if_match=if_match)
     response.headers["ETag"] = service.etag(row)
     return _out(row)
 
@@ -87,7 +94,7 @@ async def change(
 @router.delete("/webhooks/{publicId}", status_code=204, summary="Remove a webhook")
 async def remove(public_id: PathId, ctx: Context, db: Db) -> None:
     """What it was to be told and has not been yet is not sent."""
-    await db.transact(lambda session: service.remove(ctx, session, public_id=public_id))
+    await db.transact(service.remove, ctx, public_id=public_id)
 
 
 @router.post(
@@ -104,15 +111,13 @@ async def rotate(
     is answered with the new secret as long as nobody has changed the webhook.
     """
     operation = Operation.of(ctx, f"POST /webhooks/{public_id}/rotate-secret", {})
-    work = partial(service.rotate, ctx, public_id=public_id, if_match=if_match)
-    receipt, row = await _once(ctx, db, idempotency, operation, work)
-    return respond(_with_secret(receipt, row), receipt=receipt, headers={"ETag": service.etag(row)})
+    return await _answer(ctx, db, await idempotency.run(operation, _rotate, ctx, public_id, if_match))
 
 
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
 async def test(public_id: PathId, ctx: Context, db: Db) -> schemas.TestOut:
     """Puts a message into the outbox that means nothing; look at the outcomes a moment later."""
-    message = await db.transact(lambda session: service.test(ctx, session, public_id=public_id))
+    message = await db.transact(service.test, ctx, public_id=public_id)
     return schemas.TestOut(message_public_id=message)
 
 
@@ -159,39 +164,27 @@ def _out(row: service.Webhook) -> schemas.WebhookOut:
     )
 
 
-async def _once(
-    ctx: RequestContext,
-    db: Database,
-    idempotency: Idempotency,
-    operation: Operation,
-    work: Callable[[AsyncSession], Awaitable[service.Webhook]],
-) -> tuple[Receipt, service.Webhook]:
-    """
-    Do the work once for a key; return what it made, and of a repetition the webhook as it is now.
-
-    A new secret is told once: from the hand that made it, whatever becomes of the webhook in the next moment.
-    """
-    async with idempotency.claim(operation) as claim:
-        if claim.receipt is None:
-            return await db.transact(partial(_complete, claim, work))
-    async with db.reading() as session:
-        return claim.receipt, await service.read(ctx, session, claim.receipt.resource_id)
+async def _create(ctx: RequestContext, session: AsyncSession, project: UUID, body: schemas.WebhookIn) -> Receipt:
+    return _receipt(await service.create(ctx, session, project, body))
 
 
-async def _complete(
-    claim: Claim, work: Callable[[AsyncSession], Awaitable[service.Webhook]], session: AsyncSession
-) -> tuple[Receipt, service.Webhook]:
-    row = await work(session)
-    receipt = Receipt("webhook", row.public_id, {"version": row.version})
-    await claim.complete(session, receipt)
-    return receipt, row
+async def _create_own(ctx: RequestContext, session: AsyncSession, body: schemas.OwnWebhookIn) -> Receipt:
+    return _receipt(await service.create_own(ctx, session, body))
 
 
-def _created(receipt: Receipt, row: service.Webhook) -> Response:
-    headers = {"Location": f"/api/v1/webhooks/{row.public_id}", "ETag": service.etag(row)}
-    return respond(_with_secret(receipt, row), status=201, receipt=receipt, headers=headers)
+async def _rotate(ctx: RequestContext, session: AsyncSession, public_id: UUID, if_match: str | None) -> Receipt:
+    return _receipt(await service.rotate(ctx, session, public_id=public_id, if_match=if_match))
 
 
-def _with_secret(receipt: Receipt, row: service.Webhook) -> schemas.WebhookSecretOut:
+def _receipt(row: service.Webhook) -> Receipt:
+    return Receipt("webhook", row.public_id, {"version": row.version})
+
+
+async def _answer(ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200) -> Response:
+    """Show the webhook, with its secret unless somebody has changed it since."""
+    async with read_after_commit(db) as session:
+        row = await service.read(ctx, session, receipt.resource_id)
     secret = service.secret_of(row.secret) if row.version == receipt.outcome["version"] else None
-    return schemas.WebhookSecretOut(**_out(row).model_dump(), secret=secret)
+    shown = schemas.WebhookSecretOut(**_out(row).model_dump(), secret=secret)
+    location = {"Location": f"/api/v1/webhooks/{row.public_id}"} if status == 201 else {}
+    return respond(shown, status=status, receipt=receipt, headers=location | {"ETag": service.etag(row)})

@@ -12,6 +12,7 @@ from saraban.events.models import OutboxEvent
 from saraban.kit.errors import Invalid, NotFound
 from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.schemas import InterventionsOut
 from saraban.workflow.administration.service import interventions
 from saraban.workflow.administration.service.interventions import InterventionForbidden, Reassignment
 from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMINATE
@@ -488,7 +489,7 @@ class TestWhatIsOpen:
     async def test_is_told_to_those_who_may(self, office: Office) -> None:
         instance = await office.pending()
 
-        async def open_to(by: str) -> interventions.PermittedInterventions:
+        async def open_to(by: str) -> InterventionsOut:
             async with office.db.reading() as session:
                 return await interventions.find(
                     context(caller=await office.person(by)), session, subjects=office.subjects, public_id=instance
@@ -497,7 +498,7 @@ class TestWhatIsOpen:
         owner, consultant, contractor = [await open_to(by) for by in (OWNER, CONSULTANT, CONTRACTOR)]
         assert [way.code for way in owner.actions] == ["approve", "reject", "request-revision"]
         assert (owner.terminate, next(state.name for state in owner.states)) == (True, "draft")
-        assert (len(consultant.actions), consultant.states, consultant.terminate) == (3, (), False)
+        assert (len(consultant.actions), consultant.states, consultant.terminate) == (3, [], False)
         assert contractor == interventions.NO_INTERVENTIONS
         await end(office, instance)
         assert await open_to(OWNER) == interventions.NO_INTERVENTIONS

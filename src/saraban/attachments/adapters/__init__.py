@@ -56,11 +56,7 @@ class FolderStorage:
             file.close()
 
     async def examine(self, key: str, look: Callable[[BinaryIO], T]) -> T:
-        def opened() -> T:
-            with self._place(key).open("rb") as file:
-                return look(file)
-
-        return await asyncio.to_thread(opened)
+        return await asyncio.to_thread(_look_at, self._place(key), look)
 
     async def holds(self, key: str) -> bool:
         return await asyncio.to_thread(self._place(key).is_file)
@@ -74,6 +70,11 @@ class FolderStorage:
         if not all(_PART.fullmatch(part) for part in parts):
             raise ValueError(f"not a storage key: {key!r}")
         return self._root.joinpath(*parts)
+
+
+def _look_at(place: Path, look: Callable[[BinaryIO], T]) -> T:
+    with place.open("rb") as file:
+        return look(file)
 
 
 def _begin(draft: Path) -> BinaryIO:

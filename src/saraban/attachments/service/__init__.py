@@ -13,7 +13,6 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -60,8 +59,6 @@ class UploadRules:
 
 @dataclass(frozen=True, slots=True)
 class FileStore:
-    """Where the rows and the bytes of files go, by which rules and which clock."""
-
     db: Database
     storage: Storage
     rules: UploadRules
@@ -104,8 +101,6 @@ class FileTypeRefused(DomainError):
 
 @dataclass
 class UploadStream:
-    """Counts and hashes what flows through it."""
-
     chunks: AsyncIterator[bytes]
     limit: int
     size: int = 0
@@ -138,19 +133,18 @@ async def upload(
     db, storage = store.db, store.storage
     row = _new_row(acceptable_file_name(name), ctx.caller, store)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
-    await db.transact(lambda session: _begin(session, row))
+    await db.transact(_begin, row)
     record = _UploadRecord(ctx, public_id, name, store)
     try:
         stream = UploadStream(chunks, store.rules.max_bytes)
         await storage.write(key, stream.pour())
         await _check_kind(store, key, name)
-        return await db.transact(lambda session: _complete(session, record, stream, claim))
+        return await db.transact(_complete, record, stream, claim)
     except Exception as error:
-        if await db.transact(lambda session: _is_complete(session, record)):
+        if await db.transact(_is_complete, record):
             raise  # its COMMIT went through, though the answer to it was lost
         await storage.delete(key)
-        reason = error
-        await db.transact(lambda session: _abandon(session, record, reason))
+        await db.transact(_abandon, record, error)
         raise
 
 
@@ -195,7 +189,7 @@ async def clean_up(db: Database, storage: Storage, *, now: datetime) -> int:
             return total
         for _, key in found:
             await storage.delete(key)
-        await db.transact(partial(repository.forget, ids=[row_id for row_id, _ in found]))
+        await db.transact(repository.forget, [row_id for row_id, _ in found])
         total += len(found)
 
 
@@ -247,13 +241,13 @@ def _new_row(name: str, caller: Caller, store: FileStore) -> Attachment:
     )
 
 
-async def _begin(session: AsyncSession, row: Attachment) -> None:
+async def _begin(row: Attachment, session: AsyncSession) -> None:
     session.add(row)
     await session.flush()
 
 
 async def _complete(
-    session: AsyncSession, record: _UploadRecord, stream: UploadStream, claim: Claim | None
+    record: _UploadRecord, session: AsyncSession, stream: UploadStream, claim: Claim | None
 ) -> AttachmentRow:
     row = await record.lock_row(session)
     if row is None:
@@ -267,13 +261,13 @@ async def _complete(
     return done
 
 
-async def _is_complete(session: AsyncSession, record: _UploadRecord) -> bool:
+async def _is_complete(record: _UploadRecord, session: AsyncSession) -> bool:
     """Ask under the row's lock, which waits for a COMMIT that is still under way."""
     row = await record.lock_row(session)
     return row is not None and row.checksum is not None
 
 
-async def _abandon(session: AsyncSession, record: _UploadRecord, reason: Exception) -> None:
+async def _abandon(record: _UploadRecord, session: AsyncSession, reason: Exception) -> None:
     row = await record.lock_row(session)
     if row is not None and row.is_temporary:
         await session.delete(row)

@@ -8,7 +8,6 @@ three that were gone the file is left alone: it may be what ended them.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from datetime import datetime, timedelta
-from functools import partial
 
 import structlog
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -62,14 +61,14 @@ class TextWorker:
             return False
         file = waiting._replace(due=now + self._lease, tries=waiting.tries + 1)
         put_off = {"text_due_at": file.due, "text_tries": file.tries}
-        if await self._db.transact(lambda session: repository.settle_text(session, waiting, **put_off)):
+        if await self._db.transact(repository.settle_text, waiting, put_off):
             try:
                 found = await self._text(file)
             except asyncio.CancelledError:
                 given_back = {"text_due_at": waiting.due, "text_tries": waiting.tries}
-                await self._db.transact(lambda session: repository.settle_text(session, file, **given_back))
+                await self._db.transact(repository.settle_text, file, given_back)
                 raise
-            await self._db.transact(partial(self._store, file, found, now))
+            await self._db.transact(self._store, file, found, now)
         return True
 
     async def _text(self, file: WaitingFile) -> FileText:
@@ -79,8 +78,8 @@ class TextWorker:
             return FileText(problem=TextProblem.MISSING)
         return await self._read(self._storage.read(file.key), file.mime_type)
 
-    async def _store(self, file: WaitingFile, found: FileText, now: datetime, session: AsyncSession) -> None:
-        if not await repository.settle_text(session, file, text_due_at=None, text_problem=found.problem):
+    async def _store(self, file: WaitingFile, session: AsyncSession, found: FileText, now: datetime) -> None:
+        if not await repository.settle_text(file, session, {"text_due_at": None, "text_problem": found.problem}):
             return
         if found.text:
             await repository.replace_text(session, file, found.text, now=now)

@@ -137,7 +137,7 @@ async def issuer(session: AsyncSession, *, revision_id: int) -> tuple[int, UUID]
         .join(User, User.user_id == DocumentRevision.created_by)
         .where(DocumentRevision.id == revision_id)
     )
-    return (await session.execute(statement)).tuples().one()
+    return (await session.execute(statement)).one()
 
 
 async def fix(session: AsyncSession, item: ItemState) -> None:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 from uuid import UUID
@@ -87,7 +86,7 @@ class ImportTurn(Generic[OneImport]):
     def report(self) -> dict[str, object]:
         return {name: self.counts[state] for name, state in REPORTED.items()} | {"faults": self.faults}
 
-    async def write(self, session: AsyncSession, **values: object) -> None:
+    async def write(self, session: AsyncSession, values: Mapping[str, object]) -> None:
         """
         Write how far it is, in the transaction of what it tells of.
 
@@ -249,7 +248,7 @@ async def import_rows(
     async with aclosing(run.batches(db, rows)) as batches:
         async for batch in batches:
             turn.take(await import_batch(db, run, turn, batch))
-    await db.transact(partial(_finish, run, turn))
+    await db.transact(_finish, run, turn)
 
 
 async def import_batch(
@@ -258,30 +257,25 @@ async def import_batch(
     """Import some lines. Judge them again when a concurrent change breaks a constraint."""
     for _ in range(_RACES):
         try:
-            return await db.transact(partial(_write, run, turn, batch))
+            return await db.transact(_write, run, turn, batch)
         except IntegrityError as error:
             if not violates_constraint(error, *run.constraints):
                 raise
-    return await db.transact(partial(_write, run, turn, batch))
+    return await db.transact(_write, run, turn, batch)
 
 
 async def _write(
-    run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], batch: Batch, session: AsyncSession
+    run: ImportRun[Batch, Rows], session: AsyncSession, turn: ImportTurn[OneImport], batch: Batch
 ) -> Sequence[JudgedRow]:
     judged, rows = await run.judge(session, batch, lock=True)
     written = await run.write(session, rows)
     counts = turn.counts + Counter(one.state for one in judged)
-    await turn.write(
-        session,
-        rows_done=counts.total(),
-        rows_refused=turn.refused(counts),
-        rows_written=type(turn.row).rows_written + written,
-        updated_at=run.ctx.now,
-    )
+    values = {"rows_done": counts.total(), "rows_refused": turn.refused(counts), "updated_at": run.ctx.now}
+    await turn.write(session, values | {"rows_written": type(turn.row).rows_written + written})
     return judged
 
 
-async def _finish(run: ImportRun[Batch, Rows], turn: ImportTurn[OneImport], session: AsyncSession) -> None:
+async def _finish(run: ImportRun[Batch, Rows], session: AsyncSession, turn: ImportTurn[OneImport]) -> None:
     row = await repository.locked_import(session, type(turn.row), turn.row.id)
     if row.lease != turn.lease:
         raise LeaseLost

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import PurePath
 from typing import BinaryIO
 from uuid import UUID
@@ -97,7 +96,7 @@ async def _store(
         await storage.delete(key)
         raise
     try:
-        await db.transact(partial(_received, ctx, row, claim, receipt))
+        await db.transact(_receive, ctx, row, claim, receipt)
     except BaseException:
         await _delete_without_row(db, storage, type(row), public_id)
         raise
@@ -111,7 +110,7 @@ async def _delete_without_row(db: Database, storage: Storage, model: type[FileIm
     While the database is away nobody can say, and the file stays.
     """
     try:
-        if not await db.transact(partial(repository.is_import, model, public_id)):
+        if not await db.transact(repository.is_import, public_id, model):
             await storage.delete(source_key(public_id))
     except Exception as error:
         if database_fault(error) is None:
@@ -125,9 +124,7 @@ def _refuse_other(file: BinaryIO, suffix: str) -> None:
         raise unreadable()
 
 
-async def _received(
-    ctx: RequestContext, row: FileImport, claim: Claim, receipt: Receipt, session: AsyncSession
-) -> None:
+async def _receive(ctx: RequestContext, session: AsyncSession, row: FileImport, claim: Claim, receipt: Receipt) -> None:
     session.add(row)
     await _record(ctx, session, row, "uploaded", sha256=row.file_sha256)
     await claim.complete(session, receipt)

@@ -84,10 +84,9 @@ class ImportWorker(Generic[OneImport]):
         if found is None:
             return None
         lease, key = new_id(), found.row.id
+        until = now + self._lease
         taken = await self._db.transact(
-            lambda session: repository.acquire_lease(
-                session, self._importer.model, key=key, lease=lease, until=now + self._lease, now=now
-            )
+            repository.acquire_lease, lease, self._importer.model, key=key, until=until, now=now
         )
         return ImportTurn(found, lease) if taken else None
 
@@ -135,8 +134,7 @@ class ImportWorker(Generic[OneImport]):
         return RequestContext(caller, self._clock.now(), self._clock.zone)
 
     async def _tell(self, turn: ImportTurn[OneImport], **values: object) -> None:
-        now = self._clock.now()
-        await self._db.transact(lambda session: turn.write(session, updated_at=now, **values))
+        await self._db.transact(ImportTurn.write, turn, {"updated_at": self._clock.now(), **values})
 
     async def _given_back(self, turn: ImportTurn[OneImport]) -> None:
         with suppress(LeaseLost):

@@ -1,6 +1,6 @@
 """Writes down whom events concern: a notification in the application, a line of e-mail, news for a webhook."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -124,7 +124,6 @@ NOTICE = "notification.created"
 # What a step brought about, or still waits for.
 OF_STEPS = frozenset({"workflow.transitioned", "document.reminded"})
 _SETTLES = frozenset({"workflow.transitioned", "document.cancelled"})
-Deputies = Callable[[Event, Notice, Sequence[int]], list[int]]
 EVENTS = (
     *("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned"),
     *("workflow.unattended", WEBHOOK_OFF),
@@ -132,7 +131,6 @@ EVENTS = (
 
 
 def subscribe(handlers: Handlers, *, subjects: Subjects, mail_settings: MailSettings | None = None) -> None:
-    """Let notifications hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, partial(react_all, subjects=subjects, mail_settings=mail_settings))
     handlers.add("workflow.answered", partial(settle_answered, subjects=subjects))
@@ -167,7 +165,7 @@ async def react_all(
     told |= await repository.already_mailed(session, event_uuids=[event.public_id for event in events])
     telling: list[tuple[Event, Notice, list[int]]] = []
     for event, notice, people in concerned:
-        everybody = sorted({*people, *deputies(event, notice, people)})
+        everybody = sorted({*people, *deputies.of(event, notice, people)})
         readers = [user for user in everybody if (event.public_id, user) not in told]
         told.update((event.public_id, user) for user in readers)
         telling.append((event, notice, readers))
@@ -195,37 +193,36 @@ def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
     return found
 
 
-async def _deputies(
-    session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]], directory: AudienceDirectory
-) -> Deputies:
-    """
-    Whom to tell in the place of those who are away, of what is about steps: those are what was lent. They too are told
-    only of what they may see.
-    """
-    steps = [(event, people) for event, _, people in concerned if event.name in OF_STEPS]
-    moments = [event.created_at for event, _ in steps]
-    found = (
-        await delegates_of(
-            session, {one for _, people in steps for one in people}, first=min(moments), last=max(moments)
-        )
-        if steps
-        else Delegates()
-    )
+@dataclass(frozen=True, slots=True)
+class _Deputies:
+    """The delegates of people who are away. They are notified only of what they may see."""
 
-    def deputies(event: Event, notice: Notice, people: Sequence[int]) -> list[int]:
+    delegates: Delegates
+    directory: AudienceDirectory
+
+    def of(self, event: Event, notice: Notice, people: Sequence[int]) -> list[int]:
+        """Return the keys of the delegates for a notice of a step; for others none, because only steps are delegated."""
         if event.name not in OF_STEPS:
             return []
         project, code = as_text(event.payload.get("projectPublicId")), as_text(event.payload.get("workflowCode"))
-        known = found.of(
+        known = self.delegates.of(
             people, workflow_code=code or "", project=UUID(project) if project else None, moment=event.created_at
         )
         return [
             person.user_id
             for public_id, person in known.items()
-            if public_id != notice.actor and directory.may_know(person, notice)
+            if public_id != notice.actor and self.directory.may_know(person, notice)
         ]
 
-    return deputies
+
+async def _deputies(
+    session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]], directory: AudienceDirectory
+) -> _Deputies:
+    steps = [(event, people) for event, _, people in concerned if event.name in OF_STEPS]
+    if not steps:
+        return _Deputies(Delegates(), directory)
+    moments, people = [event.created_at for event, _ in steps], {one for _, people in steps for one in people}
+    return _Deputies(await delegates_of(session, people, first=min(moments), last=max(moments)), directory)
 
 
 async def _tell(

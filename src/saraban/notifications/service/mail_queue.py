@@ -8,7 +8,6 @@ After a day of attempts it becomes a dead letter, which tells the operators; rev
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import partial
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -150,14 +149,12 @@ class MailJob:
             key = await repository.first_due(session, now)
         if key is None or await self._limiter.seconds_left(self._outbound):
             return False
-        claim = await self._db.transact(
-            partial(_claim, mail_settings=self._settings, subjects=self._subjects, key=key, now=now)
-        )
+        claim = await self._db.transact(self._claim, key, now)
         if claim is None:
             return False
         if claim.mail is not None:
             if self._outbound.limit and (await self._limiter.take([self._outbound])).refused is not None:
-                await self._db.transact(partial(_put_back, batch=claim.batch))
+                await self._db.transact(_put_back, claim.batch)
                 return False
             await self._send(claim.batch, claim.mail)
         return True
@@ -166,12 +163,94 @@ class MailJob:
         try:
             await self._settings.mailer.send(mail)
         except MailRefused as failure:
-            failed = partial(_failed, mail_settings=self._settings, batch=batch, failure=failure, now=self._clock.now())
-            outcome = await self._db.transact(failed)
+            outcome = await self._db.transact(self._fail, batch, failure, self._clock.now())
             log.warning("mail_not_taken", message_id=str(batch), reason=str(failure), outcome=outcome)
         else:
-            outcome = await self._db.transact(lambda session: _sent(session, batch, now=self._clock.now()))
+            outcome = await self._db.transact(_settle_sent, batch, self._clock.now())
         MAILS.labels(outcome).inc()
+
+    async def _claim(self, key: int, session: AsyncSession, now: datetime) -> _ClaimedMail | None:
+        first = await repository.lock_due(session, key, now)
+        if first is None:
+            return None
+        reader = (await identity.load_delivery_profiles(session, user_ids=[first.user_id]))[first.user_id]
+        if first.batch_uuid is None:
+            batch = derived_id("mail", str(first.event_uuid), str(reader.public_id))
+            lines = await repository.lock_bundle(session, first)
+        else:
+            batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
+        # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
+        is_link = first.template in LINK_MAILS
+        goes_at = now if is_link else after_quiet(reader.preferences, now, self._settings.zone)
+        goes = reader.is_open and goes_at == now
+        for line in lines:
+            if not reader.is_open:
+                line.given_up_at, line.last_error = now, "the account is closed"
+            elif goes:
+                line.batch_uuid, line.claimed_until = batch, now + LEASE
+            else:
+                line.due_at = goes_at
+        if goes:
+            lines = await self._drop_done(session, lines, reader.public_id, now)
+        mail = await self._compose(session, reader, batch, lines, now) if goes and lines else None
+        await session.flush()
+        return _ClaimedMail(batch, mail)
+
+    async def _drop_done(
+        self, session: AsyncSession, lines: Sequence[MailLine], reader: UUID, now: datetime
+    ) -> list[MailLine]:
+        """
+        Settle the lines about steps that do not await their reader any more, at each attempt, and return the others.
+
+        Events settle most of them. This finds the rest: answers to a branch of a review, reassigned steps, lost rights, ended
+        delegations, and events that have not been handled.
+        """
+        asking = {line: step for line in lines if line.template in ASKS_READER and (step := _instance(line))}
+        if not asking:
+            return list(lines)
+        ctx = RequestContext((await identity.load_callers(session, [reader]))[reader], now, self._settings.zone)
+        awaited = await awaited_instances(ctx, session, subjects=self._subjects, instances=set(asking.values()))
+        for line, step in asking.items():
+            if step not in awaited:
+                line.template, line.given_up_at = repository.SETTLED, now
+        return [line for line in lines if line.template != repository.SETTLED]
+
+    async def _compose(
+        self,
+        session: AsyncSession,
+        reader: DeliveryProfile,
+        batch: UUID,
+        lines: Sequence[MailLine],
+        now: datetime,
+    ) -> MailMessage | None:
+        """The mail, or None for a link that was used or has expired meanwhile."""
+        if lines[0].template not in LINK_MAILS:
+            return _message(self._settings, reader, batch, lines, now)
+        invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
+        if invited is None:
+            for line in lines:
+                line.given_up_at, line.last_error = now, "the invitation is no longer open"
+            return None
+        return link_message(
+            lines[0].template,
+            key=batch,
+            to=reader.email,
+            link=f"{self._settings.home}{invited.path}",
+            at=lines[0].created_at,
+            values={"name": invited.display_name, "username": invited.username},
+        )
+
+    async def _fail(self, batch: UUID, session: AsyncSession, failure: MailRefused, now: datetime) -> str:
+        lines, reason = await repository.lock_batch(session, batch), str(failure)[:500]
+        over = failure.for_good or any(line.attempts + 1 >= self._settings.attempts for line in lines)
+        for line in lines:
+            line.attempts += 1
+            line.claimed_until, line.last_error = None, reason
+            line.due_at = now + timedelta(minutes=min(2 ** (line.attempts - 1), 60))
+            line.given_up_at = now if over else None
+        if over and lines:
+            await _bury(session, batch, lines[0], reason, now)
+        return "given_up" if over else "retry"
 
 
 async def retry_dead_mail(session: AsyncSession, event: Event) -> None:
@@ -185,91 +264,15 @@ async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
     return await repository.delete_done(session, before=now - KEEP)
 
 
-async def _claim(
-    session: AsyncSession, *, mail_settings: MailSettings, subjects: Subjects, key: int, now: datetime
-) -> _ClaimedMail | None:
-    first = await repository.lock_due(session, key, now)
-    if first is None:
-        return None
-    reader = (await identity.load_delivery_profiles(session, user_ids=[first.user_id]))[first.user_id]
-    if first.batch_uuid is None:
-        batch = derived_id("mail", str(first.event_uuid), str(reader.public_id))
-        lines = await repository.lock_bundle(session, first)
-    else:
-        batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
-    # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
-    is_link = first.template in LINK_MAILS
-    goes_at = now if is_link else after_quiet(reader.preferences, now, mail_settings.zone)
-    goes = reader.is_open and goes_at == now
-    for line in lines:
-        if not reader.is_open:
-            line.given_up_at, line.last_error = now, "the account is closed"
-        elif goes:
-            line.batch_uuid, line.claimed_until = batch, now + LEASE
-        else:
-            line.due_at = goes_at
-    if goes:
-        lines = await _drop_done(session, lines, reader.public_id, subjects, now=now, zone=mail_settings.zone)
-    mail = await _written(session, mail_settings, reader, batch, lines, now) if goes and lines else None
-    await session.flush()
-    return _ClaimedMail(batch, mail)
-
-
-async def _drop_done(
-    session: AsyncSession, lines: Sequence[MailLine], reader: UUID, subjects: Subjects, *, now: datetime, zone: ZoneInfo
-) -> list[MailLine]:
-    """
-    Settle the lines about steps that do not await their reader any more, at each attempt, and return the others.
-
-    Events settle most of them. This finds the rest: answers to a branch of a review, reassigned steps, lost rights, ended
-    delegations, and events that have not been handled.
-    """
-    asking = {line: step for line in lines if line.template in ASKS_READER and (step := _instance(line))}
-    if not asking:
-        return list(lines)
-    ctx = RequestContext((await identity.load_callers(session, [reader]))[reader], now, zone)
-    awaited = await awaited_instances(ctx, session, subjects=subjects, instances=set(asking.values()))
-    for line, step in asking.items():
-        if step not in awaited:
-            line.template, line.given_up_at = repository.SETTLED, now
-    return [line for line in lines if line.template != repository.SETTLED]
-
-
 def _instance(line: MailLine) -> UUID | None:
     public_id = as_text(line.template_values.get("instance"))
     return UUID(public_id) if public_id else None
 
 
-async def _put_back(session: AsyncSession, batch: UUID) -> None:
+async def _put_back(batch: UUID, session: AsyncSession) -> None:
     """Release a mail that other messages left no room for; it has had no attempt."""
     for line in await repository.lock_batch(session, batch=batch):
         line.claimed_until = None
-
-
-async def _written(
-    session: AsyncSession,
-    mail_settings: MailSettings,
-    reader: DeliveryProfile,
-    batch: UUID,
-    lines: Sequence[MailLine],
-    now: datetime,
-) -> MailMessage | None:
-    """The mail, or None for a link that was used or has expired meanwhile."""
-    if lines[0].template not in LINK_MAILS:
-        return _message(mail_settings, reader, batch, lines, now)
-    invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
-    if invited is None:
-        for line in lines:
-            line.given_up_at, line.last_error = now, "the invitation is no longer open"
-        return None
-    return link_message(
-        lines[0].template,
-        key=batch,
-        to=reader.email,
-        link=f"{mail_settings.home}{invited.path}",
-        at=lines[0].created_at,
-        values={"name": invited.display_name, "username": invited.username},
-    )
 
 
 def _message(
@@ -302,25 +305,10 @@ def _item(mail_settings: MailSettings, line: MailLine, language: str) -> MailIte
     )
 
 
-async def _sent(session: AsyncSession, batch: UUID, *, now: datetime) -> str:
+async def _settle_sent(batch: UUID, session: AsyncSession, now: datetime) -> str:
     for line in await repository.lock_batch(session, batch):
         line.sent_at, line.claimed_until = now, None
     return "sent"
-
-
-async def _failed(
-    session: AsyncSession, *, mail_settings: MailSettings, batch: UUID, failure: MailRefused, now: datetime
-) -> str:
-    lines, reason = await repository.lock_batch(session, batch), str(failure)[:500]
-    over = failure.for_good or any(line.attempts + 1 >= mail_settings.attempts for line in lines)
-    for line in lines:
-        line.attempts += 1
-        line.claimed_until, line.last_error = None, reason
-        line.due_at = now + timedelta(minutes=min(2 ** (line.attempts - 1), 60))
-        line.given_up_at = now if over else None
-    if over and lines:
-        await _bury(session, batch, lines[0], reason, now)
-    return "given_up" if over else "retry"
 
 
 async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:

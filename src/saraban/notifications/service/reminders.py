@@ -7,7 +7,6 @@ A reminder's key is written in the event's transaction, so that several workers,
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from functools import partial
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -55,11 +54,12 @@ async def send_reminders(db: Database, subjects: Subjects, zone: ZoneInfo, now: 
         horizons = await _horizons(session, now, zone)
     for project_id, before in horizons.items():
         for register in RegisterCode:
-            pages = partial(core.open_rows, project_id=project_id, register=register, before=before, limit=PAGE)
             last: core.OpenRow | None = None
             while True:
                 async with db.reading() as session:
-                    rows = await pages(session, after=last)
+                    rows = await core.open_rows(
+                        session, project_id=project_id, register=register, before=before, limit=PAGE, after=last
+                    )
                     wanted = await _wanted(session, await _of_rows(session, register, rows), now, zone)
                 for one in wanted:
                     count += await _remind(db, subjects, one, now)
@@ -170,27 +170,27 @@ def _day(due: datetime | date, zone: ZoneInfo) -> date:
 
 
 async def _remind(db: Database, subjects: Subjects, wanted: _DueReminder, now: datetime) -> int:
-    async def work(session: AsyncSession) -> int:
-        subject = wanted.due.subject
-        waits = (await repository.running_workflows(session, subjects=[subject])).get(subject)
-        if waits is None or (wanted.due.of_step and waits.due_on != wanted.day):
-            return 0  # somebody acted in the meantime
-        caller = await identity.system_caller(session)
-        port = subjects.port(waits.entity_type)
-        facts = (await port.facts(session, caller=caller, entity_ids=[str(subject)])).get(str(subject))
-        if facts is None:
-            return 0
-        session.add(ReminderSent(subject_uuid=subject, due_day=wanted.day, stage=wanted.reminder.stage, sent_at=now))
-        await session.flush()
-        await events.record(
-            session, events.NewEvent(REMINDED, "document", str(facts.public_id), _payload(wanted, waits, facts), now)
-        )
-        return 1
-
     try:
-        return await db.transact(work)
+        return await db.transact(_record, wanted, subjects, now)
     except IntegrityError:
         return 0  # another worker reminded in the same moment
+
+
+async def _record(wanted: _DueReminder, session: AsyncSession, subjects: Subjects, now: datetime) -> int:
+    subject = wanted.due.subject
+    waits = (await repository.running_workflows(session, subjects=[subject])).get(subject)
+    if waits is None or (wanted.due.of_step and waits.due_on != wanted.day):
+        return 0  # somebody acted in the meantime
+    caller = await identity.system_caller(session)
+    port = subjects.port(waits.entity_type)
+    facts = (await port.facts(session, caller=caller, entity_ids=[str(subject)])).get(str(subject))
+    if facts is None:
+        return 0
+    session.add(ReminderSent(subject_uuid=subject, due_day=wanted.day, stage=wanted.reminder.stage, sent_at=now))
+    await session.flush()
+    event = events.NewEvent(REMINDED, "document", str(facts.public_id), _payload(wanted, waits, facts), now)
+    await events.record(session, event)
+    return 1
 
 
 def _payload(wanted: _DueReminder, waits: RunningWorkflow, facts: SubjectFacts) -> dict[str, Json]:

@@ -1,8 +1,8 @@
 """What is done on the page of a document: a step, an answer, files, a cancellation, a revision, an intervention."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
@@ -15,14 +15,14 @@ from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.core import service as core
 from saraban.documents.core.dependencies import Documents
 from saraban.documents.core.schemas import Cancellation, NewRevision
-from saraban.kit.errors import CHECK_INPUT, DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
+from saraban.kit.errors import CHECK_INPUT, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.notifications import service as notifications
 from saraban.web.documents.document_page import needs_files, show_document
 from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.documents.rfa_items import answers_of
 from saraban.web.documents.step_form import step_order, version_in
 from saraban.web.shell import labels
-from saraban.web.shell.forms import CurrentForm, FormState, SentForm, has_own_page, texts
+from saraban.web.shell.forms import CurrentForm, SentForm, texts
 from saraban.web.shell.page import CurrentPage
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import ForceIn, ReassignmentIn, TerminationIn
@@ -32,7 +32,7 @@ from saraban.workflow.runtime.domain.interventions import FORCE, REASSIGN, TERMI
 from saraban.workflow.runtime.schemas import BranchAnswerIn
 from saraban.workflow.runtime.service import review
 from saraban.workflow.runtime.service.step_data import step_data_of
-from saraban.workflow.service import Command, Subjects, Transitioned, Transitions
+from saraban.workflow.service import Command, Subjects, Transitions
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
@@ -67,7 +67,7 @@ class DocumentForm(SentForm):
     subjects: Subjects
     transitions: Transitions
 
-    async def found(self) -> Any:
+    async def read(self) -> Any:
         """
         Return the document in its envelope.
 
@@ -76,34 +76,20 @@ class DocumentForm(SentForm):
         async with self.db.reading() as session:
             return await core.read(self.context, session, self.register.kind, public_id=self.public_id)
 
-    async def instance(self) -> UUID:
-        """:raises NotFound: also for a document without a workflow"""
-        return instance_of(await self.found())
-
     def intervention(self, schema: type[InterventionOrder], **more: Any) -> InterventionOrder:
         shared = {"reason": self.text("reason") or "", "clientVersionNo": version_in(self.values)}
         return self.order(schema, shared | more)
 
-    async def intervene(self, wanted: Callable[..., Awaitable[Transitioned]], command: Command) -> None:
-        instance = await self.instance()
-        await self.once(lambda ctx: wanted(ctx, self.transitions, public_id=instance, command=command))
+    @asynccontextmanager
+    async def dialog(self, dialog: str) -> AsyncIterator[None]:
+        """Show the document with the refusal in the dialog, when the block is refused."""
+        async with self.shown_again(show_document, self.register, self.subjects, self.public_id, dialog=dialog):
+            yield
 
-    async def submit(self, work: Callable[["DocumentForm"], Awaitable[None]], dialog: str) -> Response:
-        """Back to the document when it worked; the document with the refusal on it when it did not."""
-        try:
-            await work(self)
-        except DomainError as error:
-            if has_own_page(error):
-                raise
-            state = FormState(self.values, error)
-            async with self.db.reading() as session:
-                return await show_document(
-                    self.page, session, self.register, self.subjects, self.public_id, state, dialog=dialog
-                )
-        verb = dialog.partition("-")[0]
-        if verb in _SETTLES_NOTIFICATIONS:
-            await self.db.transact(partial(notifications.settle, self.page.context, entity_id=str(self.public_id)))
-        said = f"?done={verb}" if verb in labels.DONE else ""
+    async def to_document(self, action: str) -> Response:
+        if action in _SETTLES_NOTIFICATIONS:
+            await self.transact(notifications.settle, entity_id=str(self.public_id))
+        said = f"?done={action}" if action in labels.DONE else ""
         return RedirectResponse(f"{self.register.web.url}/{self.public_id}{said}", status_code=303)
 
 
@@ -145,138 +131,127 @@ for _deed in (*FORM_PATHS, "branches/{branch_id}"):
 @router.post("/{path}/{public_id}/actions")
 async def act(form: CurrentDocumentForm) -> Response:
     """One step of the workflow, by the version that the reader saw."""
-    return await form.submit(_act, f"act-{form.text('action')}")
+    async with form.dialog(f"act-{form.text('action')}"):
+        found, files = await form.read(), texts(form.values, "attachment")
+        instance = instance_of(found)
+        async with form.db.reading() as session:
+            values = await step_data_of(session, public_id=instance)
+        if needs_files(form.register.web, found.data, found.workflow) and not (form.text("withoutFiles") or files):
+            raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
+        command = Command.of(step_order(form, values, items=answers_of(form.values)))
+        await form.once(form.transitions.take, public_id=instance, command=command)
+    return await form.to_document("act")
 
 
 @router.post("/{path}/{public_id}/branches/{branch_id}")
 async def answer(branch_id: UUID, form: CurrentDocumentForm) -> Response:
     """The reader's answer for a branch of a parallel review, by the version of the branch that they saw."""
-    return await form.submit(partial(_answer, branch_id), f"branch-{form.text('branch')}")
+    async with form.dialog(f"branch-{form.text('branch')}"):
+        instance = instance_of(await form.read())
+        payload = {
+            "answer": form.text("answer") or "",
+            "comment": form.text("comment"),
+            "attachmentPublicIds": texts(form.values, "attachment"),
+            "clientVersionNo": version_in(form.values) or _NO_VERSION,
+            "onBehalfOf": form.text("onBehalfOf"),
+            "payload": {"itemResults": answers_of(form.values)},
+        }
+        command = Command.answering(form.order(BranchAnswerIn, payload))
+        await form.once(
+            review.answer, form.transitions, public_id=instance, branch_public_id=branch_id, command=command
+        )
+    return await form.to_document("branch")
 
 
 @router.post("/{path}/{public_id}/cancel")
 async def cancel(form: CurrentDocumentForm) -> Response:
-    """End the document, with a reason."""
-    return await form.submit(_cancel, "cancel")
+    async with form.dialog("cancel"):
+        order = form.order(Cancellation, {"reason": form.text("reason") or ""})
+        await form.once(core.cancel, form.services, form.register.kind, form.public_id, order.reason)
+    return await form.to_document("cancel")
 
 
 @router.post("/{path}/{public_id}/revisions")
 async def revise(form: CurrentDocumentForm) -> Response:
-    """The next revision, as a draft."""
-    return await form.submit(_revise, "revise")
+    async with form.dialog("revise"):
+        kind = form.register.kind
+        if not isinstance(kind, core.RevisionedKind):
+            raise NotFound("A circulation sheet has no revisions.")
+        typed = form.filled("subject", "body", "dueDate")
+        order = form.order(NewRevision, {**typed, "attachmentPublicIds": texts(form.values, "attachment")})
+        await form.confirm(kind.warnings, asked=order, public_id=form.public_id)
+        await form.once(core.revise, form.services, kind, form.public_id, order)
+    return await form.to_document("revise")
 
 
 @router.post("/{path}/{public_id}/files")
 async def add_files(form: CurrentDocumentForm) -> Response:
-    """Put uploaded files onto a draft, or take one off it."""
-    return await form.submit(_add_files, "")
+    async with form.dialog(""):
+        kind = form.register.kind
+        files = {"addAttachmentPublicIds": "attachment", "removeAttachmentPublicIds": "remove"}
+        changes = form.order(kind.changes, {name: texts(form.values, field) for name, field in files.items()})
+        await form.confirm(kind.warnings, asked=changes, public_id=form.public_id)
+        await core.edit(form.context, form.services, kind, form.public_id, changes)
+    return await form.to_document("")
 
 
 @router.post("/{path}/{public_id}/responses")
 async def respond(form: CurrentDocumentForm) -> Response:
-    """The reader's answer to a sheet."""
-    return await form.submit(_respond, "respond")
-
-
-@router.post("/{path}/{public_id}/force")
-async def force(form: CurrentDocumentForm) -> Response:
-    """An action of somebody else's, or another state; the form names both in one choice, as `approve:` or `:approved`."""
-    return await form.submit(_force, "force")
-
-
-@router.post("/{path}/{public_id}/terminate")
-async def terminate(form: CurrentDocumentForm) -> Response:
-    """The end of the workflow without an outcome."""
-    return await form.submit(_terminate, "terminate")
-
-
-@router.post("/{path}/{public_id}/reassign")
-async def reassign(form: CurrentDocumentForm) -> Response:
-    """The present state given to one person."""
-    return await form.submit(_reassign, "reassign")
-
-
-async def _act(form: DocumentForm) -> None:
-    found, files = await form.found(), texts(form.values, "attachment")
-    instance = instance_of(found)
-    async with form.db.reading() as session:
-        values = await step_data_of(session, public_id=instance)
-    if needs_files(form.register.web, found.data, found.workflow) and not (form.text("withoutFiles") or files):
-        raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
-    order = step_order(form, values, items=answers_of(form.values))
-    command = Command.of(order)
-    await form.once(lambda ctx: form.transitions.take(ctx, public_id=instance, command=command))
-
-
-async def _answer(branch_id: UUID, form: DocumentForm) -> None:
-    instance = await form.instance()
-    asked = {
-        "answer": form.text("answer") or "",
-        "comment": form.text("comment"),
-        "attachmentPublicIds": texts(form.values, "attachment"),
-        "clientVersionNo": version_in(form.values) or _NO_VERSION,
-        "onBehalfOf": form.text("onBehalfOf"),
-        "payload": {"itemResults": answers_of(form.values)},
-    }
-    order = form.order(BranchAnswerIn, asked)
-    command = Command.answering(order)
-    answered = partial(review.answer, public_id=instance, branch_public_id=branch_id, command=command)
-    await form.once(lambda ctx: answered(ctx, form.transitions))
-
-
-async def _cancel(form: DocumentForm) -> None:
-    order = form.order(Cancellation, {"reason": form.text("reason") or ""})
-    kind = form.register.kind
-    await form.once(lambda ctx: core.cancel(ctx, form.services, kind, form.public_id, order.reason))
-
-
-async def _revise(form: DocumentForm) -> None:
-    kind = form.register.kind
-    if not isinstance(kind, core.RevisionedKind):
-        raise NotFound("A circulation sheet has no revisions.")
-    asked = form.filled("subject", "body", "dueDate")
-    order = form.order(NewRevision, {**asked, "attachmentPublicIds": texts(form.values, "attachment")})
-    await form.confirm(partial(kind.warnings, asked=order, public_id=form.public_id))
-    await form.once(lambda ctx: core.revise(ctx, form.services, kind, form.public_id, order))
-
-
-async def _add_files(form: DocumentForm) -> None:
-    added, removed = texts(form.values, "attachment"), texts(form.values, "remove")
-    changes = form.order(
-        form.register.kind.changes, {"addAttachmentPublicIds": added, "removeAttachmentPublicIds": removed}
-    )
-    await form.confirm(partial(form.register.kind.warnings, asked=changes, public_id=form.public_id))
-    await core.edit(form.context, form.services, form.register.kind, form.public_id, changes)
-
-
-async def _respond(form: DocumentForm) -> None:
-    if not form.register.web.is_sheet:
-        raise NotFound("Only circulation sheets ask for responses.")
-    asked = {
-        "status": form.text("status") or RoutingStatus.COMPLETED,
-        "comment": form.text("comment"),
-        "onBehalfOf": form.text("onBehalfOf"),
-    }
-    order = form.order(AssigneeResponse, asked)
-    await form.once(lambda ctx: circulations.respond(ctx, form.services, form.public_id, order))
+    async with form.dialog("respond"):
+        if not form.register.web.is_sheet:
+            raise NotFound("Only circulation sheets ask for responses.")
+        payload = {
+            "status": form.text("status") or RoutingStatus.COMPLETED,
+            "comment": form.text("comment"),
+            "onBehalfOf": form.text("onBehalfOf"),
+        }
+        order = form.order(AssigneeResponse, payload)
+        await form.once(circulations.respond, form.services, form.public_id, order)
+    return await form.to_document("respond")
 
 
 def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Command:
     return Command(action, order.reason, client_version_no=order.client_version_no)
 
 
-async def _force(form: DocumentForm) -> None:
-    action, _, to = (form.text("way") or "").partition(":")
-    order = form.intervention(ForceIn, action=action or None, to=to or None)
-    wanted = partial(interventions.force, action=order.action, to=order.to)
-    await form.intervene(wanted, _command(order.action or FORCE, order))
+@router.post("/{path}/{public_id}/force")
+async def force(form: CurrentDocumentForm) -> Response:
+    """An action of somebody else's, or another state; the form names both in one choice, as `approve:` or `:approved`."""
+    async with form.dialog("force"):
+        action, _, to = (form.text("way") or "").partition(":")
+        order = form.intervention(ForceIn, action=action or None, to=to or None)
+        command, instance = _command(order.action or FORCE, order), instance_of(await form.read())
+        await form.once(
+            interventions.force,
+            form.transitions,
+            public_id=instance,
+            command=command,
+            action=order.action,
+            to=order.to,
+        )
+    return await form.to_document("force")
 
 
-async def _terminate(form: DocumentForm) -> None:
-    await form.intervene(interventions.terminate, _command(TERMINATE, form.intervention(TerminationIn)))
+@router.post("/{path}/{public_id}/terminate")
+async def terminate(form: CurrentDocumentForm) -> Response:
+    async with form.dialog("terminate"):
+        command = _command(TERMINATE, form.intervention(TerminationIn))
+        instance = instance_of(await form.read())
+        await form.once(interventions.terminate, form.transitions, public_id=instance, command=command)
+    return await form.to_document("terminate")
 
 
-async def _reassign(form: DocumentForm) -> None:
-    order = form.intervention(ReassignmentIn, userPublicId=form.text("userPublicId") or "")
-    wanted = partial(interventions.reassign, reassignment=interventions.Reassignment(order.user_public_id))
-    await form.intervene(wanted, _command(REASSIGN, order))
+@router.post("/{path}/{public_id}/reassign")
+async def reassign(form: CurrentDocumentForm) -> Response:
+    async with form.dialog("reassign"):
+        order = form.intervention(ReassignmentIn, userPublicId=form.text("userPublicId") or "")
+        command, instance = _command(REASSIGN, order), instance_of(await form.read())
+        reassignment = interventions.Reassignment(order.user_public_id)
+        await form.once(
+            interventions.reassign,
+            form.transitions,
+            public_id=instance,
+            command=command,
+            reassignment=reassignment,
+        )
+    return await form.to_document("reassign")

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -33,16 +32,13 @@ from saraban.web.documents.registers import DocumentRegister, register_at
 from saraban.web.documents.rfa_items import form_of_items, form_of_numbers, items_typed, revisions_typed
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
+from saraban.web.shell.form_state import FormState, FormValues
 from saraban.web.shell.forms import (
-    NEW_FORM,
     CurrentForm,
-    FormState,
-    FormValues,
     SentForm,
+    Shown,
     WarningsUnconfirmed,
-    form_errors,
     number_or_text,
-    show_again,
     text,
     texts,
     uploaded,
@@ -77,30 +73,19 @@ class FormChoices:
     file_kinds: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoicesFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/choices.html"
-
+class ChoicesFragment(PageModel, template="documents/parts/choices.html"):
     kind: WebKind
     choices: FormChoices | None
-    form: FormValues
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/number.html"
-
+class NumberFragment(PageModel, template="documents/parts/number.html"):
     number: str | None
     missing: Sequence[Text]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewDocumentPage(PageModel):
-    template: ClassVar[str] = "documents/create.html"
-
+class NewDocumentPage(PageModel, template="documents/create.html"):
     kind: WebKind
     choices: FormChoices | None
-    form: FormValues
     files: Sequence[tuple[str, str]]
     key: str
     today: date
@@ -155,7 +140,6 @@ async def _acts_for(ctx: RequestContext, session: AsyncSession) -> dict[UUID, in
 
 
 async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[OrganizationMember, ...]:
-    """Who can be asked by a sheet that stays inside one organization."""
     if not originator:
         return ()
     organization = await projects.find_organization(
@@ -194,7 +178,6 @@ def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str
 
 @router.get("/{path}/new")
 async def new(path: str, page: CurrentPage, session: ReadSession) -> Response:
-    """An empty form, or one with what the address gives."""
     register, asked = register_at(path), page.request.query_params
     page.caller.require_somewhere(register.web.create)
     given = [("projectPublicId", str(page.project))] if page.project else []
@@ -219,12 +202,11 @@ async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path
 
 @router.post("/{path}/new/choices")
 async def choose(path: str, form: CurrentForm) -> Response:
-    """The selects again, after one that decides about others has changed."""
     page, web = form.page, register_at(path).web
     page.caller.require_somewhere(web.create)
     async with form.db.reading() as session:
         found = await form_choices(page.context, session, kind=web, form=form.values)
-    return page.show(ChoicesFragment(kind=web, choices=found, form=form.values))
+    return page.show(ChoicesFragment(kind=web, choices=found, state=FormState(form.values)))
 
 
 @router.post("/{path}/new/number")
@@ -240,7 +222,7 @@ async def number(path: str, form: CurrentForm) -> Response:
             plan = await numbering.plan(page.context, session, request=_asked(web, form.values))
             found = await numbering.preview(session, plan=plan)
     except DomainError as error:
-        fragment = NumberFragment(number=None, missing=[], faults=form_errors(error, page.language))
+        fragment = NumberFragment(number=None, missing=[], state=FormState(error=error))
         return page.show(fragment, status=200)  # typing is never an error
     return page.show(NumberFragment(number=found.number, missing=[]))
 
@@ -266,15 +248,14 @@ def _asked(kind: WebKind, form: FormValues) -> numbering.NumberRequest:
 
 @router.post("/{path}/new")
 async def create(path: str, form: CurrentForm, services: Documents) -> Response:
-    """Write the document and go to it; a refusal comes back with everything that was typed."""
     register = register_at(path)
     try:
         payload = payload_of(register, form.values)
         payload |= await _drawings(register.web, form, id_of(form.text("projectPublicId")))
         order = form.order(register.kind.new, payload)
-        await form.confirm(partial(register.kind.warnings, asked=order, public_id=None))
+        await form.confirm(register.kind.warnings, asked=order, public_id=None)
         await limit_issuing(form.page.request)
-        receipt = await form.once(lambda ctx: core.create(ctx, services, register.kind, order))
+        receipt = await form.once(core.create, services, register.kind, order)
     except DomainError as error:
         if error.kind is ErrorKind.BROKEN:
             raise
@@ -284,7 +265,6 @@ async def create(path: str, form: CurrentForm, services: Documents) -> Response:
 
 
 async def _drawings(web: WebKind, form: SentForm, project: UUID | None) -> dict[str, object]:
-    """Return what a form names of drawings, by its field of the request."""
     if not web.asks & {"drawings", "carried_drawings"}:
         return {}
     async with form.db.reading() as session:
@@ -300,9 +280,8 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
         NewDocumentPage(
             kind=register.web,
             choices=await form_choices(page.context, session, kind=register.web, form=form),
-            form=form,
+            state=state,
             files=uploaded(form),
-            faults=form_errors(state.error, page.language),
             # With the same key a second click is the first one again, whose document would be what is warned of.
             key=(text(form, "key") if isinstance(state.error, WarningsUnconfirmed) else None) or str(new_id()),
             today=local_date(page.context.now, page.context.zone),
@@ -312,21 +291,15 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
 
 @dataclass(frozen=True, slots=True)
 class DraftChoices:
-    """Whom a draft may be sent to besides the main recipient, or who may be asked by a sheet."""
-
     others: list[Any]
     people: tuple[OrganizationMember, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditPage(PageModel):
-    template: ClassVar[str] = "documents/edit.html"
-
+class EditPage(PageModel, template="documents/edit.html"):
     kind: WebKind
     document: Any
     choices: DraftChoices
     etag: str
-    form: FormValues
     today: None = None  # a draft has its dates; none is proposed
 
 
@@ -343,9 +316,9 @@ async def _draft_choices(
     return DraftChoices([one for key, one in known.items() if key not in {main, document.originator.public_id}])
 
 
-async def _show_draft(
-    public_id: UUID, register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
-) -> Response:
+@router.get("/{path}/{public_id}/edit")
+async def edit_form(page: CurrentPage, session: ReadSession, state: Shown, path: str, public_id: UUID) -> Response:
+    register = register_at(path)
     found = await core.read(page.context, session, register.kind, public_id)
     page.within(found.data.project.public_id)
     return page.show(
@@ -354,29 +327,20 @@ async def _show_draft(
             document=found.data,
             choices=await _draft_choices(session, page, register, found.data),
             etag=text(state.form, "version") or "" if state.error else core.etag(found),
-            form=state.form if state.error else form_of(register, found.data),
-            faults=form_errors(state.error, page.language),
+            state=state.or_stored(form_of(register, found.data)),
         )
     )
 
 
-@router.get("/{path}/{public_id}/edit")
-async def edit_form(path: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    return await _show_draft(public_id, register_at(path), page, session)
-
-
 @router.post("/{path}/{public_id}/edit")
 async def edit(path: str, public_id: UUID, form: CurrentForm, services: Documents) -> Response:
-    """Change a draft, unless somebody else did since the form was opened."""
     register = register_at(path)
-    try:
+    async with form.shown_again(edit_form, path, public_id):
         asked = changes_of(register, form.values)
         asked |= await _drawings(register.web, form, id_of(form.text("project")))
         changes = form.order(register.kind.changes, asked)
-        await form.confirm(partial(register.kind.warnings, asked=changes, public_id=public_id))
+        await form.confirm(register.kind.warnings, asked=changes, public_id=public_id)
         await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
-    except DomainError as error:
-        return await show_again(form, error, partial(_show_draft, public_id, register))
     return RedirectResponse(f"{register.web.url}/{public_id}", status_code=303)
 
 
@@ -387,7 +351,6 @@ def _plain(schema: type[Schema], form: FormValues) -> dict[str, object]:
 
 
 def _lists(web: WebKind, form: FormValues) -> dict[str, object]:
-    """Return what is several fields of a form and one list of a request."""
     found: dict[str, object] = {}
     if web.is_sheet:
         found["assignees"] = [

@@ -1,9 +1,10 @@
 """One document: what it says, where it stands, what this reader may do with it, and all that happened."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from datetime import date, datetime
-from typing import Annotated, Any, ClassVar, Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -21,20 +22,20 @@ from saraban.identity.domain.context import Caller, RequestContext
 from saraban.identity.schemas import PersonRef
 from saraban.kit.errors import REFRESH, DomainError, ErrorKind, NotFound, Text
 from saraban.kit.http import ReadSession
-from saraban.kit.ids import new_id
-from saraban.kit.statements import together
 from saraban.numbering import service as numbering
 from saraban.web.documents.document_forms import replying_organization
 from saraban.web.documents.registers import DocumentRegister, register_at, state_of
 from saraban.web.documents.step_form import StepForm, step_form, version_in
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import FormState, FormValues, form_errors, text, uploaded
+from saraban.web.shell.form_state import FormState, FormValues
+from saraban.web.shell.forms import new_key, text, uploaded
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
+from saraban.workflow.administration.schemas import InterventionsOut
 from saraban.workflow.administration.service import interventions
-from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS, PermittedInterventions
+from saraban.workflow.administration.service.interventions import NO_INTERVENTIONS
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.outcome import past_tense
 from saraban.workflow.language.registers import DRAFT
@@ -54,8 +55,6 @@ _OVERTAKEN: Final = {ErrorKind.CONFLICT, ErrorKind.STALE}
 
 @dataclass(frozen=True, slots=True)
 class OpenActions:
-    """What is open to the reader besides the workflow's actions."""
-
     edit: bool = False
     files: bool = False
     cancel: bool = False
@@ -80,33 +79,12 @@ def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
     return not any(item.attachments or item.kind == "document" for item in document.items)
 
 
-@dataclass(frozen=True, slots=True)
-class KindFields:
-    """What only some kinds of documents have; None where this kind has none."""
-
-    recipients: Sequence[Any] | None
-    body: str | None
-    contract: Any
-    rfa_type: Any
-    discipline: Any
-    sub_type: Any
-    purpose: str | None
-    revision: Any
-    document_date: date | None
-    sender_number: str | None
-    sender_date: date | None
-    received_date: date | None
-    issued_at: datetime | None
-    approve_code: Any
-    items: Sequence[Any] | None
-    drawings: Sequence[Any] | None
-    correspondence: Any
-    references: Sequence[Any] | None
-    referenced_by: Sequence[Any] | None
-
-    @classmethod
-    def of(cls, document: Any) -> "KindFields":
-        return cls(**{one.name: getattr(document, one.name, None) for one in fields(cls)})
+# What only some kinds of documents have.
+_KIND_FIELDS: Final = (
+    *("recipients", "body", "contract", "rfa_type", "discipline", "sub_type", "purpose", "revision", "document_date"),
+    *("sender_number", "sender_date", "received_date", "issued_at", "approve_code", "items", "drawings"),
+    *("correspondence", "references", "referenced_by"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +94,9 @@ class DocumentView:
     workflow: WorkflowOut | None
     state: str
     around: DocumentDetails
+    steering: InterventionsOut
     taken: tuple[HistoryStep, ...] = ()
     ahead: tuple[Text, ...] = ()
-    steering: PermittedInterventions = NO_INTERVENTIONS
     people: tuple[Caller, ...] = ()
     values: StepData = NO_STEP_DATA
     replies: bool = False
@@ -192,7 +170,9 @@ async def read_view(
     shown, state = found.shown, found.state
     details = await _details(ctx, session, register, found)
     replies = replying_organization(ctx, found) is not None
-    seen = DocumentView(register.web, shown.data, shown.workflow, state_of(shown), details, replies=replies)
+    seen = DocumentView(
+        register.web, shown.data, shown.workflow, state_of(shown), details, NO_INTERVENTIONS, replies=replies
+    )
     if state is None:
         return seen
     answered = "drawings" in register.web.asks and shown.data.items
@@ -229,17 +209,13 @@ async def _details(
     return DocumentDetails(offers, history, people=list(found.shown.data.assignees))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DocumentPage(PageModel):
-    template: ClassVar[str] = "documents/document.html"
-
+class DocumentPage(PageModel, template="documents/document.html"):
     path: str
     kind: WebKind
     sight: DocumentView
     document: Any
-    extra: KindFields
+    extra: SimpleNamespace
     number: UUID | None
-    form: FormValues
     files: Sequence[tuple[str, str]]
     file_kinds: str
     dialog: str
@@ -247,7 +223,6 @@ class DocumentPage(PageModel):
     may_reply: bool
     happened: Text | None
     next_task: Task | None
-    by_name: Mapping[str, WebKind]
     moved: bool
     steps: Sequence[str]
     meanwhile: Sequence[HistoryStep]
@@ -258,10 +233,10 @@ class DocumentPage(PageModel):
 async def show_document(
     page: PageRequest,
     session: AsyncSession,
+    state: FormState,
     register: DocumentRegister,
     subjects: Subjects,
     public_id: UUID,
-    state: FormState,
     *,
     dialog: str = "",
     created: bool = False,
@@ -272,11 +247,7 @@ async def show_document(
     :param dialog: the one whose form was refused
     """
     error, form = state.error, state.form
-    seen, number = await together(
-        session,
-        read_view(page.context, session, register, public_id),
-        numbering.number_of_holder(page.context, session, holder=public_id),
-    )
+    seen = await read_view(page.context, session, register, public_id)
     page.within(seen.document.project.public_id)
     recovery = [one for one in error.recovery if one != REFRESH] if error else []
     happened = labels.DONE.get(state.done)
@@ -286,10 +257,9 @@ async def show_document(
             kind=register.web,
             sight=seen,
             document=seen.document,
-            extra=KindFields.of(seen.document),
-            number=number,
-            faults=form_errors(error, page.language),
-            form=form,
+            extra=SimpleNamespace(**{name: getattr(seen.document, name, None) for name in _KIND_FIELDS}),
+            number=await numbering.number_of_holder(page.context, session, holder=public_id),
+            state=state,
             files=uploaded(form),
             file_kinds=await attachments.project_kinds(session, seen.document.project.public_id),
             dialog=dialog if error and _is_for_the_form(error, form) else "",
@@ -297,19 +267,16 @@ async def show_document(
             may_reply=seen.replies,
             happened=happened,
             next_task=await _next_task(page, session, subjects, public_id) if happened else None,
-            by_name=BY_NAME,
             moved=isinstance(error, VersionConflict | StaleInstance),
             steps=[one.say(page.language, error.values) for one in recovery] if error else [],
             meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
-            asked=lambda action: step_form(seen.values, form, action),
-            # Each form of a page gets a key of its own, so that a second click is the first one again.
-            keys=lambda: str(new_id()),
+            asked=partial(step_form, seen.values, form),
+            keys=new_key,
         )
     )
 
 
 async def _next_task(page: PageRequest, session: AsyncSession, subjects: Subjects, public_id: UUID) -> Task | None:
-    """What waits for the reader beside the document in hand."""
     found = await workflow.list_tasks(
         page.context, session, subjects=subjects, cursor=None, limit=2, now=page.context.now
     )
@@ -354,5 +321,5 @@ async def show(
     done: Annotated[str, Query(max_length=10)] = "",
 ) -> Response:
     return await show_document(
-        page, session, register_at(path), subjects, public_id, FormState(done=done), created=created == "1"
+        page, session, FormState(done=done), register_at(path), subjects, public_id, created=created == "1"
     )

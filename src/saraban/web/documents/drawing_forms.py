@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import PurePath
-from typing import Any, ClassVar, Final
+from typing import Final
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -25,18 +24,10 @@ from saraban.kit.text import fold
 from saraban.numbering.issue.dependencies import limit_issuing
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ContractSummary, PartySummary, ProjectDetail
+from saraban.projects.service import ProjectRef
 from saraban.web.documents.rfa_items import FIELDS, numbers_typed, unknown_number
-from saraban.web.shell.forms import (
-    NEW_FORM,
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
-    show_again,
-    submit,
-    uploaded,
-)
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, uploaded
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -104,19 +95,15 @@ def _in_file_names(number: str) -> str:
     return re.sub(r"[/\\:]", "-", fold(number)).casefold()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewDrawingsPage(PageModel):
-    template: ClassVar[str] = "documents/drawing_form.html"
-
+class NewDrawingsPage(PageModel, template="documents/drawing_form.html"):
     register: DrawingKind
-    place: Any
+    place: ProjectRef
     own: Sequence[PartySummary]
     originator: str
     contract: str
     contracts: Sequence[ContractSummary]
     disciplines: Sequence[CodeSummary]
     lists: Mapping[str, Sequence[CodeAnswer]]
-    form: FormValues
     files: Sequence[tuple[str, str]]
     file_kinds: str
 
@@ -129,13 +116,9 @@ def register_named(name: str) -> DrawingKind:
 
 
 @router.get("/{name}/new")
-async def new(name: str, page: CurrentPage, session: ReadSession) -> Response:
-    """An empty form; what the caller draws for is chosen already where there is one."""
+async def new(page: CurrentPage, session: ReadSession, state: Shown, name: str) -> Response:
     page.caller.require_somewhere(CREATE)
-    return await _form(register_named(name), page, session, NEW_FORM)
-
-
-async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    kind = register_named(name)
     place = (await page.choose_project(session, None)).place
     detail, own = await own_organizations(page, session, place.public_id)
     form = state.form
@@ -149,10 +132,9 @@ async def _form(kind: DrawingKind, page: PageRequest, session: AsyncSession, sta
         contracts=detail.contracts,
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
         lists=await drawings.classifications(page.context, session, kind, project_public_id=place.public_id),
-        form=form,
+        state=state,
         files=uploaded(form),
         file_kinds=detail.file_kinds or "",
-        faults=form_errors(state.error, page.language),
     )
     return page.show(model)
 
@@ -184,15 +166,13 @@ def _chosen(form: FormValues, own: Sequence[PartySummary], contracts: Sequence[C
 async def create(name: str, form: CurrentForm, services: Documents) -> Response:
     """Register what was typed, all or nothing; a refusal comes back with every line and file."""
     kind = register_named(name)
-    if not form.text("issuesNumber"):
-        return await submit(form, partial(_register, kind), partial(_form, kind))
-    try:
+    async with form.shown_again(new, name):
+        if not form.text("issuesNumber"):
+            return RedirectResponse(await form.db.transact(_register, form, kind), 303)
         async with form.db.reading() as session:
             order = _single(form, await derived_from(kind, form, session))
         await limit_issuing(form.page.request)
-        receipt = await form.once(lambda ctx: drawings.create(ctx, services, kind, order))
-    except DomainError as error:
-        return await show_again(form, error, partial(_form, kind))
+        receipt = await form.once(drawings.create, services, kind, order)
     return RedirectResponse(f"/drawings/{kind.path}/{receipt.resource_id}", 303)
 
 
@@ -206,19 +186,9 @@ def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
     if len(lines) > 1:
         raise Invalid(fields=[FieldProblem("/lines", "too_long", _ONE_NUMBER)])
     title, title_en, label = [*(cell.strip() for cell in "".join(lines).split("\t")), "", ""][:3]
-    said = {"title": title, "titleEn": title_en}
-    revision = {
-        "label": label,
-        **form.filled(*_OF_REVISION),
-        "attachmentPublicIds": [one for one, _ in uploaded(form.values)],
-        "derivedFromPublicIds": list(derived),
-    }
-    payload = {
-        "projectPublicId": str(form.project),
-        **form.filled(*_ALL),
-        **{name: value for name, value in said.items() if value},
-        "revision": {name: value for name, value in revision.items() if value},
-    }
+    line = DrawingLine(1, "", title, title_en, label)
+    files = [public_id for public_id, _ in uploaded(form.values)]
+    payload = {"projectPublicId": str(form.project), **form.filled(*_ALL), **_own(form, line, files, derived)}
     try:
         return form.order(NewDrawing, payload)
     except Invalid as error:
@@ -229,7 +199,7 @@ def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
         raise
 
 
-async def _register(kind: DrawingKind, form: SentForm, session: AsyncSession) -> str:
+async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) -> str:
     """
     :returns: where to go on: the register, with what is there now
     :raises Invalid: naming the lines and files

@@ -1,9 +1,8 @@
 """Drawings from a sheet: whose lines are that state nobody is chosen first; codes that the project lacks can be made."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
@@ -17,7 +16,7 @@ from saraban.projects.schemas import ContractSummary, PartySummary
 from saraban.projects.service import ProjectRef
 from saraban.setup.domain.master_kinds import DRAWING_CATEGORIES
 from saraban.web.documents.drawing_forms import own_organizations, register_named
-from saraban.web.shell.forms import FormValues
+from saraban.web.shell.form_state import FormValues
 from saraban.web.shell.imports import ImportPage, ImportPages, ImportPlace, ImportsPage, import_router
 from saraban.web.shell.page import PageRequest, id_of
 
@@ -29,10 +28,7 @@ _MISSING: Final = (
 _PAIRS: Final = Text("คู่ของหมวดกับหมวดย่อย", "Category with sub category")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingImportsPage(ImportsPage):
-    template: ClassVar[str] = "documents/drawing_imports.html"
-
+class DrawingImportsPage(ImportsPage, template="documents/drawing_imports.html"):
     register: DrawingKind
     contracts: Sequence[ContractSummary]
     own: Sequence[PartySummary]
@@ -40,11 +36,9 @@ class DrawingImportsPage(ImportsPage):
     originator: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingImportPage(ImportPage):
-    template: ClassVar[str] = "documents/drawing_import.html"
-    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/drawing_import_state.html",)
-
+class DrawingImportPage(
+    ImportPage, template="documents/drawing_import.html", fragments=("documents/parts/drawing_import_state.html",)
+):
     register: DrawingKind
     missing_codes: Sequence[tuple[Text, Sequence[str]]]
     may_make_codes: bool

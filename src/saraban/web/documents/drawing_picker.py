@@ -5,8 +5,7 @@ What is picked is a number in the list of its register, beside what was pasted t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -67,10 +66,7 @@ class PickerQuery(BaseModel):
 Asked = Annotated[PickerQuery, Query()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDrawingsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/drawings_found.html"
-
+class FoundDrawingsFragment(PageModel, template="documents/parts/drawings_found.html"):
     found: Sequence[DrawingSummary]
     text: str
     more: bool
@@ -78,20 +74,14 @@ class FoundDrawingsFragment(PageModel):
     lists: Mapping[DrawingKind, str]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoriesFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/drawing_categories.html"
-
+class CategoriesFragment(PageModel, template="documents/parts/drawing_categories.html"):
     register: DrawingKind
     offered: Sequence[DrawingKind]
     categories: Sequence[CodeAnswer]
     disciplines: Sequence[CodeSummary]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddedDrawingsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/drawings_added.html"
-
+class AddedDrawingsFragment(PageModel, template="documents/parts/drawings_added.html"):
     numbers: Sequence[str]
     more: bool
     chosen: bool
@@ -135,7 +125,6 @@ def _query(project: UUID, **given: Any) -> DrawingQuery:
 
 @router.get("/categories")
 async def categories(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
-    """What the drawings of a register can be taken by: its categories, and the disciplines of the project."""
     page.caller.require_somewhere(VIEW)
     kind, project = asked.register, _project(page, asked)
     lists = await drawings.classifications(page.context, session, kind, project_public_id=project)
@@ -150,7 +139,6 @@ async def categories(page: CurrentPage, session: ReadSession, asked: Asked) -> R
 
 @router.get("/category")
 async def category(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
-    """The numbers of the current set of a category, a discipline or both."""
     page.caller.require_somewhere(VIEW)
     kind = asked.register
     given = {name: value for name in ("category", "discipline") if (value := getattr(asked, name))}

@@ -1,15 +1,14 @@
 """The registers of drawings as pages: what is current, or was on a day, and one drawing with its history and its links."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy.ext.asyncio import AsyncSession
+from pydantic import Field
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments import service as attachments
@@ -29,9 +28,8 @@ from saraban.documents.drawing.service import DrawingOfFile
 from saraban.documents.rfa import service as rfas
 from saraban.documents.rfa.schemas import RfaOfDrawing
 from saraban.identity.domain.context import Scope
-from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.errors import NotFound
 from saraban.kit.http import ReadSession
-from saraban.kit.ids import new_id
 from saraban.notifications import service as notifications
 from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary
@@ -39,26 +37,23 @@ from saraban.web.documents.drawing_edits import MANAGE, version_to_send
 from saraban.web.documents.drawing_forms import derived_from, register_named
 from saraban.web.documents.rfa_items import FIELDS
 from saraban.web.documents.step_form import StepForm, step_form, step_order
+from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues
 from saraban.web.shell.forms import (
-    NEW_FORM,
+    AddressFilters,
     CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
+    Shown,
     form_with,
-    show_again,
-    submit,
+    new_key,
     text,
     texts,
     uploaded,
     usable_query,
 )
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
+from saraban.web.shell.page import CurrentPage, PageModel, id_of
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.runtime.dependencies import InstanceTransitions
 from saraban.workflow.runtime.service.step_data import NO_STEP_DATA, step_data_of
-from saraban.workflow.service import Command, HistoryStep, Transitions
+from saraban.workflow.service import Command, HistoryStep
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/drawings")
 
@@ -67,32 +62,19 @@ VIEW: Final = "document.view"
 _TEXTS: Final = ("date", "title", "titleEn", "reason", "statusCode", "legacyNumber")
 
 
-class DrawingFilters(BaseModel):
-    """What the address bar says, as it was typed."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
-
+class DrawingFilters(AddressFilters):
     project: str = Field("", max_length=40)
     q: str = Field("", max_length=200)
     discipline: str = Field("", max_length=50)
     tag: str = Field("", max_length=50)
     as_of: str = Field("", alias="asOf", max_length=40)
 
-    @property
-    def given(self) -> dict[str, str]:
-        said = self.model_dump(by_alias=True, exclude={"project"})
-        return {name: value.strip() for name, value in said.items() if value.strip()}
 
-    @property
-    def query(self) -> str:
-        return urlencode(self.given)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingRegisterPage(PageModel):
-    template: ClassVar[str] = "documents/drawings.html"
-    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/drawing_rows.html", "documents/parts/drawing_list.html")
-
+class DrawingRegisterPage(
+    PageModel,
+    template="documents/drawings.html",
+    fragments=("documents/parts/drawing_rows.html", "documents/parts/drawing_list.html"),
+):
     register: DrawingKind
     registers: Mapping[str, DrawingKind]
     items: Sequence[DrawingSummary]
@@ -106,15 +88,11 @@ class DrawingRegisterPage(PageModel):
     may_decide: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingDetailPage(PageModel):
-    template: ClassVar[str] = "documents/drawing.html"
-
+class DrawingDetailPage(PageModel, template="documents/drawing.html"):
     register: DrawingKind
     registers: Mapping[str, DrawingKind]
     drawing: DrawingAnswer
     rfas: Mapping[UUID, Sequence[RfaOfDrawing]]
-    form: FormValues
     correctable: Mapping[UUID, bool]
     correction: FormValues
     files: Sequence[tuple[str, str]]
@@ -141,7 +119,6 @@ async def listing(
     cursor: Annotated[str | None, Query(max_length=600)] = None,
     registered: Annotated[str, Query(max_length=20_000)] = "",
 ) -> Response:
-    """In the order of numbers, as it stands now or stood on a day."""
     kind = register_named(name)
     page.caller.require_somewhere(VIEW)
     place = (await page.choose_project(session, id_of(asked.project))).place
@@ -167,10 +144,7 @@ async def listing(
     return page.show_list(model, cursor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DrawingFilePage(PageModel):
-    template: ClassVar[str] = "documents/drawing_file.html"
-
+class DrawingFilePage(PageModel, template="documents/drawing_file.html"):
     sheet: DrawingOfFile
     file: AttachmentRow
 
@@ -185,15 +159,9 @@ async def view(public_id: UUID, page: CurrentPage, session: ReadSession, readers
 
 
 @router.get("/{name}/{public_id}")
-async def read(name: str, public_id: UUID, page: CurrentPage, session: ReadSession) -> Response:
-    """One drawing: its sheet, its revisions with their files, where they stand, and what they derive from."""
+async def show(page: CurrentPage, session: ReadSession, state: Shown, name: str, public_id: UUID) -> Response:
     page.caller.require_somewhere(VIEW)
-    return await _show(register_named(name), public_id, page, session)
-
-
-async def _show(
-    kind: DrawingKind, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
-) -> Response:
+    kind = register_named(name)
     found, version = await drawings.read(page.context, session, kind, public_id)
     drawing = found.data
     flow = found.workflow
@@ -208,7 +176,7 @@ async def _show(
         registers=KINDS,
         drawing=drawing,
         rfas=carried,
-        form=state.form if state.error is not None and not correction else _links(kind, drawing),
+        state=replace(state, form=_links(kind, drawing)) if correction else state.or_stored(_links(kind, drawing)),
         correctable=await drawings.correctable(page.context, session, kind, public_id)
         if page.caller.may_anywhere(REVISE)
         else {},
@@ -218,9 +186,8 @@ async def _show(
         dialog=_refused_dialog(state, flow.available_actions if flow is not None else ()),
         etag=version_to_send(state, version),
         steps=await drawings.steps_taken(page.context, session, kind, public_id),
-        asked=lambda action: step_form(values, state.form, action),
-        keys=lambda: str(new_id()),
-        faults=form_errors(state.error, page.language),
+        asked=partial(step_form, values, state.form),
+        keys=new_key,
     )
     return page.show(model)
 
@@ -246,69 +213,50 @@ def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
 
 @router.post("/{name}/{public_id}/revisions")
 async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
-    """The next revision of a drawing, with its files."""
     kind = register_named(name)
-    return await submit(form, partial(_revise, kind, public_id), partial(_show, kind, public_id))
+    async with form.shown_again(show, name, public_id):
+        given = form.filled("label") | {field: form.text(field) for field in _TEXTS if field in form.values}
+        async with form.db.reading() as session:
+            derived = await derived_from(kind, form, session)
+        lists = {"attachmentPublicIds": texts(form.values, "attachment"), "derivedFromPublicIds": derived}
+        order = form.order(NewDrawingRevision, {**given, **lists})
+        await form.confirm(drawings.warnings, kind=kind, public_id=public_id, new=order)
+        await form.transact(drawings.revise, kind, public_id, order)
+    return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)
 
 
 @router.post("/{name}/{public_id}/revisions/{revision}")
 async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm) -> Response:
-    """A revision put right, and files that it lacks."""
     kind = register_named(name)
-    return await submit(form, partial(_correct, kind, public_id, revision), partial(_show, kind, public_id))
-
-
-async def _correct(kind: DrawingKind, public_id: UUID, revision: UUID, form: SentForm, session: AsyncSession) -> str:
-    given = {name: form.text(name) for name in _TEXTS if name in form.values}
-    if given.get("statusCode") == form.text("statusWas"):  # a code from before codes were checked stays
-        given.pop("statusCode", None)
-    order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
-    await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
-    receipt = await drawings.correct(form.context, session, kind, revision, order, form.text("version"))
-    return f"/drawings/{kind.path}/{receipt.resource_id}"
+    async with form.shown_again(show, name, public_id):
+        given = {field: form.text(field) for field in _TEXTS if field in form.values}
+        if given.get("statusCode") == form.text("statusWas"):  # a code from before codes were checked stays
+            given.pop("statusCode", None)
+        order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
+        await form.confirm(drawings.warnings, kind=kind, public_id=public_id, new=order)
+        receipt = await form.transact(drawings.correct, kind, revision, order, form.text("version"))
+    return RedirectResponse(f"/drawings/{kind.path}/{receipt.resource_id}", 303)
 
 
 @router.post("/{name}/{public_id}/actions")
 async def act(name: str, public_id: UUID, form: CurrentForm, transitions: InstanceTransitions) -> Response:
     """One step of the workflow of the current revision, by the version that the reader saw."""
     kind = register_named(name)
-    try:
-        await _act(kind, public_id, form, transitions)
-    except DomainError as error:
-        return await show_again(form, error, partial(_show, kind, public_id))
-    await form.db.transact(partial(notifications.settle, form.page.context, entity_id=str(public_id)))
+    async with form.shown_again(show, name, public_id):
+        async with form.db.reading() as session:
+            flow = (await drawings.read(form.context, session, kind, public_id))[0].workflow
+            if flow is None:
+                raise NotFound("No workflow runs for this revision.")
+            values = await step_data_of(session, public_id=flow.instance_public_id)
+        command = Command.of(step_order(form, values))
+        await form.once(transitions.take, public_id=flow.instance_public_id, command=command)
+    await form.transact(notifications.settle, entity_id=str(public_id))
     return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)
-
-
-async def _act(kind: DrawingKind, public_id: UUID, form: SentForm, transitions: Transitions) -> None:
-    async with form.db.reading() as session:
-        flow = (await drawings.read(form.context, session, kind, public_id))[0].workflow
-        if flow is None:
-            raise NotFound("No workflow runs for this revision.")
-        values = await step_data_of(session, public_id=flow.instance_public_id)
-    command = Command.of(step_order(form, values))
-    await form.once(lambda ctx: transitions.take(ctx, public_id=flow.instance_public_id, command=command))
 
 
 @router.post("/{name}/{public_id}/approval")
 async def start_approval(name: str, public_id: UUID, form: CurrentForm) -> Response:
-    """The workflow of a current revision that has none yet."""
     kind = register_named(name)
-    return await submit(form, partial(_start_approval, kind, public_id), partial(_show, kind, public_id))
-
-
-async def _start_approval(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    await drawings.start_approval(form.context, session, kind, public_id)
-    return f"/drawings/{kind.path}/{public_id}"
-
-
-async def _revise(kind: DrawingKind, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    given = form.filled("label") | {name: form.text(name) for name in _TEXTS if name in form.values}
-    lists = {
-        "attachmentPublicIds": texts(form.values, "attachment"),
-        "derivedFromPublicIds": await derived_from(kind, form, session),
-    }
-    order = form.order(NewDrawingRevision, {**given, **lists})
-    await form.confirm(partial(drawings.warnings, kind=kind, public_id=public_id, new=order))
-    await drawings.revise(form.context, session, kind, public_id, order)
-    return f"/drawings/{kind.path}/{public_id}"
+    async with form.shown_again(show, name, public_id):
+        await form.transact(drawings.start_approval, kind, public_id)
+    return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)

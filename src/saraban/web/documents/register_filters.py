@@ -3,7 +3,7 @@ What a register is narrowed by: the filters as the address says them, what can b
 that is set as something to take away.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
@@ -17,14 +17,14 @@ from saraban.documents.core import service as core
 from saraban.identity import service as identity
 from saraban.kit.clock import local_date
 from saraban.kit.dates import parse_date
-from saraban.kit.errors import Invalid, Text
-from saraban.kit.problem import checked_values
+from saraban.kit.errors import Text
 from saraban.projects import service as projects
 from saraban.projects.service import FilterChoice
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import WebKind
-from saraban.web.shell.forms import form_errors
-from saraban.web.shell.page import NO_ERRORS, FormErrors, PageRequest, day_text
+from saraban.web.shell.form_state import FormErrors
+from saraban.web.shell.forms import usable_query
+from saraban.web.shell.page import PageRequest, day_text
 
 ROWS = 25
 SOON = timedelta(days=7)
@@ -159,16 +159,14 @@ def _person(one: identity.OrganizationMember) -> FilterChoice:
 
 
 def needs_choices(web: WebKind, asked: RegisterFilters) -> bool:
-    """Whether a filter is set that stands behind the disclosure, or is named by what its choices say."""
     return not asked.given.keys().isdisjoint(MORE) or (bool(asked.type) and "rfa_type" in web.asks)
 
 
 def register_query(
     page: PageRequest, web: WebKind, asked: RegisterFilters, choices: FilterChoices | None, cursor: str | None
 ) -> tuple[core.RegisterQuery, FormErrors]:
-    """Return what can be asked of the register, and what is wrong with the rest, by its field."""
     payload = _payload(page, web, asked) | {"cursor": cursor}
-    query, faults = _usable(payload, page.language)
+    query, faults = usable_query(page, core.RegisterQuery, payload)
     fields = dict(faults.fields)
     for name, offered in _offered(web, choices).items():
         value = asked.given.get(name)
@@ -195,15 +193,6 @@ def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[st
         "sort": asked.order,
         "limit": ROWS,
     }
-
-
-def _usable(payload: Mapping[str, object], language: str) -> tuple[core.RegisterQuery, FormErrors]:
-    try:
-        return checked_values(core.RegisterQuery, payload), NO_ERRORS
-    except Invalid as error:
-        faults = form_errors(error, language)
-        rest = {name: value for name, value in payload.items() if name not in faults.fields}
-        return checked_values(core.RegisterQuery, rest), faults
 
 
 def _in_order(query: core.RegisterQuery) -> core.RegisterQuery:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -18,7 +17,6 @@ from saraban.documents.transmittal import service as transmittals
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound
 from saraban.kit.http import ReadSession
-from saraban.kit.pagination import Page
 from saraban.kit.text import control_character
 from saraban.web.documents.register_filters import (
     VIEW,
@@ -67,51 +65,27 @@ def register_at(path: str) -> DocumentRegister:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentSummaryRow:
-    public_id: UUID
-    url: str
-    number: str
-    subject: str
-    sender: str
-    receivers: tuple[str, ...]
-    state: str
-    state_label: Any
-    priority: str
-    due_date: date | None
-    is_overdue: bool
-    created_at: datetime
-    type_code: str
-    outcome: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegisterPage(PageModel):
-    template: ClassVar[str] = "documents/register.html"
-    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/register_rows.html", "documents/parts/register_list.html")
-
+class RegisterPage(
+    PageModel,
+    template="documents/register.html",
+    fragments=("documents/parts/register_rows.html", "documents/parts/register_list.html"),
+):
     kind: WebKind
-    lines: Sequence[DocumentSummaryRow]
+    lines: Sequence[Any]
     next_cursor: str | None
     asked: RegisterFilters
     chips: Sequence[SetFilter]
     choices: FilterChoices | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MoreFiltersFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/more_filters.html"
-
+class MoreFiltersFragment(PageModel, template="documents/parts/more_filters.html"):
     kind: WebKind
     asked: RegisterFilters
     choices: FilterChoices
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundDocumentsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/found.html"
-
-    found: Sequence[DocumentSummaryRow]
+class FoundDocumentsFragment(PageModel, template="documents/parts/found.html"):
+    found: Sequence[Any]
     text: str
 
 
@@ -126,7 +100,6 @@ async def show(
     cursor: RegisterPlace = None,
     more: Annotated[str, Query(max_length=5)] = "",
 ) -> Response:
-    """The register that the address names."""
     register = register_at(page.request.url.path.strip("/"))
     web = register.web
     page.caller.require_somewhere(VIEW)
@@ -135,7 +108,7 @@ async def show(
     asked = asked.model_copy(update={"project": ""})
     choices = await filter_choices(page, session, web) if more or needs_choices(web, asked) else None
     search, faults = register_query(page, web, asked, choices, cursor)
-    found = await rows(page.context, session, register, search)
+    found = await core.listing(page.context, session, register.kind, search=search)
     shown = RegisterPage(
         kind=web,
         lines=found.items,
@@ -145,10 +118,7 @@ async def show(
         choices=choices,
         faults=faults,
     )
-    response = page.show_list(shown, cursor)
-    if page.is_fragment and not cursor:
-        response.headers["HX-Push-Url"] = web.url + (f"?{asked.query}" if asked.query else "")
-    return response
+    return page.show_list(shown, cursor, address=web.url + (f"?{asked.query}" if asked.query else ""))
 
 
 async def show_more_filters(page: CurrentPage, session: ReadSession, asked: CurrentFilters) -> Response:
@@ -163,34 +133,6 @@ for _path in DOCUMENT_REGISTERS:
     router.add_api_route(f"/{_path}/filters", show_more_filters, methods=["GET"], name=f"filters-{_path}")
 
 
-async def rows(
-    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, search: core.RegisterQuery
-) -> Page[DocumentSummaryRow]:
-    page = await core.listing(ctx, session, register.kind, search=search)
-    return Page([_row(register.web, item) for item in page.items], page.next_cursor)
-
-
-def _row(web: WebKind, found: Any) -> DocumentSummaryRow:
-    item, state = found.data, state_of(found)
-    recipients = getattr(item, "recipients", ())
-    return DocumentSummaryRow(
-        public_id=item.public_id,
-        url=f"{web.url}/{item.public_id}",
-        number=item.document_number,
-        subject=item.subject,
-        sender=item.originator.organization_code,
-        receivers=tuple(one.organization_code for one in recipients if one.recipient_type == "TO"),
-        state=state,
-        state_label=None if state == CANCELLED.name else found.workflow.state_label,
-        priority=item.priority,
-        due_date=item.due_date,
-        is_overdue=item.is_overdue,
-        created_at=item.created_at,
-        type_code=item.document_type,
-        outcome=found.workflow.outcome if found.workflow else None,
-    )
-
-
 def state_of(found: Any) -> str:
     """Say the code of the state that a page shows: a cancelled document has no other one."""
     if found.data.cancelled_at is not None or found.workflow is None:
@@ -200,13 +142,12 @@ def state_of(found: Any) -> str:
 
 async def documents_to_pick(
     ctx: RequestContext, session: AsyncSession, *, text: str, project: UUID | None, limit: int = 8
-) -> list[DocumentSummaryRow]:
-    """Return documents of a project, of the general registers, whose number or subject contains `text`, for a picker."""
-    found: list[DocumentSummaryRow] = []
+) -> list[Any]:
+    found: list[Any] = []
     for register in DOCUMENT_REGISTERS.values():
         if not register.web.is_sheet:
-            page = await rows(ctx, session, register, core.RegisterQuery(text=text, project=project, limit=limit))
-            found.extend(page.items)
+            search = core.RegisterQuery(text=text, project=project, limit=limit)
+            found.extend((await core.listing(ctx, session, register.kind, search=search)).items)
     return found[: limit * 2]
 
 
@@ -217,7 +158,6 @@ async def find(
     find: Annotated[str, Query(max_length=200)] = "",
     project: Annotated[str, Query(alias="projectPublicId", max_length=40)] = "",
 ) -> Response:
-    """Documents to choose from while a form is filled in, of the project of the form."""
     here = id_of(project) or page.project
     text = "" if control_character(find) is not None else find.strip()
     found = await documents_to_pick(page.context, session, text=text, project=here) if text else []

@@ -11,7 +11,8 @@ from saraban.documents.drawing.domain import ASBUILT, CONTRACT, SHOP, DrawingKin
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.kit.text import fold
-from saraban.web.shell.forms import FormValues, text, texts
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import text, texts
 
 FIELDS: Final[Mapping[DrawingKind, str]] = {
     CONTRACT: "contractNumbers",
@@ -77,7 +78,6 @@ def numbers_typed(form: FormValues, kind: DrawingKind) -> dict[str, int]:
 
 
 def unknown_number(kind: DrawingKind, number: str, line: int) -> FieldProblem:
-    """Say at the list of a register which line names no drawing of it."""
     return FieldProblem(f"/{FIELDS[kind]}", "unknown", _UNKNOWN[kind], {"value": number, "line": line})
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated, ClassVar, Final, Literal
+from typing import Annotated, Final, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
@@ -19,8 +19,8 @@ from saraban.search.service.search import COUNTED, Found, SearchQuestion, search
 from saraban.search.service.suggestions import Suggestions, suggest
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.web.shell.document_kinds import KINDS
-from saraban.web.shell.forms import form_errors
-from saraban.web.shell.page import CurrentPage, FormErrors, PageModel
+from saraban.web.shell.form_state import FormErrors, form_errors
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/search")
@@ -41,11 +41,11 @@ _FACETS: Final[Mapping[str, Text]] = {
 _NOTHING: Final = Found((), 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchPage(PageModel):
-    template: ClassVar[str] = "documents/search.html"
-    fragments: ClassVar[tuple[str, ...]] = ("documents/parts/search_rows.html", "documents/parts/search_found.html")
-
+class SearchPage(
+    PageModel,
+    template="documents/search.html",
+    fragments=("documents/parts/search_rows.html", "documents/parts/search_found.html"),
+):
     asked: Mapping[str, str]
     names: Mapping[SearchKind, Text]
     offered: Sequence[SearchKind]
@@ -54,18 +54,12 @@ class SearchPage(PageModel):
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuggestionsFragment(PageModel):
-    template: ClassVar[str] = "documents/parts/suggestions.html"
-
+class SuggestionsFragment(PageModel, template="documents/parts/suggestions.html"):
     found: Suggestions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FacetsPage(PageModel):
+class FacetsPage(PageModel, template="documents/parts/search_facets.html"):
     """:param groups: by the title of a facet its values, each with what it is called and the address of the search it narrows"""
-
-    template: ClassVar[str] = "documents/parts/search_facets.html"
 
     groups: Sequence[tuple[Text, Sequence["FacetLink"]]]
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from saraban.kit.dates import parse_date
 from saraban.kit.errors import FieldProblem, Invalid, Text
-from saraban.web.shell.forms import FormValues, SentForm, read_json, text, texts
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import SentForm, read_json, text, texts
 from saraban.workflow.engine.step_data import same
 from saraban.workflow.language.schema.fields import Field, figure, written
 from saraban.workflow.language.subject import ValueOut

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, ErrorKind, NotFound, invalid
 from saraban.kit.http import ReadSession
 from saraban.numbering import service as numbering
@@ -19,7 +19,8 @@ from saraban.numbering.issue.dependencies import limit_reading
 from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS
-from saraban.web.shell.forms import NEW_FORM, CurrentForm, FormState, FormValues, SentForm, form_errors, submit, text
+from saraban.web.shell.form_state import NEW_FORM, FormState, FormValues, error_messages
+from saraban.web.shell.forms import CurrentForm, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -83,6 +84,16 @@ class FormatForm:
         return numbering.FormatDraft(template=self.template or "", resets=self.resets, overflow=self.overflow)
 
     @property
+    def documents(self) -> dict[str, object]:
+        return {
+            "projectPublicId": self.project,
+            "correspondenceTypeCode": self.type,
+            "subTypeCode": self.narrowing.sub_type or None,
+            "rfaTypeCode": self.narrowing.rfa_type or None,
+            "disciplineCode": self.narrowing.discipline or None,
+        }
+
+    @property
     def change(self) -> dict[str, object]:
         return {
             "template": self.template or "",
@@ -93,33 +104,23 @@ class FormatForm:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormatsPage(PageModel):
-    template: ClassVar[str] = "numbers/formats.html"
-
+class FormatsPage(PageModel, template="numbers/formats.html"):
     rows: Sequence[numbering.FormatRow]
     place: ProjectRef
     places: Sequence[ProjectRef]
     may_manage: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormatEffectFragment(PageModel):
-    template: ClassVar[str] = "numbers/parts/format_effect.html"
-
+class FormatEffectFragment(PageModel, template="numbers/parts/format_effect.html"):
     anatomy: Any
     said: Sequence[str]
     effect: numbering.FormatEffect | None
     meanings: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormatPage(PageModel):
-    template: ClassVar[str] = "numbers/format.html"
-
-    form: FormatForm
+class FormatPage(PageModel, template="numbers/format.html"):
+    typed: FormatForm
     saved: numbering.FormatRow | None
-    done: bool
     versions: Sequence[FormatVersionOut]
     types: Sequence[str]
     codes: Mapping[str, Sequence[str]]
@@ -152,7 +153,7 @@ async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UU
 async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
     page.caller.require_somewhere(MANAGE_FORMATS)
     place = (await page.choose_project(session, project, MANAGE_FORMATS)).place
-    return await _show(page, session, FormatForm(project=str(place.public_id)))
+    return await _show(page, session, NEW_FORM, FormatForm(project=str(place.public_id)))
 
 
 @router.post("/check")
@@ -170,7 +171,7 @@ async def check(form: CurrentForm) -> Response:
                 effect = await numbering.format_effect(page.context, session, target, typed.draft)
         except DomainError as error:
             # Who only reads the format sees its pieces; what saving it would do is not their business.
-            said = [] if error.kind is ErrorKind.FORBIDDEN else _words(error, page.language)
+            said = [] if error.kind is ErrorKind.FORBIDDEN else error_messages(error, page.language)
     return page.show(
         FormatEffectFragment(
             anatomy=found,
@@ -181,14 +182,13 @@ async def check(form: CurrentForm) -> Response:
     )
 
 
-def _words(error: DomainError, language: str) -> list[str]:
-    faults = [one.text.say(language, one.values) for one in error.fields]
-    return faults or [error.words.say(language, error.values)]
-
-
 @router.post("/new")
 async def create(form: CurrentForm) -> Response:
-    return await submit(form, _create, partial(_show_again, None))
+    async with form.shown_again(_show_again, None):
+        typed = FormatForm.of(form.values)
+        order = form.order(FormatIn, typed.change | typed.documents)
+        public_id = await form.transact(_create, order)
+    return RedirectResponse(f"{HOME}/{public_id}?saved=1", 303)
 
 
 @router.get("/{public_id}")
@@ -196,38 +196,39 @@ async def show(
     public_id: UUID, page: CurrentPage, session: ReadSession, saved: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
     row = await numbering.read_format(page.context, session, public_id=public_id)
-    return await _show(page, session, FormatForm.saved(row), row, FormState(done=saved))
+    return await _show(page, session, FormState(done="1" if saved == "1" else ""), FormatForm.saved(row), row)
 
 
 @router.post("/{public_id}")
 async def change(public_id: UUID, form: CurrentForm) -> Response:
-    return await submit(form, partial(_change, public_id), partial(_show_again, public_id))
+    async with form.shown_again(_show_again, public_id):
+        typed = FormatForm.of(form.values)
+        order = form.order(FormatChange, typed.change)
+        version = _version(typed.version)
+        await form.transact(numbering.change_format, public_id=public_id, version=version, changes=order)
+    return RedirectResponse(f"{HOME}/{public_id}?saved=1", 303)
 
 
 @router.post("/{public_id}/delete")
 async def delete(public_id: UUID, form: CurrentForm) -> Response:
-    return await submit(form, partial(_delete, public_id), partial(_show_kept, public_id))
+    async with form.shown_again(_show_kept, public_id):
+        async with form.db.reading() as session:
+            row = await numbering.read_format(form.context, session, public_id=public_id)
+        order = form.order(FormatChange, {"reason": form.text("reason")})
+        await form.transact(numbering.delete_format, public_id=public_id, reason=order.reason)
+    return RedirectResponse(f"{HOME}?project={row.project_public_id}", 303)
 
 
-async def _create(form: SentForm, session: AsyncSession) -> str:
-    typed = FormatForm.of(form.values)
-    asked_for = {
-        "projectPublicId": typed.project,
-        "correspondenceTypeCode": typed.type,
-        "subTypeCode": typed.narrowing.sub_type or None,
-        "rfaTypeCode": typed.narrowing.rfa_type or None,
-        "disciplineCode": typed.narrowing.discipline or None,
-    }
-    order = form.order(FormatIn, typed.change | asked_for)
-    await _refuse_another(session, form, order)
-    row = await numbering.save_format(form.context, session, order.target, order.draft)
-    return f"{HOME}/{row.format.public_id}?saved=1"
+async def _create(ctx: RequestContext, session: AsyncSession, order: FormatIn) -> UUID:
+    await _refuse_another(ctx, session, order)
+    row = await numbering.save_format(ctx, session, order.target, order.draft)
+    return row.format.public_id
 
 
-async def _refuse_another(session: AsyncSession, form: SentForm, order: FormatIn) -> None:
+async def _refuse_another(ctx: RequestContext, session: AsyncSession, order: FormatIn) -> None:
     """This form makes formats; who changes one must have seen it."""
     found = await numbering.list_formats(
-        form.context, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
+        ctx, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
     asked = (order.target.type_code, order.target.narrowing)
     if any((row.type_code, row.format.narrowing) == asked for row in found.items):
@@ -239,22 +240,6 @@ async def _refuse_another(session: AsyncSession, form: SentForm, order: FormatIn
         )
 
 
-async def _change(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    typed = FormatForm.of(form.values)
-    order = form.order(FormatChange, typed.change)
-    await numbering.change_format(
-        form.context, session, public_id=public_id, version=_version(typed.version), changes=order
-    )
-    return f"{HOME}/{public_id}?saved=1"
-
-
-async def _delete(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    row = await numbering.read_format(form.context, session, public_id=public_id)
-    order = form.order(FormatChange, {"reason": form.text("reason")})
-    await numbering.delete_format(form.context, session, public_id=public_id, reason=order.reason)
-    return f"{HOME}?project={row.project_public_id}"
-
-
 def _version(shown: str | None) -> int | None:
     """Whoever sends no version, or one that no format has, is asked to look at the format as it is now."""
     if not shown:
@@ -262,37 +247,35 @@ def _version(shown: str | None) -> int | None:
     return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
 
 
-async def _show_again(public_id: UUID | None, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+async def _show_again(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID | None) -> Response:
     row = None if public_id is None else await numbering.read_format(page.context, session, public_id=public_id)
-    return await _show(page, session, FormatForm.of(state.form), row, state)
+    return await _show(page, session, state, FormatForm.of(state.form), row)
 
 
-async def _show_kept(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    """The format that was not deleted, as it is."""
+async def _show_kept(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
     row = await numbering.read_format(page.context, session, public_id=public_id)
-    return await _show(page, session, FormatForm.saved(row), row, state)
+    return await _show(page, session, state, FormatForm.saved(row), row)
 
 
 async def _show(
     page: PageRequest,
     session: AsyncSession,
+    state: FormState,
     typed: FormatForm,
     row: numbering.FormatRow | None = None,
-    state: FormState = NEW_FORM,
 ) -> Response:
     place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
     versions = await numbering.format_history(page.context, session, public_id=row.format.public_id) if row else []
     return page.show(
         FormatPage(
-            form=typed,
+            state=state,
+            typed=typed,
             saved=row,
-            done=state.done == "1",
             versions=versions,
             types=[one.code for one in await projects.correspondence_types(session)],
             codes={} if row else await _codes(page, session, place.public_id),
             meanings=TOKEN_MEANINGS,
             may_manage=page.may(MANAGE_FORMATS, place),
-            faults=form_errors(state.error, page.language),
         )
     )
 

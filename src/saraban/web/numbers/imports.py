@@ -1,9 +1,7 @@
 """Legacy numbers from a sheet: which series go on after the highest number of the file is ticked."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,23 +11,17 @@ from saraban.numbering.imports.schemas import CounterMoveIn, ImportCommitIn
 from saraban.numbering.service import NUMBER_IMPORTER
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import OVERRIDE
-from saraban.web.shell.forms import FormValues, texts
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import texts
 from saraban.web.shell.imports import ImportPage, ImportPages, ImportPlace, ImportsPage, import_router
 from saraban.web.shell.page import PageRequest, id_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberImportsPage(ImportsPage):
-    template: ClassVar[str] = "numbers/imports.html"
-
+class NumberImportsPage(ImportsPage, template="numbers/imports.html"):
     places: Sequence[ProjectRef]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberImportPage(ImportPage):
-    template: ClassVar[str] = "numbers/import.html"
-    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/import_state.html",)
-
+class NumberImportPage(ImportPage, template="numbers/import.html", fragments=("numbers/parts/import_state.html",)):
     place: UUID
 
 

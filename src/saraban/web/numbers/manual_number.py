@@ -1,9 +1,7 @@
 """A number registered by hand, with what that would do shown first; and a counter reset by a Super Admin who says why."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -14,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import DomainError, Forbidden, NotFound
 from saraban.kit.http import Idempotent, ReadSession
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.problem import checked_values
@@ -25,20 +24,9 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import CodeSummary, ProjectDetail, SubTypeSummary, TypeSummary
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import OVERRIDE
-from saraban.web.shell.forms import (
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    await_first_answer,
-    form_errors,
-    form_with,
-    number_or_text,
-    show_again,
-    submit,
-    text,
-)
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, PageModel, PageRequest, id_of
+from saraban.web.shell.form_state import NO_ERRORS, FormState, FormValues, form_errors
+from saraban.web.shell.forms import CurrentForm, Shown, form_with, number_or_text, text
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -57,18 +45,11 @@ class ManualNumberDraft(ManualNumberIn):
     reason: Annotated[str, SingleLine(500, shortest=0)] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManualNumberEffectFragment(PageModel):
-    template: ClassVar[str] = "numbers/parts/manual_number_effect.html"
-
+class ManualNumberEffectFragment(PageModel, template="numbers/parts/manual_number_effect.html"):
     effect: numbering.ManualNumberEffect | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ManualNumberPage(PageModel):
-    template: ClassVar[str] = "numbers/manual_number.html"
-
-    form: FormValues
+class ManualNumberPage(PageModel, template="numbers/manual_number.html"):
     place: ProjectRef
     detail: ProjectDetail
     types: Sequence[TypeSummary]
@@ -77,12 +58,6 @@ class ManualNumberPage(PageModel):
     sub_types: Sequence[SubTypeSummary]
     effect: numbering.ManualNumberEffect | None
     key: str
-
-
-@router.get("/numbers/by-hand")
-async def show(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
-    page.caller.require_somewhere(OVERRIDE)
-    return await _show(page, session, FormState(form_with(projectPublicId=str(project or ""))))
 
 
 @router.post("/numbers/by-hand/check")
@@ -103,20 +78,20 @@ async def check(form: CurrentForm) -> Response:
 
 @router.post("/numbers/by-hand")
 async def state(form: CurrentForm, once: Idempotent) -> Response:
-    page = form.page
-    page.caller.require_somewhere(OVERRIDE)
-    try:
+    form.page.caller.require_somewhere(OVERRIDE)
+    async with form.shown_again(show):
         order = form.order(ManualNumberIn, _payload(form.values))
-        await limit_issuing(page.request)
-        ctx = form.keyed_context if form.keyed_context.key else page.context.with_key(str(new_id()))
-        operation = Operation.of(ctx, "PAGE /numbers/by-hand", order)
-        receipt = await await_first_answer(lambda: once.run(operation, partial(_stated, ctx, order, operation.token)))
-    except DomainError as error:
-        return await show_again(form, error, _show)
+        await limit_issuing(form.page.request)
+        receipt = await form.once(_register, once, order)
     return RedirectResponse(f"/numbers/{receipt.public_id}?done=stated", status_code=303)
 
 
-async def _stated(ctx: RequestContext, order: ManualNumberIn, token: UUID, session: AsyncSession) -> Receipt:
+async def _register(ctx: RequestContext, once: Idempotency, order: ManualNumberIn) -> Receipt:
+    operation = Operation.of(ctx, "PAGE /numbers/by-hand", order)
+    return await once.run(operation, _issue, ctx, order, operation.token)
+
+
+async def _issue(ctx: RequestContext, session: AsyncSession, order: ManualNumberIn, token: UUID) -> Receipt:
     issued = await numbering.issue_manually(
         ctx,
         session,
@@ -151,13 +126,17 @@ def _payload(form: FormValues) -> dict[str, object]:
     return payload | {"moveCounter": text(form, "moveCounter") == "1"}
 
 
-async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    wanted = id_of(text(state.form, "projectPublicId"))
+@router.get("/numbers/by-hand")
+async def show(
+    page: CurrentPage, session: ReadSession, state: Shown, project: Annotated[UUID | None, Query()] = None
+) -> Response:
+    page.caller.require_somewhere(OVERRIDE)
+    wanted = id_of(text(state.form, "projectPublicId")) or project
     place = (await page.choose_project(session, wanted, OVERRIDE)).place
     ctx, here = page.context, place.public_id
     return page.show(
         ManualNumberPage(
-            form=state.form,
+            state=state,
             place=place,
             detail=await projects.read_project(ctx, session, public_id=here),
             types=await projects.correspondence_types(session),
@@ -165,7 +144,6 @@ async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> R
             rfa_types=await projects.rfa_types(ctx, session, project_public_id=here),
             sub_types=await projects.sub_types(ctx, session, project_public_id=here),
             effect=await _effect_again(page, session, state.form) if state.error else None,
-            faults=form_errors(state.error, page.language),
             key=str(new_id()),
         )
     )
@@ -181,13 +159,9 @@ async def _effect_again(
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CounterResetPage(PageModel):
-    template: ClassVar[str] = "numbers/counter_reset.html"
-
+class CounterResetPage(PageModel, template="numbers/counter_reset.html"):
     account: numbering.SeriesLedger
     place: UUID
-    form: FormValues
 
 
 @router.get("/numbers/reset")
@@ -199,21 +173,18 @@ async def show_reset(
 
 @router.post("/numbers/reset")
 async def reset(form: CurrentForm) -> Response:
-    return await submit(form, _reset, _show_reset)
-
-
-async def _reset(form: SentForm, session: AsyncSession) -> str:
-    last = number_or_text(form.text("lastNumber") or "")  # empty too: left out it would mean 0
-    order = form.order(ResetIn, {**form.filled("projectPublicId", "series", "reason"), "lastNumber": last})
-    await numbering.reset_counter(
-        form.context,
-        session,
-        project_public_id=order.project_public_id,
-        series=order.series,
-        to=order.last_number,
-        reason=order.reason,
-    )
-    return f"/numbers/account?{urlencode({'project': order.project_public_id, 'series': order.series})}"
+    async with form.shown_again(_show_reset):
+        last = number_or_text(form.text("lastNumber") or "")  # empty too: left out it would mean 0
+        order = form.order(ResetIn, {**form.filled("projectPublicId", "series", "reason"), "lastNumber": last})
+        await form.transact(
+            numbering.reset_counter,
+            project_public_id=order.project_public_id,
+            series=order.series,
+            to=order.last_number,
+            reason=order.reason,
+        )
+    series = urlencode({"project": order.project_public_id, "series": order.series})
+    return RedirectResponse(f"/numbers/account?{series}", 303)
 
 
 async def _show_reset(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
@@ -223,6 +194,4 @@ async def _show_reset(page: PageRequest, session: AsyncSession, state: FormState
     if project is None:
         raise NotFound("There is no such project.")
     found = await numbering.series_ledger(page.context, session, project_public_id=project, series=series, limit=1)
-    return page.show(
-        CounterResetPage(account=found, place=project, form=state.form, faults=form_errors(state.error, page.language))
-    )
+    return page.show(CounterResetPage(account=found, place=project, state=state))

@@ -1,15 +1,13 @@
 """The ranges of a project's series: what is kept for somebody or barred, closing one, releasing one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.schema import Schema, SingleLine
@@ -22,7 +20,8 @@ from saraban.projects import service as projects
 from saraban.projects.schemas import PartySummary
 from saraban.projects.service import ProjectRef
 from saraban.web.numbers.register import MANAGE_FORMATS, VIEW_COUNTERS
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, form_with, submit, text
+from saraban.web.shell.form_state import FormState, FormValues
+from saraban.web.shell.forms import CurrentForm, Shown, form_with, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -35,8 +34,6 @@ _PROPOSED = 100
 
 
 class RangeForm(Schema):
-    """A range of a series that has counted already."""
-
     project_public_id: UUID
     series: Annotated[str, SingleLine(255)]
     kind: numbering.RangeKind
@@ -47,11 +44,7 @@ class RangeForm(Schema):
     reason: Reason
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RangesPage(PageModel):
-    template: ClassVar[str] = "numbers/ranges.html"
-    fragments: ClassVar[tuple[str, ...]] = ("numbers/parts/range_rows.html",)
-
+class RangesPage(PageModel, template="numbers/ranges.html", fragments=("numbers/parts/range_rows.html",)):
     rows: Sequence[numbering.RangeRow]
     next_cursor: str | None
     place: ProjectRef
@@ -60,71 +53,56 @@ class RangesPage(PageModel):
     codes: Mapping[UUID, str]
     known: Sequence[str]
     may_manage: bool
-    form: FormValues
-    done: str
     size: int | None
+
+
+@router.post("")
+async def close(form: CurrentForm) -> Response:
+    async with form.shown_again(listing):
+        order = form.order(RangeForm, form.filled(*_FIELDS))
+        draft = numbering.RangeDraft(
+            order.kind,
+            order.first_number,
+            order.last_number,
+            order.organization_public_id,
+            order.reason,
+            order.confirmed_size,
+        )
+        await form.transact(
+            numbering.create_range_in_series,
+            draft,
+            project_public_id=order.project_public_id,
+            series=order.series,
+        )
+    return RedirectResponse(f"/numbers/ranges?project={order.project_public_id}&done=closed", 303)
+
+
+@router.post("/{public_id}/release")
+async def release(public_id: UUID, form: CurrentForm) -> Response:
+    async with form.shown_again(_show_released):
+        order = form.order(ReleaseIn, form.filled("reason"))
+        await form.transact(numbering.release_range, public_id=public_id, reason=order.reason)
+    project = id_of(form.text("projectPublicId")) or ""
+    return RedirectResponse(f"/numbers/ranges?project={project}&done=released", 303)
+
+
+async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+    """The form on the page is that of a new range, which says nothing of the release."""
+    form = form_with(projectPublicId=text(state.form, "projectPublicId") or "")
+    return await listing(page, session, FormState(form, state.error))
 
 
 @router.get("")
 async def listing(
     page: CurrentPage,
     session: ReadSession,
+    state: Shown,
     project: Annotated[UUID | None, Query()] = None,
     series: Annotated[str, Query(max_length=255)] = "",
-    done: Annotated[str, Query(max_length=20)] = "",
     cursor: PageCursor = None,
 ) -> Response:
-    """The ranges of the chosen project, the released ones too; a series may be given for the form."""
     page.caller.require_somewhere(VIEW_COUNTERS)
-    named = "" if control_character(series) is not None else series
-    return await _show(page, session, FormState(form_with(series=named), done=done), project, cursor)
-
-
-@router.post("")
-async def close(form: CurrentForm) -> Response:
-    return await submit(form, _close, _show)
-
-
-@router.post("/{public_id}/release")
-async def release(public_id: UUID, form: CurrentForm) -> Response:
-    return await submit(form, partial(_release, public_id), _show_released)
-
-
-async def _close(form: SentForm, session: AsyncSession) -> str:
-    order = form.order(RangeForm, form.filled(*_FIELDS))
-    draft = numbering.RangeDraft(
-        order.kind,
-        order.first_number,
-        order.last_number,
-        order.organization_public_id,
-        order.reason,
-        order.confirmed_size,
-    )
-    await numbering.create_range_in_series(
-        form.context, session, draft, project_public_id=order.project_public_id, series=order.series
-    )
-    return f"/numbers/ranges?project={order.project_public_id}&done=closed"
-
-
-async def _release(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(ReleaseIn, form.filled("reason"))
-    await numbering.release_range(form.context, session, public_id=public_id, reason=order.reason)
-    return f"/numbers/ranges?project={id_of(form.text('projectPublicId')) or ''}&done=released"
-
-
-async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    """The form on the page is that of a new range, which says nothing of the release."""
-    form = form_with(projectPublicId=text(state.form, "projectPublicId") or "")
-    return await _show(page, session, FormState(form, state.error))
-
-
-async def _show(
-    page: PageRequest,
-    session: AsyncSession,
-    state: FormState,
-    project: UUID | None = None,
-    cursor: str | None = None,
-) -> Response:
+    state = state.or_stored(form_with(series="" if control_character(series) is not None else series))
     chosen = await page.choose_project(session, project or id_of(text(state.form, "projectPublicId")), VIEW_COUNTERS)
     ctx, here = page.context, chosen.place.public_id
     found = await numbering.list_ranges(ctx, session, project_public_id=here, cursor=cursor, limit=ROWS)
@@ -141,10 +119,8 @@ async def _show(
             codes={one.public_id: one.organization_code for one in members},
             known=[one.series for one in known.items] if known else [],
             may_manage=may_manage,
-            form=state.form,
-            done=state.done,
+            state=state,
             size=_size(state.form),
-            faults=form_errors(state.error, page.language),
         ),
         cursor,
     )

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final, TypeVar
+from typing import Annotated, Final, TypeVar
 from urllib.parse import urlencode
 
 import orjson
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from pydantic.alias_generators import to_camel
 from starlette.responses import Response
 
@@ -21,8 +21,9 @@ from saraban.ops.audit_trail import AuditEntryOut, AuditObjectOut, AuditQuery
 from saraban.setup.domain import master_kinds
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import usable_query
-from saraban.web.shell.page import CurrentPage, FormErrors, PageModel, PageRequest, day_text
+from saraban.web.shell.form_state import FormErrors
+from saraban.web.shell.forms import AddressFilters, usable_query
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, day_text
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -87,11 +88,7 @@ FIELDS: Final[Mapping[str, Text]] = {
 _MASTER_FIELDS: Final = {one.name: one.label for kind in master_kinds.KINDS for one in kind.fields}
 
 
-class AuditFilters(BaseModel):
-    """What the address bar says, as it was typed."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
-
+class AuditFilters(AddressFilters):
     person: str = Field("", max_length=100)
     object: str = Field("", max_length=255)
     kind: str = Field("", max_length=50)
@@ -99,20 +96,12 @@ class AuditFilters(BaseModel):
     since: str = Field("", alias="from", max_length=40)
     until: str = Field("", max_length=40)
 
-    @property
-    def given(self) -> dict[str, str]:
-        return {name: value.strip() for name, value in self.model_dump(by_alias=True).items() if value.strip()}
 
-    @property
-    def query(self) -> str:
-        return urlencode(self.given)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditTrailPage(PageModel):
-    template: ClassVar[str] = "operations/audit.html"
-    fragments: ClassVar[tuple[str, ...]] = ("operations/parts/audit_rows.html", "operations/parts/audit_list.html")
-
+class AuditTrailPage(
+    PageModel,
+    template="operations/audit.html",
+    fragments=("operations/parts/audit_rows.html", "operations/parts/audit_list.html"),
+):
     rows: Sequence["AuditLine"]
     next_cursor: str | None
     asked: AuditFilters
@@ -124,8 +113,6 @@ class AuditTrailPage(PageModel):
 
 @dataclass(frozen=True, slots=True)
 class FieldWords:
-    """One line of what changed, or of what else is known, in the reader's words."""
-
     field: str
     before: str
     after: str
@@ -150,7 +137,6 @@ class AuditLine:
 async def show(
     page: CurrentPage, session: ReadSession, asked: Annotated[AuditFilters, Query()], cursor: PageCursor = None
 ) -> Response:
-    """Newest first, as much of it as the reader may see."""
     if not audit_trail.may_read(page.context):
         raise Forbidden("The audit trail is for those who may see it.")
     query, faults = usable_filters(page, AuditQuery, asked.given)
@@ -165,10 +151,7 @@ async def show(
         sees_all=audit_trail.sees_all(page.context),
         faults=faults,
     )
-    response = page.show_list(shown, cursor)
-    if page.is_fragment and not cursor:
-        response.headers["HX-Push-Url"] = "/audit" + (f"?{asked.query}" if asked.query else "")
-    return response
+    return page.show_list(shown, cursor, address="/audit" + (f"?{asked.query}" if asked.query else ""))
 
 
 def usable_filters(page: PageRequest, schema: type[Period], given: Mapping[str, str]) -> tuple[Period, FormErrors]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -11,8 +10,7 @@ import orjson
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator
 from pydantic_core import PydanticCustomError
-from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from saraban.events import service as events
 from saraban.identity.domain.context import Scope
@@ -22,8 +20,8 @@ from saraban.kit.schema import Schema
 from saraban.ops import audit_words, event_administration
 from saraban.ops.event_administration import MANAGES, Reason
 from saraban.ops.system_report import SEES
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, usable_query
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, Shown, usable_query
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -67,11 +65,7 @@ DONE: Final[Mapping[str, Text]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventsPage(PageModel):
-    template: ClassVar[str] = "operations/events.html"
-    fragments: ClassVar[tuple[str, ...]] = ("operations/parts/event_rows.html",)
-
+class EventsPage(PageModel, template="operations/events.html", fragments=("operations/parts/event_rows.html",)):
     items: Sequence[events.EventView]
     next_cursor: str | None
     things: Mapping[UUID, "EventThing"]
@@ -79,21 +73,17 @@ class EventsPage(PageModel):
     names: Mapping[str, Text]
     asked: Mapping[str, str]
     query: str
-    done: Text | None
+    message: Text | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventDetailPage(PageModel):
-    template: ClassVar[str] = "operations/event.html"
-
+class EventDetailPage(PageModel, template="operations/event.html"):
     event: events.EventView
     said: Text
     thing: "EventThing"
     states: Mapping[str, tuple[Text, str]]
     payload: str
-    form: FormValues
     may_manage: bool
-    done: Text | None
+    message: Text | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +121,6 @@ def _known_name(name: str) -> str:
 
 
 class EventQuery(Schema):
-    """What is asked of the events; None asks for all."""
-
     state: events.EventState | None = None
     name: Annotated[str, AfterValidator(_known_name)] | None = None
 
@@ -146,7 +134,6 @@ async def listing(
     cursor: PageCursor = None,
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    """Those recorded last come first; those that were given up wait for a person."""
     page.caller.require(SEES, Scope())
     asked = {key: value.strip() for key, value in (("state", state), ("name", name)) if value.strip()}
     wanted, faults = usable_query(page, EventQuery, asked)
@@ -160,50 +147,36 @@ async def listing(
             names=EVENT_NAMES,
             asked=asked,
             query=urlencode(asked),
-            done=DONE.get(done),
+            message=DONE.get(done),
             faults=faults,
         ),
         cursor,
     )
 
 
-@router.get("/events/{public_id}")
-async def read(
-    public_id: UUID, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
-) -> Response:
-    """One event with what it says and what became of it."""
-    return await _show_event(public_id, page, session, FormState(done=done))
+class _ReasonForm(Schema):
+    reason: Reason
 
 
 @router.post("/events/{public_id}/requeue")
 async def requeue(public_id: UUID, form: CurrentForm) -> Response:
-    """Deliver it after all."""
-    return await submit(form, partial(_requeue, public_id), partial(_show_event, public_id))
+    async with form.shown_again(show_event, public_id):
+        order = form.order(_ReasonForm, form.filled("reason"))
+        await form.transact(event_administration.requeue, public_id, order.reason)
+    return RedirectResponse(f"/events/{public_id}?done=requeue", 303)
 
 
 @router.post("/events/{public_id}/drop")
 async def drop(public_id: UUID, form: CurrentForm) -> Response:
     """Forget it; the audit trail keeps what it said."""
-    return await submit(form, partial(_drop, public_id), partial(_show_event, public_id))
+    async with form.shown_again(show_event, public_id):
+        order = form.order(_ReasonForm, form.filled("reason"))
+        await form.transact(event_administration.drop, public_id, order.reason)
+    return RedirectResponse("/events?state=dead&done=drop", 303)
 
 
-class _ReasonForm(Schema):
-    reason: Reason
-
-
-async def _requeue(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(_ReasonForm, form.filled("reason"))
-    view = await event_administration.requeue(form.context, session, public_id, order.reason)
-    return f"/events/{view.public_id}?done=requeue"
-
-
-async def _drop(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(_ReasonForm, form.filled("reason"))
-    await event_administration.drop(form.context, session, public_id, order.reason)
-    return "/events?state=dead&done=drop"
-
-
-async def _show_event(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+@router.get("/events/{public_id}")
+async def show_event(page: CurrentPage, session: ReadSession, state: Shown, public_id: UUID) -> Response:
     page.caller.require(SEES, Scope())
     found = await events.read_event(session, public_id=public_id)
     return page.show(
@@ -213,9 +186,8 @@ async def _show_event(public_id: UUID, page: PageRequest, session: AsyncSession,
             thing=EventThing.of(found),
             states=EVENT_STATES,
             payload=orjson.dumps(dict(found.payload), option=orjson.OPT_INDENT_2).decode(),
-            form=state.form,
+            state=state,
             may_manage=page.caller.may(MANAGES, Scope()),
-            done=DONE.get(state.done),
-            faults=form_errors(state.error, page.language),
+            message=DONE.get(state.done),
         )
     )

@@ -4,12 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from urllib.parse import urlencode
 
 import orjson
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import Response
 
@@ -29,7 +29,9 @@ from saraban.ops.system_report import SEES
 from saraban.projects.service import ProjectRef
 from saraban.web.operations.audit import usable_filters
 from saraban.web.shell import labels
-from saraban.web.shell.page import CurrentPage, FormErrors, PageModel, PageRequest
+from saraban.web.shell.form_state import FormErrors
+from saraban.web.shell.forms import AddressFilters
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
@@ -103,11 +105,7 @@ _ALL_TYPES: Final = Text("เอกสารทุกประเภท", "all t
 _PLACEHOLDER: Final = re.compile(r"\{\w+\}")
 
 
-class NumberAuditFilters(BaseModel):
-    """What the address bar says, as it was typed."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
-
+class NumberAuditFilters(AddressFilters):
     project: str = Field("", max_length=50)
     operation: str = Field("", max_length=30)
     kind: str = Field("", max_length=30)
@@ -117,14 +115,8 @@ class NumberAuditFilters(BaseModel):
     since: str = Field("", alias="from", max_length=40)
     until: str = Field("", max_length=40)
 
-    @property
-    def given(self) -> dict[str, str]:
-        return {name: value.strip() for name, value in self.model_dump(by_alias=True).items() if value.strip()}
-
 
 class RefusalQuery(PeriodQuery):
-    """What is asked of the calls that were refused or that failed; None asks for all."""
-
     kind: ErrorType | None = None
     person: Annotated[str, SingleLine(50)] | None = None
 
@@ -156,14 +148,14 @@ class Reading:
     faults: FormErrors
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberAuditPage(PageModel):
-    template: ClassVar[str] = "operations/number_audit.html"
-    fragments: ClassVar[tuple[str, ...]] = (
+class NumberAuditPage(
+    PageModel,
+    template="operations/number_audit.html",
+    fragments=(
         "operations/parts/number_audit_rows.html",
         "operations/parts/number_audit_list.html",
-    )
-
+    ),
+):
     tab: str
     read: Reading
     asked: NumberAuditFilters
@@ -199,7 +191,7 @@ async def show(
         if place is None
         else _read_operations(page, session, asked, place, cursor)
     )
-    narrowed = {name: value for name, value in asked.given.items() if name != "project"}
+    narrowed = asked.given
     query = urlencode(narrowed | ({"project": str(place.public_id)} if place else {"tab": REFUSALS}))
     shown = NumberAuditPage(
         read=read,
@@ -214,10 +206,7 @@ async def show(
         failure_names=FAILURE_NAMES,
         faults=read.faults,
     )
-    response = page.show_list(shown, cursor)
-    if page.is_fragment and not cursor:
-        response.headers["HX-Push-Url"] = f"/numbers/audit?{query}"
-    return response
+    return page.show_list(shown, cursor, address=f"/numbers/audit?{query}")
 
 
 async def _read_operations(

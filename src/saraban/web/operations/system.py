@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import Response
@@ -138,10 +137,7 @@ SETTINGS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemPage(PageModel):
-    template: ClassVar[str] = "operations/system.html"
-
+class SystemPage(PageModel, template="operations/system.html"):
     report: SystemOut
     parts: Mapping[str, Text]
     statuses: Mapping[str, tuple[Text, str]]
@@ -151,7 +147,6 @@ class SystemPage(PageModel):
 
 @router.get("/system")
 async def system(page: CurrentPage, request: Request) -> Response:
-    """What the installation stands on, what waits, what is sealed, what is off and what that means."""
     report = await system_report.read_system(page.context, wiring(request, OpsWiring))
     reasons = {one.reason: reason_in_thai(one.reason) for one in report.dependencies.values()}
     return page.show(
@@ -172,12 +167,10 @@ def reason_in_thai(reason: str) -> str:
     return _REASONS.get(reason, reason)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiReferencePage(PageModel):
-    template: ClassVar[str] = "operations/api_reference.html"
+class ApiReferencePage(PageModel, template="operations/api_reference.html"):
+    pass
 
 
 @router.get("/docs/api")
 async def api_reference(page: CurrentPage) -> Response:
-    """The API as something to try, with the reader's own session."""
     return page.show(ApiReferencePage())

@@ -1,13 +1,11 @@
 """People and programs with an account: the list, the form for a new one, and one of them with what may be done about it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, Any, ClassVar, Final
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
-from pydantic import ValidationError
 from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
@@ -18,21 +16,11 @@ from saraban.identity.domain.period import PeriodState
 from saraban.identity.schemas import HeldRoleOut, RoleGrantIn, UserChangeIn, UserIn, UserOut, UserSearch
 from saraban.identity.service import accounts, assignments, invitations, people
 from saraban.identity.service.people import OfferedRoles
-from saraban.kit.errors import DomainError, NotFound, Text, required
+from saraban.kit.errors import NotFound, Text, required
 from saraban.kit.http import PageCursor, ReadSession
 from saraban.kit.schema import Schema
-from saraban.web.shell.forms import (
-    NEW_FORM,
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
-    number_or_text,
-    show_again,
-    submit,
-    text,
-)
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, number_or_text, text, usable_query
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -75,11 +63,14 @@ class TellOnce:
     mailed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeoplePage(PageModel):
-    template: ClassVar[str] = "people/people.html"
-    fragments: ClassVar[tuple[str, ...]] = ("people/parts/people_rows.html", "people/parts/people_list.html")
+NOTHING_TOLD: Final = TellOnce()
 
+
+class PeoplePage(
+    PageModel,
+    template="people/people.html",
+    fragments=("people/parts/people_rows.html", "people/parts/people_list.html"),
+):
     rows: Sequence[UserOut]
     next_cursor: str | None
     query: str
@@ -89,21 +80,14 @@ class PeoplePage(PageModel):
     may_open: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewPersonPage(PageModel):
-    template: ClassVar[str] = "people/new_person.html"
-
-    form: FormValues
+class NewPersonPage(PageModel, template="people/new_person.html"):
     offer: OfferedRoles
     levels: Mapping[str, Text]
     role_name: Callable[[str], Text]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PersonPage(PageModel):
+class PersonPage(PageModel, template="people/person.html"):
     """:param sessions: None for who sees the account because they give roles, and no more of it"""
-
-    template: ClassVar[str] = "people/person.html"
 
     user: UserOut
     tag: str
@@ -117,14 +101,6 @@ class PersonPage(PageModel):
     may_edit: bool
     may_close: bool
     told: TellOnce
-    form: FormValues
-    done: str
-
-
-@dataclass(frozen=True, slots=True)
-class PersonState:
-    form: FormState = field(default_factory=FormState)
-    told: TellOnce = field(default_factory=TellOnce)
 
 
 @router.get("")
@@ -138,9 +114,8 @@ async def listing(
     kind: Typed = "",
     cursor: PageCursor = None,
 ) -> Response:
-    """Everybody whom the reader administers, by user name."""
     wanted = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
-    found = await people.list_people(page.context, session, _search(wanted), cursor=cursor, limit=ROWS)
+    found = await people.list_people(page.context, session, _search(page, wanted), cursor=cursor, limit=ROWS)
     offer = await people.offered_roles(page.context, session)
     model = PeoplePage(
         rows=found.items,
@@ -154,9 +129,9 @@ async def listing(
     return page.show_list(model, cursor)
 
 
-def _search(wanted: Mapping[str, str]) -> UserSearch:
+def _search(page: PageRequest, wanted: Mapping[str, str]) -> UserSearch:
     """A filter that names nothing, as an address that was typed may have it, is left out."""
-    asked: dict[str, Any] = {
+    filters = {
         "search": wanted["q"],
         "organizationPublicId": wanted["organization"],
         "role": wanted["role"],
@@ -164,31 +139,33 @@ def _search(wanted: Mapping[str, str]) -> UserSearch:
         "isService": {"people": False, "programs": True}.get(wanted["kind"]),
         "sort": "name",
     }
-    asked = {name: value for name, value in asked.items() if value not in {"", None}}
-    try:
-        return UserSearch.model_validate(asked)
-    except ValidationError as fault:
-        wrong = {one["loc"][0] for one in fault.errors()}
-        return UserSearch.model_validate({name: value for name, value in asked.items() if name not in wrong})
+    return usable_query(page, UserSearch, {name: value for name, value in filters.items() if value not in {"", None}})[
+        0
+    ]
 
 
 @router.get("/new")
-async def new_person(page: CurrentPage, session: ReadSession) -> Response:
-    return await _new(page, session)
+async def new_person(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
+    page.caller.require_somewhere("user.create")
+    return page.show(
+        NewPersonPage(
+            state=state,
+            offer=await people.offered_roles(page.context, session),
+            levels=LEVELS,
+            role_name=role_words,
+        )
+    )
 
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
     """The account, and in the same form a first role; what is told once stands on the page that this answers with."""
-    try:
+    async with form.shown_again(new_person):
         order = form.order(UserIn, _order(form))
         password_hash, told = await people.first_password(form.db, order)
-        person, link = await form.db.transact(partial(_create, form, order, password_hash))
-    except DomainError as error:
-        return await show_again(form, error, _new)
-    state = PersonState(FormState(done="made"), _tell(form.page.request, link, told))
+        person, link = await form.db.transact(_create, form, order, password_hash)
     async with form.db.reading() as session:
-        return await _show(form.page, session, person, state)
+        return await _show(form.page, session, FormState(done="made"), person, _tell(form.page.request, link, told))
 
 
 def _order(form: SentForm) -> dict[str, object]:
@@ -202,7 +179,7 @@ def _order(form: SentForm) -> dict[str, object]:
 
 
 async def _create(
-    form: SentForm, order: UserIn, password_hash: str | None, session: AsyncSession
+    form: SentForm, session: AsyncSession, order: UserIn, password_hash: str | None
 ) -> tuple[UUID, str | None]:
     new, link = people.new_account(order), None
     if password_hash is None:
@@ -243,118 +220,86 @@ def _tell(request: Request, path: str | None, password: str | None = None, *, ha
 
 
 @router.get("/{publicId}")
-async def show(
-    public_id: PersonId, page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=20)] = ""
-) -> Response:
-    return await _show(page, session, public_id, PersonState(FormState(done=done)))
+async def show(public_id: PersonId, page: CurrentPage, session: ReadSession, state: Shown) -> Response:
+    return await _show(page, session, state, public_id)
 
 
 @router.post("/{publicId}")
 async def save(public_id: PersonId, form: CurrentForm) -> Response:
-    """Names, address and organization, as the form was opened with them."""
-    return await submit(form, partial(_save, public_id), partial(_show_again, public_id))
-
-
-async def _save(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    changes: dict[str, object] = {name: form.text(name) or "" for name in ("firstName", "lastName", "email")}
-    if "organizationPublicId" in form.values:
-        changes["organizationPublicId"] = form.text("organizationPublicId")
-    if "drawsPerMinute" in form.values:
-        limit = form.text("drawsPerMinute")
-        changes["drawsPerMinute"] = None if limit is None else number_or_text(limit)
-    await people.change_person(
-        form.context,
-        session,
-        person=public_id,
-        change=form.order(UserChangeIn, changes),
-        if_match=form.text("tag"),
-    )
-    return f"{HOME}/{public_id}?done=saved"
-
-
-ACTIONS: Final[dict[str, Callable[..., Awaitable[object]]]] = {
-    "close": lambda ctx, session, person: accounts.set_active(ctx, session, username=person, active=False),
-    "reopen": lambda ctx, session, person: accounts.set_active(ctx, session, username=person, active=True),
-    "unlock": lambda ctx, session, person: accounts.unlock(ctx, session, username=person),
-    "sign-out": lambda ctx, session, person: people.end_sessions(ctx, session, person=person),
-}
+    async with form.shown_again(_show, public_id):
+        changes: dict[str, object] = {name: form.text(name) or "" for name in ("firstName", "lastName", "email")}
+        if "organizationPublicId" in form.values:
+            changes["organizationPublicId"] = form.text("organizationPublicId")
+        if "drawsPerMinute" in form.values:
+            limit = form.text("drawsPerMinute")
+            changes["drawsPerMinute"] = None if limit is None else number_or_text(limit)
+        change, if_match = form.order(UserChangeIn, changes), form.text("tag")
+        await form.transact(people.change_person, person=public_id, change=change, if_match=if_match)
+    return RedirectResponse(f"{HOME}/{public_id}?done=saved", 303)
 
 
 @router.post("/{publicId}/{action}")
 async def act(public_id: PersonId, action: str, form: CurrentForm) -> Response:
-    """What is done with one button or one small form."""
-    if action in ACTIONS:
-        return await submit(form, partial(_act, public_id, action), partial(_show_again, public_id))
-    if action in {"invite", "reset-link"}:
-        return await _invite(public_id, form, handed_over=action == "reset-link")
-    if action == "password":
-        return await _password(public_id, form)
-    if action == "roles":
-        return await submit(form, partial(_give, public_id), partial(_show_again, public_id))
-    if action == "take-role":
-        return await submit(form, partial(_take, public_id), partial(_show_again, public_id))
-    raise NotFound("There is no such action.")
+    async with form.shown_again(_show, public_id):
+        match action:
+            case "close" | "reopen":
+                await form.transact(accounts.set_active, username=public_id, active=action == "reopen")
+            case "unlock":
+                await form.transact(accounts.unlock, username=public_id)
+            case "sign-out":
+                await form.transact(people.end_sessions, person=public_id)
+            case "roles":
+                await form.db.transact(_give_role, form, public_id)
+            case "take-role":
+                role = form.order(HeldRoleRef, form.filled("rolePublicId")).role_public_id
+                await form.transact(assignments.revoke_assignment, person=public_id, assignment=role)
+            case "invite" | "reset-link":
+                return await _invite(public_id, form, handed_over=action == "reset-link")
+            case "password":
+                return await _set_password(public_id, form)
+            case _:
+                raise NotFound("There is no such action.")
+    done = {"roles": "given#roles", "take-role": "taken#roles"}.get(action, action)
+    return RedirectResponse(f"{HOME}/{public_id}?done={done}", 303)
 
 
-async def _act(public_id: UUID, action: str, form: SentForm, session: AsyncSession) -> str:
-    await ACTIONS[action](form.context, session, public_id)
-    return f"{HOME}/{public_id}?done={action}"
-
-
-async def _give(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
+async def _give_role(form: SentForm, session: AsyncSession, public_id: UUID) -> None:
     person = await people.read_person(form.context, session, public_id)
     home = person.organization.public_id if person.organization else None
     wanted = await _grant(form, session, home)
     await people.give_role(form.context, session, person=public_id, wanted=wanted)
-    return f"{HOME}/{public_id}?done=given#roles"
-
-
-async def _take(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    role = form.order(HeldRoleRef, form.filled("rolePublicId"))
-    await assignments.revoke_assignment(form.context, session, person=public_id, assignment=role.role_public_id)
-    return f"{HOME}/{public_id}?done=taken#roles"
 
 
 async def _invite(public_id: UUID, form: SentForm, *, handed_over: bool) -> Response:
-    invite = partial(invitations.invite_again, form.context, username=public_id, handed_over=handed_over)
-    try:
-        invited = await form.db.transact(invite)
-    except DomainError as error:
-        return await show_again(form, error, partial(_show_again, public_id))
+    invited = await form.transact(invitations.invite_again, username=public_id, handed_over=handed_over)
+    told = _tell(form.page.request, invited.path, handed_over=handed_over)
+    state = FormState(done="reset-link" if handed_over else "invited")
     async with form.db.reading() as session:
-        told = _tell(form.page.request, invited.path, handed_over=handed_over)
-        done = "reset-link" if handed_over else "invited"
-        return await _show(form.page, session, public_id, PersonState(FormState(done=done), told))
+        return await _show(form.page, session, state, public_id, told)
 
 
-async def _password(public_id: UUID, form: SentForm) -> Response:
+async def _set_password(public_id: UUID, form: SentForm) -> Response:
     """Of a person the one that was typed; of a program, where none was, one that is made and told once."""
-    try:
-        password_hash, made = await accounts.reset_password(
-            form.context, form.db, person=public_id, password=form.text("password")
-        )
-        keep = partial(accounts.keep_password, form.context, person=public_id, password_hash=password_hash)
-        await form.db.transact(keep)
-    except DomainError as error:
-        return await show_again(form, error, partial(_show_again, public_id))
+    password_hash, made = await accounts.reset_password(
+        form.context, form.db, person=public_id, password=form.text("password")
+    )
+    await form.transact(accounts.keep_password, person=public_id, password_hash=password_hash)
     if made is None:
         return RedirectResponse(f"{HOME}/{public_id}?done=password", status_code=303)
+    told = _tell(form.page.request, None, made)
     async with form.db.reading() as session:
-        told = _tell(form.page.request, None, made)
-        return await _show(form.page, session, public_id, PersonState(FormState(done="password"), told))
+        return await _show(form.page, session, FormState(done="password"), public_id, told)
 
 
-async def _show_again(public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    return await _show(page, session, public_id, PersonState(state))
-
-
-async def _show(page: PageRequest, session: AsyncSession, public_id: UUID, state: PersonState) -> Response:
+async def _show(
+    page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID, told: TellOnce = NOTHING_TOLD
+) -> Response:
     user = await people.read_person(page.context, session, public_id)
     rights = await accounts.rights_over(page.context, session, public_id)
     return page.show(
         PersonPage(
             user=user,
-            tag=text(state.form.form, "tag") or people.etag(user),
+            tag=text(state.form, "tag") or people.etag(user),
             roles=(await people.list_roles(page.context, session, public_id)).items,
             sessions=await people.open_sessions(page.context, session, public_id),
             offer=await people.offered_roles(page.context, session),
@@ -364,22 +309,7 @@ async def _show(page: PageRequest, session: AsyncSession, public_id: UUID, state
             role_name=role_words,
             may_edit="user.edit" in rights,
             may_close="user.delete" in rights,
-            told=state.told,
-            form=state.form.form,
-            done=state.form.done,
-            faults=form_errors(state.form.error, page.language),
-        )
-    )
-
-
-async def _new(page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM) -> Response:
-    page.caller.require_somewhere("user.create")
-    return page.show(
-        NewPersonPage(
-            form=state.form,
-            offer=await people.offered_roles(page.context, session),
-            levels=LEVELS,
-            role_name=role_words,
-            faults=form_errors(state.error, page.language),
+            told=told,
+            state=state,
         )
     )

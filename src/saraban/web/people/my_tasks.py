@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -21,8 +21,8 @@ from saraban.setup import service as setup
 from saraban.setup.domain.checklist import Missing
 from saraban.web.shell import labels
 from saraban.web.shell.administration import checklist_page
-from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import CurrentForm, Shown, texts
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.workflow import service as workflow
@@ -74,15 +74,12 @@ class ProjectToDo:
     lines: Sequence[tuple[Text, str, bool]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MyTasksPage(PageModel):
-    template: ClassVar[str] = "people/my_tasks.html"
-    fragments: ClassVar[tuple[str, ...]] = ("people/parts/task_rows.html", "people/parts/task_list.html")
-
+class MyTasksPage(
+    PageModel, template="people/my_tasks.html", fragments=("people/parts/task_rows.html", "people/parts/task_list.html")
+):
     items: Sequence[workflow.Task]
     next_cursor: str | None
     today: date
-    by_name: Mapping[str, WebKind]
     to_do: ProjectToDo | None
     may_begin: bool
 
@@ -99,7 +96,6 @@ async def inbox(
             items=found.items,
             next_cursor=found.next_cursor,
             today=today,
-            by_name=BY_NAME,
             to_do=None if page.is_fragment else await _to_do(page, session),
             may_begin=not page.is_fragment and not page.projects and page.caller.may(setup.CREATE, Scope()),
         ),
@@ -121,18 +117,12 @@ async def _to_do(page: PageRequest, session: AsyncSession) -> ProjectToDo | None
     return ProjectToDo(project, lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleOptions(PageModel):
-    template: ClassVar[str] = "people/parts/people_options.html"
-
+class PeopleOptions(PageModel, template="people/parts/people_options.html"):
     people: Sequence[OrganizationMember]
     chosen: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DelegationsPage(PageModel):
-    template: ClassVar[str] = "people/delegations.html"
-
+class DelegationsPage(PageModel, template="people/delegations.html"):
     given: Sequence[DelegationOut]
     received: Sequence[DelegationOut]
     next_cursor: str | None
@@ -143,47 +133,29 @@ class DelegationsPage(PageModel):
     name_of: Callable[[str], Text]
     states: Mapping[str, tuple[Text, str]]
     picked: Collection[str]
-    form: FormValues
-    done: str
-
-
-@router.get("/delegations")
-async def delegations_page(
-    page: CurrentPage,
-    session: ReadSession,
-    cursor: PageCursor = None,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    """What the reader has lent and was lent, and the form for a new delegation."""
-    return await _show_delegations(page, session, FormState(done=done), cursor)
 
 
 @router.get("/delegations/colleagues")
 async def colleagues(
     page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
-    """The choices of the form that fit what was typed."""
     found = await delegations.colleagues(page.context, session, text=q)
     return page.show(PeopleOptions(people=found, chosen=""))
 
 
 @router.post("/delegations")
 async def delegate(form: CurrentForm) -> Response:
-    return await submit(form, _delegate, _show_delegations)
-
-
-async def _delegate(form: SentForm, session: AsyncSession) -> str:
-    codes = texts(form.values, "workflowCodes")
-    typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
-    order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
-    await delegations.delegate(form.context, session, wanted=order)
-    return f"{DELEGATIONS}?done=lent"
+    async with form.shown_again(delegations_page):
+        codes = texts(form.values, "workflowCodes")
+        typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
+        order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
+        await form.transact(delegations.delegate, wanted=order)
+    return RedirectResponse(f"{DELEGATIONS}?done=lent", 303)
 
 
 @router.post("/delegations/{public_id}/revoke")
 async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
-    """Take a delegation back at once."""
-    await db.transact(lambda session: delegations.revoke(page.context, session, public_id=public_id, if_match=None))
+    await db.transact(delegations.revoke, page.context, public_id=public_id, if_match=None)
     return RedirectResponse(f"{DELEGATIONS}?done=revoked", status_code=303)
 
 
@@ -193,8 +165,9 @@ def name_of(code: str) -> Text:
     return _NAMED.get(code, Text(code, code))
 
 
-async def _show_delegations(
-    page: PageRequest, session: AsyncSession, state: FormState, cursor: str | None = None
+@router.get("/delegations")
+async def delegations_page(
+    page: CurrentPage, session: ReadSession, state: Shown, cursor: PageCursor = None
 ) -> Response:
     found = await delegations.listing(page.context, session, cursor=cursor, limit=DELEGATION_ROWS)
     mine = page.caller.public_id
@@ -210,8 +183,6 @@ async def _show_delegations(
             name_of=name_of,
             states=PERIOD_STATES,
             picked=set(texts(state.form, "workflowCodes")),
-            form=state.form,
-            done=state.done,
-            faults=form_errors(state.error, page.language),
+            state=state,
         )
     )

@@ -2,12 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Query
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.dependencies import Context
@@ -19,8 +17,8 @@ from saraban.notifications.dependencies import mail_is_on
 from saraban.notifications.domain.delivery_preferences import KINDS, NAMES, NoticeKind
 from saraban.notifications.schemas import NotificationAnswer, PreferencesAnswer, PreferencesOrder
 from saraban.projects import service as projects
-from saraban.web.shell.document_kinds import BY_NAME, WebKind
-from saraban.web.shell.forms import CurrentForm, FormState, SentForm, form_errors, number_or_text, submit
+from saraban.web.shell.document_kinds import BY_NAME
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, number_or_text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.webhooks import service as webhooks
@@ -35,42 +33,30 @@ EDIT_PROJECT = "project.edit"
 MOST_WEBHOOKS = 100  # more than a person or a project may have
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotificationsPage(PageModel):
-    template: ClassVar[str] = "people/notifications.html"
-    fragments: ClassVar[tuple[str, ...]] = ("people/parts/notification_rows.html",)
-
+class NotificationsPage(
+    PageModel, template="people/notifications.html", fragments=("people/parts/notification_rows.html",)
+):
     items: Sequence[NotificationAnswer]
     next_cursor: str | None
-    by_name: Mapping[str, WebKind]
     only_unread: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BellFragment(PageModel):
-    template: ClassVar[str] = "people/parts/bell.html"
-
+class BellFragment(PageModel, template="people/parts/bell.html"):
     items: Sequence[NotificationAnswer]
     count: int
-    by_name: Mapping[str, WebKind]
     next_cursor: None = None
     only_unread: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreferencesPage(PageModel):
-    template: ClassVar[str] = "people/preferences.html"
-
+class PreferencesPage(PageModel, template="people/preferences.html"):
     chosen: PreferencesAnswer
     names: Mapping[NoticeKind, Text]
-    done: bool
 
 
 @router.get("/notifications")
 async def listing(
     page: CurrentPage, session: ReadSession, cursor: PageCursor = None, unread: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
-    """Everything the reader was told, or only what is unread."""
     found = await notifications.listing(
         page.context,
         session,
@@ -80,22 +66,21 @@ async def listing(
         limit=ROWS,
     )
     return page.show_list(
-        NotificationsPage(items=found.items, next_cursor=found.next_cursor, by_name=BY_NAME, only_unread=unread == "1"),
+        NotificationsPage(items=found.items, next_cursor=found.next_cursor, only_unread=unread == "1"),
         cursor,
     )
 
 
 @router.get("/notifications/bell")
 async def bell(page: CurrentPage, session: ReadSession) -> Response:
-    """The newest few, for the drop-down."""
     found = await notifications.listing(page.context, session, language=page.language, limit=IN_BELL)
     count = await notifications.unread_count(page.context, session)
-    return page.show(BellFragment(items=found.items, count=count, by_name=BY_NAME))
+    return page.show(BellFragment(items=found.items, count=count))
 
 
 @router.post("/notifications/read-all")
 async def read_all(ctx: Context, db: Db) -> Response:
-    await db.transact(lambda session: notifications.read_all(ctx, session))
+    await db.transact(notifications.read_all, ctx)
     return RedirectResponse("/notifications", status_code=303)
 
 
@@ -103,29 +88,17 @@ async def read_all(ctx: Context, db: Db) -> Response:
 async def open_one(
     public_id: UUID, ctx: Context, db: Db, to: Annotated[str, Form(max_length=200)] = "/notifications"
 ) -> Response:
-    """Mark it read and go to what it is about."""
-    await db.transact(lambda session: notifications.read(ctx, session, public_id=public_id))
+    await db.transact(notifications.read, ctx, public_id=public_id)
     kind, _, _ = to.removeprefix("/").partition("/")
     known = {"webhooks", *(web.path for web in BY_NAME.values())}
     return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
 
 
-@router.get("/notifications/preferences")
-async def preferences(
-    page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
-) -> Response:
-    """What the reader is told, by which channels, and when e-mail comes."""
-    return await _show(page, session, FormState(done=done))
-
-
 @router.post("/notifications/preferences")
 async def choose(form: CurrentForm) -> Response:
-    return await submit(form, _choose, _show)
-
-
-async def _choose(form: SentForm, session: AsyncSession) -> str:
-    await notifications.save_preferences(form.context, session, order=form.order(PreferencesOrder, _payload(form)))
-    return "/notifications/preferences?done=1"
+    async with form.shown_again(preferences):
+        await form.transact(notifications.save_preferences, order=form.order(PreferencesOrder, _payload(form)))
+    return RedirectResponse("/notifications/preferences?done=1", 303)
 
 
 def _payload(form: SentForm) -> dict[str, object]:
@@ -145,10 +118,10 @@ def _payload(form: SentForm) -> dict[str, object]:
     return hours | {"email": "email" in form.values, "digest": "digest" in form.values, "channels": channels}
 
 
-async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+@router.get("/notifications/preferences")
+async def preferences(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     chosen = await notifications.read_preferences(page.context, session, mail_is_on=mail_is_on(page.request))
-    faults = form_errors(state.error, page.language)
-    return page.show(PreferencesPage(chosen=chosen, names=NAMES, done=state.done == "1", faults=faults))
+    return page.show(PreferencesPage(chosen=chosen, names=NAMES, state=state))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,18 +132,12 @@ class WebhookGroup:
     rows: list[Webhook]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhooksPage(PageModel):
-    template: ClassVar[str] = "people/webhooks.html"
-
+class WebhooksPage(PageModel, template="people/webhooks.html"):
     groups: Sequence[WebhookGroup]
-    done: str
 
 
 @router.get("/webhooks")
-async def webhooks_page(
-    page: CurrentPage, session: ReadSession, done: Annotated[str, Query(max_length=5)] = ""
-) -> Response:
+async def webhooks_page(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     own = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
     groups = [WebhookGroup(None, own.items)]
     for project in await projects.projects_of(page.context, session):
@@ -179,7 +146,7 @@ async def webhooks_page(
                 page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
             )
             groups.append(WebhookGroup(project.code, found.items))
-    return page.show(WebhooksPage(groups=groups, done=done))
+    return page.show(WebhooksPage(groups=groups, state=state))
 
 
 @router.post("/webhooks/{public_id}/on")
@@ -196,5 +163,5 @@ async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 async def _switched(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
     change = WebhookChangeIn(is_active=is_active)
-    await db.transact(partial(webhooks.change, page.context, public_id=public_id, change=change, if_match=None))
+    await db.transact(webhooks.change, page.context, public_id=public_id, change=change, if_match=None)
     return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

@@ -6,9 +6,8 @@ Nothing is kept between the two: the page contains the rows, and they are checke
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter
 from starlette.responses import Response
@@ -22,7 +21,8 @@ from saraban.kit.errors import DomainError, Invalid, Text
 from saraban.kit.http import Db, written_file
 from saraban.kit.sheet_columns import SheetColumn, SheetRow
 from saraban.kit.workbooks import write_table, write_template
-from saraban.web.shell.forms import CurrentForm, form_errors, has_own_page
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.shell.sheets import pack_rows, read_sent_file, unpack_rows
@@ -37,10 +37,7 @@ _LINKS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleImportPage(PageModel):
-    template: ClassVar[str] = "people/people_import.html"
-
+class PeopleImportPage(PageModel, template="people/people_import.html"):
     columns: Sequence[SheetColumn]
     headings: Mapping[str, Text]
     found: PeopleImport | None
@@ -48,13 +45,12 @@ class PeopleImportPage(PageModel):
     left_out: Sequence[Mapping[str, object]]
     packed: str
     links: Sequence[SheetRow]
-    done: bool
+    is_done: bool
     mails: bool
 
 
 @router.get("")
 async def show(page: CurrentPage) -> Response:
-    """The form that takes a file, and the way to the empty sheet."""
     page.caller.require_somewhere(CREATE)
     return _page(page)
 
@@ -72,8 +68,7 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
     page.caller.require_somewhere(CREATE)
     try:
         rows = await read_sent_file(page, sent, partial(read_people_sheet, sheet=sent.sheet))
-        work = partial(import_people, page.context, rows=rows, dry_run=True)
-        found = await db.transact(work)
+        found = await db.transact(import_people, page.context, rows=rows, dry_run=True)
     except DomainError as error:
         if has_own_page(error):
             raise
@@ -88,8 +83,7 @@ async def commit(form: CurrentForm) -> Response:
     page.caller.require_somewhere(CREATE)
     try:
         rows = unpack_rows(form.text("rows") or "", COLUMNS)
-        work = partial(import_people, page.context, rows=rows)
-        found = await form.db.transact(work)
+        found = await form.transact(import_people, rows=rows)
     except DomainError as error:
         if has_own_page(error):
             raise
@@ -133,9 +127,9 @@ def _page(
             left_out=[shown_fault(row.number, row.faults[0]) for row in left_out],
             packed=packed,
             links=links,
-            done=done,
+            is_done=done,
             mails=invitation_base(page.request) is None,
-            faults=form_errors(None if of_rows else error, page.language),
+            state=FormState(error=None if of_rows else error),
         ),
         status=422 if error is not None else None,
     )

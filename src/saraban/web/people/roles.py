@@ -1,15 +1,12 @@
 """Roles and permissions: the matrix of both, and roles of one's own, made and changed in it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
-from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain import catalogue
 from saraban.identity.domain.context import Scope
@@ -19,8 +16,8 @@ from saraban.identity.service.roles import RoleView
 from saraban.kit.errors import Text
 from saraban.kit.http import ReadSession
 from saraban.projects.domain.master_data import ProjectRef
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, submit, texts
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, texts
+from saraban.web.shell.page import CurrentPage, PageModel
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/roles")
@@ -31,24 +28,7 @@ CREATE: Final = "role.create"
 RoleId = Annotated[UUID, Path(alias="publicId")]
 
 
-@dataclass(frozen=True, slots=True)
-class RolesFilter:
-    """
-    What of the matrix is asked for.
-
-    :param role: the one that a narrow screen shows, and of which a form was sent
-    :param copy: the one that the form for a new role begins with
-    """
-
-    project: UUID | None = None
-    role: UUID | None = None
-    copy: UUID | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RolesPage(PageModel):
-    template: ClassVar[str] = "people/roles.html"
-
+class RolesPage(PageModel, template="people/roles.html"):
     roles: Sequence[RoleView]
     own: Sequence[RoleView]
     groups: Sequence[tuple[Text, Sequence[PermissionOut]]]
@@ -60,96 +40,71 @@ class RolesPage(PageModel):
     homes: Sequence[ProjectRef]
     may_make: bool
     may_make_everywhere: bool
-    form: FormValues
-    done: str
+
+
+@router.post("")
+async def create(form: CurrentForm) -> Response:
+    async with form.shown_again(listing):
+        wanted = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
+        made = await form.transact(roles.create_role, wanted=form.order(NewRole, {"name": "", **wanted}))
+    return _to_role(made.resource_id, "made", form.text("projectPublicId"))
+
+
+@router.post("/{publicId}")
+async def save(public_id: RoleId, form: CurrentForm) -> Response:
+    return await _change(public_id, form, {"permissions": texts(form.values, "permission")})
+
+
+@router.post("/{publicId}/name")
+async def rename(public_id: RoleId, form: CurrentForm) -> Response:
+    values = {"nameEn": None, "description": None, **form.filled("nameEn", "description")}
+    return await _change(public_id, form, values | {"name": form.text("name") or ""})
+
+
+@router.post("/{publicId}/close")
+async def close(public_id: RoleId, form: CurrentForm) -> Response:
+    return await _set_open(public_id, form, is_open=False)
+
+
+@router.post("/{publicId}/reopen")
+async def reopen(public_id: RoleId, form: CurrentForm) -> Response:
+    return await _set_open(public_id, form, is_open=True)
+
+
+async def _change(public_id: UUID, form: SentForm, values: Mapping[str, object]) -> Response:
+    async with form.shown_again(listing, role=public_id):
+        changes, if_match = form.order(RoleChanges, values), form.text("etag")
+        await form.transact(roles.change_role, public_id=public_id, changes=changes, if_match=if_match)
+    return _to_role(public_id, "saved", form.text("project"))
+
+
+async def _set_open(public_id: UUID, form: SentForm, *, is_open: bool) -> Response:
+    async with form.shown_again(listing, role=public_id):
+        await form.transact(roles.set_role_open, public_id=public_id, is_open=is_open)
+    return _to_role(public_id, "opened" if is_open else "closed", form.text("project"))
+
+
+def _to_role(role: UUID, done: str, project: str | None) -> Response:
+    return RedirectResponse(f"{HOME}?role={role}&done={done}" + (f"&project={project}" if project else ""), 303)
 
 
 @router.get("")
 async def listing(
     page: CurrentPage,
     session: ReadSession,
+    state: Shown,
     project: Annotated[str, Query(max_length=40)] = "",
     role: UUID | None = None,
     copy: UUID | None = None,
-    done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
-    """The matrix of the installation's roles, and those of a project where one is chosen."""
-    place = next((one.public_id for one in page.projects if str(one.public_id) == project), None)
-    return await _show(page, session, RolesFilter(place, role, copy), FormState(done=done))
-
-
-@router.post("")
-async def create(form: CurrentForm) -> Response:
-    return await submit(form, _create, partial(_show_again, None))
-
-
-@router.post("/{publicId}")
-async def save(public_id: RoleId, form: CurrentForm) -> Response:
-    """What a role may do, as its column of the matrix has it."""
-    return await submit(form, partial(_save, public_id), partial(_show_again, public_id))
-
-
-@router.post("/{publicId}/name")
-async def rename(public_id: RoleId, form: CurrentForm) -> Response:
-    return await submit(form, partial(_rename, public_id), partial(_show_again, public_id))
-
-
-@router.post("/{publicId}/close")
-async def close(public_id: RoleId, form: CurrentForm) -> Response:
-    return await submit(form, partial(_switch, public_id, is_open=False), partial(_show_again, public_id))
-
-
-@router.post("/{publicId}/reopen")
-async def reopen(public_id: RoleId, form: CurrentForm) -> Response:
-    return await submit(form, partial(_switch, public_id, is_open=True), partial(_show_again, public_id))
-
-
-async def _create(form: SentForm, session: AsyncSession) -> str:
-    wanted = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
-    made = await roles.create_role(form.context, session, wanted=form.order(NewRole, {"name": "", **wanted}))
-    return _address(made.resource_id, "made", form.text("projectPublicId"))
-
-
-async def _save(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    order = form.order(RoleChanges, {"permissions": texts(form.values, "permission")})
-    await roles.change_role(
-        form.context, session, public_id=public_id, changes=order, if_match=form.text("etag") or None
-    )
-    return _address(public_id, "saved", form.text("project"))
-
-
-async def _rename(public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-    said = {
-        "nameEn": None,
-        "description": None,
-        **form.filled("nameEn", "description"),
-        "name": form.text("name") or "",
-    }
-    order = form.order(RoleChanges, said)
-    await roles.change_role(
-        form.context, session, public_id=public_id, changes=order, if_match=form.text("etag") or None
-    )
-    return _address(public_id, "saved", form.text("project"))
-
-
-async def _switch(public_id: UUID, form: SentForm, session: AsyncSession, *, is_open: bool) -> str:
-    await roles.set_role_open(form.context, session, public_id=public_id, is_open=is_open)
-    return _address(public_id, "opened" if is_open else "closed", form.text("project"))
-
-
-def _address(role: UUID, done: str, project: str | None) -> str:
-    return f"{HOME}?role={role}&done={done}" + (f"&project={project}" if project else "")
-
-
-async def _show_again(role: UUID | None, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    typed = str(state.form.get("project") or state.form.get("projectPublicId") or "")
+    """
+    :param role: the one that a narrow screen shows, and of which a form was sent
+    :param copy: the one that the form for a new role begins with
+    """
+    typed = str(state.form.get("project") or state.form.get("projectPublicId") or project)
     place = next((one.public_id for one in page.projects if str(one.public_id) == typed), None)
-    return await _show(page, session, RolesFilter(place, role), state)
-
-
-async def _show(page: PageRequest, session: AsyncSession, wanted: RolesFilter, state: FormState) -> Response:
-    found = (await roles.list_roles(page.context, session, project_public_id=wanted.project)).items
-    known = _in_order(found, wanted.project)
+    found = (await roles.list_roles(page.context, session, project_public_id=place)).items
+    known = _in_order(found, place)
     homes = [one for one in page.projects if page.may(CREATE, one)]
     everywhere = page.caller.may(CREATE, Scope())
     return page.show(
@@ -161,16 +116,14 @@ async def _show(page: PageRequest, session: AsyncSession, wanted: RolesFilter, s
                 for words, some in groupby(await roles.list_permissions(session), key=lambda one: one.module_says)
             ],
             levels=catalogue.LEVELS,
-            chosen=next((one.public_id for one in known if one.public_id == wanted.role), known[0].public_id),
-            copied=next((one for one in known if one.public_id == wanted.copy), None),
-            place=wanted.project,
+            chosen=next((one.public_id for one in known if one.public_id == role), known[0].public_id),
+            copied=next((one for one in known if one.public_id == copy), None),
+            place=place,
             places=page.projects,
             homes=homes,
             may_make=everywhere or bool(homes),
             may_make_everywhere=everywhere,
-            form=state.form,
-            done=state.done,
-            faults=form_errors(state.error, page.language),
+            state=state,
         )
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Annotated, ClassVar
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -21,7 +21,7 @@ from saraban.identity.service import people, roles
 from saraban.kit.errors import Invalid, Text
 from saraban.kit.http import ReadSession
 from saraban.projects.service import ProjectRef
-from saraban.web.shell.forms import form_errors
+from saraban.web.shell.form_state import FormState
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -36,10 +36,7 @@ class AskedRole:
     period: RolePeriod
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WhyPage(PageModel):
-    template: ClassVar[str] = "people/why.html"
-
+class WhyPage(PageModel, template="people/why.html"):
     answer: Answer | None
     says: Text | None
     roles: Sequence[AskedRole]
@@ -100,7 +97,7 @@ async def why(
             asked=next((one.says for one in actions if one.code == wanted), catalogue.permission_words(wanted)),
             place=project if wanted else str(page.project or ""),
             code=next((one.code for one in page.projects if str(one.public_id) == project), ""),
-            faults=form_errors(refusal, page.language),
+            state=FormState(error=refusal),
         )
     )
 

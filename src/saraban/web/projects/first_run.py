@@ -6,7 +6,7 @@ It opens for whoever has the token that the server printed, and is gone once som
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -20,14 +20,16 @@ from saraban.documents.demo.service.loader import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.dependencies import Attempts, Throttle, Tokens, refuse_cross_site
 from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator
+from saraban.kit.clock import Clock
 from saraban.kit.errors import REQUIRED, DomainError, FieldProblem, Invalid
 from saraban.kit.http import Address, Db, Now, wiring
 from saraban.setup import service as setup
 from saraban.setup.domain.master_rows import MasterCodeTaken
 from saraban.setup.schemas.new_project import NewProjectIn
 from saraban.web.projects.new_project import NO_PROJECT, order_of
-from saraban.web.shell.forms import EMPTY_FORM, FormValues, form_errors, has_own_page, read_form, text
-from saraban.web.shell.page import NotSetUpPage, PageModel, language_of, render, set_retry_after
+from saraban.web.shell.form_state import EMPTY_FORM, FormState, FormValues
+from saraban.web.shell.forms import has_own_page, read_form, text
+from saraban.web.shell.page import NotSetUpPage, PageModel, render
 from saraban.web.shell.session import HOME, SessionWiring, device_of, set_session_cookies
 from saraban.workflow.runtime.dependencies import InstanceWiring
 
@@ -38,6 +40,15 @@ MINUTES: Final = 15
 DEMO: Final = "demo"
 # The fields that everybody fills in, by what the service calls them.
 _REQUIRED: Final = ("username", "email", "password", "organization", "organization-name")
+_FIELDS: Final = {
+    "username": "username",
+    "email": "email",
+    "organization": "organization_code",
+    "organization-name": "organization_name",
+    "organization-name-en": "organization_name_en",
+    "firstName": "first_name",
+    "lastName": "last_name",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +61,8 @@ class FirstRunWiring(SessionWiring, FileWiring, InstanceWiring, DocumentWiring):
         return DemoLoader(self.clock, services)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetUpPage(PageModel):
-    template: ClassVar[str] = "projects/set_up.html"
-
+class SetUpPage(PageModel, template="projects/set_up.html"):
     token: str
-    form: FormValues
     previews: Sequence[setup.ProjectPreview]
     has_demo: bool
 
@@ -98,7 +105,6 @@ async def set_up(
     clock: Now,
     form: Annotated[FormData, Depends(read_form)],
 ) -> Response:
-    """Make all of it at once, and sign its Super Admin in."""
     refuse_cross_site(request)
     token = token_in(text(form, "token") or "")
     try:
@@ -108,13 +114,7 @@ async def set_up(
         first, order = _read(form)
         wired = wiring(request, FirstRunWiring)
         demo = wired.demo if wired.allows_demo and text(form, "start") == DEMO else None
-
-        async def work(session: AsyncSession) -> None:
-            await setup.begin(session, first, order, token=token, clock=clock, address=address)
-            if demo is not None:
-                await demo.load_project(session, update_shared=True)
-
-        await db.transact(work)
+        await db.transact(_begin, first, order, demo, token=token, clock=clock, address=address)
     except (Invalid, MasterCodeTaken, setup.ProjectConflict) as error:
         return _form(request, token, form, error)
     except DomainError as error:
@@ -136,23 +136,26 @@ async def set_up(
     return response
 
 
+async def _begin(
+    first: FirstAdministrator,
+    session: AsyncSession,
+    order: NewProjectIn | None,
+    demo: DemoLoader | None,
+    *,
+    token: str,
+    clock: Clock,
+    address: str,
+) -> None:
+    await setup.begin(session, first, order, token=token, clock=clock, address=address)
+    if demo is not None:
+        await demo.load_project(session, update_shared=True)
+
+
 def _read(form: FormValues) -> tuple[FirstAdministrator, NewProjectIn | None]:
     """:raises Invalid: with every fault of the form at once"""
-
-    def typed(name: str) -> str:
-        return text(form, name) or ""
-
     password = form.get("password")
-    first = FirstAdministrator(
-        username=typed("username"),
-        email=typed("email"),
-        password=password if isinstance(password, str) else "",
-        organization_code=typed("organization"),
-        organization_name=typed("organization-name"),
-        organization_name_en=typed("organization-name-en"),
-        first_name=typed("firstName"),
-        last_name=typed("lastName"),
-    )
+    typed = {field: text(form, name) or "" for name, field in _FIELDS.items()}
+    first = FirstAdministrator(password=password if isinstance(password, str) else "", **typed)
     missing = [name for name in _REQUIRED if not form.get(name)]
     faults = [FieldProblem(f"/{name}", "required", REQUIRED) for name in missing]
     others = [fault for fault in _faults(first.check) if fault.pointer.removeprefix("/") not in missing]
@@ -175,17 +178,13 @@ def _faults(rule: Callable[[], object]) -> Sequence[FieldProblem]:
 def _form(request: Request, token: str, form: FormValues = EMPTY_FORM, error: DomainError | None = None) -> Response:
     page = SetUpPage(
         token=token,
-        form=form,
+        state=FormState(form, error),
         previews=setup.previews(),
         has_demo=wiring(request, FirstRunWiring).allows_demo,
-        faults=form_errors(error, language_of(request)),
     )
     return render(request, page)
 
 
 def _closed(request: Request, error: DomainError) -> Response:
     """Say why the page does not open, and how it would; the rest is the page of whoever has no token."""
-    page = NotSetUpPage(is_over=isinstance(error, AlreadySetUp), faults=form_errors(error, language_of(request)))
-    response = render(request, page)
-    set_retry_after(response, error)
-    return response
+    return render(request, NotSetUpPage(is_over=isinstance(error, AlreadySetUp), state=FormState(error=error)))

@@ -1,32 +1,23 @@
 """The projects that one may see, and the form for a new one: what it begins with, and a preview of its numbers and workflows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter
-from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import EVERYTHING, RequestContext, Scope
-from saraban.kit.errors import DomainError
 from saraban.kit.http import Idempotent, ReadSession
+from saraban.kit.idempotency import Idempotency
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.problem import checked_values
 from saraban.projects.service import ProjectRef
 from saraban.setup import service as setup
 from saraban.setup.schemas.new_project import NewProjectIn
-from saraban.web.shell.forms import (
-    CurrentForm,
-    FormState,
-    FormValues,
-    form_errors,
-    show_again,
-    text,
-)
-from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, remember_project
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, Shown, text
+from saraban.web.shell.page import CurrentPage, PageModel, remember_project
 from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/projects")
@@ -37,10 +28,7 @@ COPY: Final = "copy"
 TASKS: Final = "/inbox"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectsPage(PageModel):
-    template: ClassVar[str] = "projects/projects.html"
-
+class ProjectsPage(PageModel, template="projects/projects.html"):
     open: Sequence[ProjectRef]
     closed: Sequence[ProjectRef]
     managed: frozenset[int]
@@ -48,11 +36,7 @@ class ProjectsPage(PageModel):
     may_apply: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewProjectPage(PageModel):
-    template: ClassVar[str] = "projects/new_project.html"
-
-    form: FormValues
+class NewProjectPage(PageModel, template="projects/new_project.html"):
     previews: Sequence[setup.ProjectPreview]
     sources: Sequence[ProjectRef]
     may_copy_people: bool
@@ -61,7 +45,6 @@ class NewProjectPage(PageModel):
 
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
-    """Those that are open and, for whoever manages them, the closed ones."""
     seen = await page.projects_with(session, None)
     return page.show(
         ProjectsPage(
@@ -74,43 +57,29 @@ async def listing(page: CurrentPage, session: ReadSession) -> Response:
     )
 
 
-@router.get("/new")
-async def new(page: CurrentPage, session: ReadSession) -> Response:
-    return await _show(page, session, FormState())
-
-
 @router.post("/new")
 async def create(form: CurrentForm, once: Idempotent) -> Response:
-    """Make the project, and go to what it lacks."""
-    try:
-        order = order_of(form.values)
-
-        async def work(ctx: RequestContext) -> Receipt:
-            operation = Operation.of(ctx, "PAGE /projects/new", order)
-            return await once.run(operation, partial(_create, ctx, order))
-
-        receipt = await form.once(work)
-    except DomainError as error:
-        return await show_again(form, error, _show)
+    async with form.shown_again(new):
+        receipt = await form.once(_create_once, once, order_of(form.values))
     response = RedirectResponse(TASKS, status_code=303)
     remember_project(response, str(receipt.resource_id))
     return response
 
 
-async def _create(ctx: RequestContext, order: NewProjectIn, session: AsyncSession) -> Receipt:
-    return await setup.new_project(ctx, session, order)
+async def _create_once(ctx: RequestContext, once: Idempotency, order: NewProjectIn) -> Receipt:
+    return await once.run(Operation.of(ctx, "PAGE /projects/new", order), setup.new_project, ctx, order)
 
 
-async def _show(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
+@router.get("/new")
+async def new(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
     page.caller.require(setup.CREATE, Scope())
     return page.show(
         NewProjectPage(
-            form=state.form,
+            state=state,
             previews=setup.previews(),
             sources=await page.projects_with(session, setup.MANAGE),
             may_copy_people=page.caller.may(EVERYTHING, Scope()),
             key=text(state.form, "key") or str(new_id()),
-            faults=form_errors(state.error, page.language),
         )
     )
 

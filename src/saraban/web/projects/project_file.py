@@ -1,8 +1,8 @@
 """The project file on a page: downloaded; uploaded, its differences shown, and then applied as they were shown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Final, NamedTuple
+from dataclasses import replace
+from typing import Annotated, Final, NamedTuple
 
 from fastapi import APIRouter, Depends, Path, Request
 from starlette.datastructures import UploadFile
@@ -18,7 +18,8 @@ from saraban.setup import service as setup
 from saraban.setup.domain.comparison import ChangeType, Difference
 from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.setup.domain.project_yaml import LARGEST, read_file
-from saraban.web.shell.forms import form_errors, text
+from saraban.web.shell.form_state import form_errors
+from saraban.web.shell.forms import text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 
@@ -71,11 +72,8 @@ class ChangeRow(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectFilePage(PageModel):
+class ProjectFilePage(PageModel, template="projects/project_file.html"):
     """:param rows: None before a file was looked at"""
-
-    template: ClassVar[str] = "projects/project_file.html"
 
     place: ProjectRef | None
     address: str
@@ -119,7 +117,6 @@ Sent = Annotated[SentProjectFile, Depends(_sent)]
 
 @router.get("/file")
 async def any_project(page: CurrentPage) -> Response:
-    """A file of whichever project, also of one that is not there yet."""
     page.caller.require(EVERYTHING, Scope())
     return page.show(_page(page, None))
 
@@ -137,7 +134,6 @@ async def show(place: Place, page: CurrentPage, session: ReadSession) -> Respons
 
 @router.get("/{place}/file/download")
 async def download(place: Place, page: CurrentPage, session: ReadSession) -> Response:
-    """The file as `saraban project export` prints it."""
     project = await _managed(page, session, place)
     content = await setup.export(page.context, session, code=project.code)
     headers = {"Content-Disposition": 'attachment; filename="project.yaml"', "Cache-Control": "no-store"}
@@ -196,15 +192,13 @@ async def _reconciled(
         fault = read.fault(("project", "code"), "differs", th, en, value=read.file.project.code)
         raise Invalid("The file is of another project.", fields=[fault])
     return await db.transact(
-        lambda session: setup.apply(
-            page.context,
-            session,
-            content=content,
-            prune=sent.prune,
-            update_shared=sent.update_shared,
-            dry_run=dry_run,
-            shown=None if dry_run else sent.shown,
-        )
+        setup.apply,
+        page.context,
+        content=content,
+        prune=sent.prune,
+        update_shared=sent.update_shared,
+        dry_run=dry_run,
+        shown=None if dry_run else sent.shown,
     )
 
 

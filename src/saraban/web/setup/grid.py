@@ -8,8 +8,7 @@ import dataclasses
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from urllib.parse import urlencode
 
 import orjson
@@ -29,9 +28,10 @@ from saraban.setup.schemas.master_data import new_row, row_change
 from saraban.setup.service import master_data as setup
 from saraban.setup.service import member_rows
 from saraban.web.setup.places import APART, CurrentGrid, GridPlace
-from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
+from saraban.web.shell.form_state import NO_ERRORS, FormErrors, FormState, form_errors
+from saraban.web.shell.forms import CurrentForm, SentForm
 from saraban.web.shell.labels import COLORS, PARTY_ROLES, RFA_ITEMS
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageModel, PageRequest
+from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import ListRoute
 
 router = APIRouter(include_in_schema=False, route_class=ListRoute)
@@ -49,7 +49,7 @@ MASTER: Final = Text("ข้อมูลหลัก", "Master data")
 SET_UP: Final = Text("ตั้งค่าโครงการ", "set-up")
 
 Query200 = Annotated[str, Query(max_length=200)]
-RowWork = Callable[[GridPlace, "SentForm", AsyncSession], Awaitable[MasterRow]]
+RowWork = Callable[[SentForm, AsyncSession, GridPlace], Awaitable[MasterRow]]
 
 
 _CHOICES: Final[Mapping[str, Mapping[str, Text]]] = {"role": PARTY_ROLES, "color": COLORS, "items": RFA_ITEMS}
@@ -156,11 +156,9 @@ class GridView:
         return urlencode(({"q": self.q} if self.q else {}) | ({"closed": "1"} if self.closed else {}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridPage(PageModel):
-    template: ClassVar[str] = "setup/grid.html"
-    fragments: ClassVar[tuple[str, ...]] = ("setup/parts/grid_rows.html", "setup/parts/grid_list.html")
-
+class GridPage(
+    PageModel, template="setup/grid.html", fragments=("setup/parts/grid_rows.html", "setup/parts/grid_list.html")
+):
     head: GridHead
     view: GridView
     lines: Sequence[GridLine]
@@ -168,20 +166,14 @@ class GridPage(PageModel):
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridLines(PageModel):
+class GridLines(PageModel, template="setup/parts/grid_lines.html"):
     """Rows alone, for htmx: the one that was asked for, or the one that was saved and the next new one."""
-
-    template: ClassVar[str] = "setup/parts/grid_lines.html"
 
     head: GridHead
     lines: Sequence[GridLine]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferedOrganizations(PageModel):
-    template: ClassVar[str] = "setup/parts/offered.html"
-
+class OfferedOrganizations(PageModel, template="setup/parts/offered.html"):
     rows: Sequence[MasterRow]
 
 
@@ -201,7 +193,6 @@ CurrentView = Annotated[GridView, Depends(grid_view)]
 
 
 async def listing(place: CurrentGrid, view: CurrentView, page: CurrentPage, session: ReadSession) -> Response:
-    """The rows of a list, the first fifty or those after, and the form for a new one."""
     opened = await _open(place, page, session, view.row) if view.row else None
     return await _show(place, view, page, session, opened)
 
@@ -228,19 +219,18 @@ async def close(place: CurrentGrid, form: CurrentForm) -> Response:
         async with form.db.reading() as session:
             if asked := await _ask_first(place, form, session):
                 return asked
-    work = partial(_set_active, active=False)
-    return await _carried_out(place, form, work, "removed" if place.has_members else "closed")
+    return await _carried_out(place, form, _close, "removed" if place.has_members else "closed")
 
 
 async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _carried_out(place, form, partial(_set_active, active=True), "reopened")
+    return await _carried_out(place, form, _reopen, "reopened")
 
 
 async def move(place: CurrentGrid, form: CurrentForm) -> Response:
     """Put a row before or after another one, or one place up or down."""
     if not place.kind.ordered:
         raise NotFound("This list stands in the order of its codes.")
-    await form.db.transact(partial(_move, place, form))
+    await form.db.transact(_move, form, place)
     return Response(status_code=204) if form.page.is_fragment else RedirectResponse(place.url, 303)
 
 
@@ -250,7 +240,6 @@ async def offers(
     session: ReadSession,
     organizationCode: Query200 = "",  # noqa: N803
 ) -> Response:
-    """Organizations of the register that fit what was typed into the row of a new member."""
     if not place.has_members:
         raise NotFound("Nothing is offered for this list.")
     page.caller.require(place.kind.create, place.scope)
@@ -372,21 +361,13 @@ async def _show(
         lines = shown if opened in shown else [opened, *lines]
     faults = opened.faults if opened else NO_ERRORS
     model = GridPage(head=head, view=view, lines=lines, new_line=new, next_cursor=found.next_cursor, faults=faults)
-    response = page.show_list(model, view.cursor)
-    if page.is_fragment and not view.cursor:
-        response.headers["HX-Push-Url"] = place.url + (f"?{view.query}" if view.query else "")
-    return response
+    return page.show_list(model, view.cursor, address=place.url + (f"?{view.query}" if view.query else ""))
 
 
 async def _carried_out(place: GridPlace, form: SentForm, work: RowWork, done: str) -> Response:
     """Do something with one row; what is refused stands at its cells, with all that was typed."""
-    try:
-        row = await form.db.transact(partial(work, place, form))
-    except DomainError as error:
-        if has_own_page(error):
-            raise
-        async with form.db.reading() as session:
-            return await _refused(place, form, session, error)
+    async with form.shown_again(_refused, place, form):
+        row = await form.db.transact(work, form, place)
     if not form.page.is_fragment:
         told = urlencode({"done": done, "code": row.code})
         return RedirectResponse(f"{place.url}?{told}#line-{'new' if done == 'added' else line_id(ref_of(row))}", 303)
@@ -416,7 +397,7 @@ async def _ask_first(place: GridPlace, form: SentForm, session: AsyncSession) ->
     return form.page.show(GridLines(head=await grid_head(place, form.page, session), lines=[opened]))
 
 
-async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> MasterRow:
+async def _save(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
     kind, ref = place.kind, form.text("ref")
     typed = {one.name: form.text(one.name) for one in kind.fields}
     # What is needed and empty is refused by name; what has a default has it again.
@@ -432,13 +413,21 @@ async def _save(place: GridPlace, form: SentForm, session: AsyncSession) -> Mast
     return await change(form.context, session, kind, place.address(ref), wanted=wanted, if_match=form.text("etag"))
 
 
-async def _set_active(place: GridPlace, form: SentForm, session: AsyncSession, *, active: bool) -> MasterRow:
+async def _close(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
+    return await _set_active(form, session, place, active=False)
+
+
+async def _reopen(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
+    return await _set_active(form, session, place, active=True)
+
+
+async def _set_active(form: SentForm, session: AsyncSession, place: GridPlace, *, active: bool) -> MasterRow:
     address = place.address(form.text("ref") or "")
     work = member_rows.set_active if place.has_members else setup.set_active
     return await work(form.context, session, place.kind, address, active=active, if_match=form.text("etag"))
 
 
-async def _move(place: GridPlace, form: SentForm, session: AsyncSession) -> None:
+async def _move(form: SentForm, session: AsyncSession, place: GridPlace) -> None:
     found = await setup.list_rows(form.context, session, place.kind, owner=place.owner, include_closed=True, limit=MOST)
     refs = [ref_of(row) for row in found.items]
     offered = [ref_of(row) for row in found.items if row.is_active]
@@ -452,23 +441,25 @@ async def _move(place: GridPlace, form: SentForm, session: AsyncSession) -> None
     await setup.reorder(form.context, session, place.kind, owner=place.owner, codes=[named[one] for one in order])
 
 
-async def _refused(place: GridPlace, form: SentForm, session: AsyncSession, error: DomainError) -> Response:
-    page, ref = form.page, form.text("ref") or ""
+async def _refused(
+    page: PageRequest, session: AsyncSession, state: FormState, place: GridPlace, form: SentForm
+) -> Response:
+    ref = form.text("ref") or ""
     typed = {one.name: as_kept(one, form.text(one.name) or "") for one in place.kind.fields}
-    opened = GridLine(values=typed, faults=form_errors(error, page.language), has_cursor=True)
+    opened = GridLine(values=typed, faults=form_errors(state.error, page.language), has_cursor=True)
     if ref:
         now = line_of(place, page, await _read(place, page, session, ref), is_open=True)
         typed |= {name: now.values[name] for name in place.fixed if name}
-        opened = _retyped(now, opened, form, error)
+        opened = _retyped(now, opened, form, state.error)
     if not page.is_fragment:
         return await _show(place, GridView(), page, session, opened)
     head = await grid_head(place, page, session)
     return page.show(GridLines(head=head, lines=[opened], faults=opened.faults))
 
 
-def _retyped(now: GridLine, typed: GridLine, form: SentForm, error: DomainError) -> GridLine:
+def _retyped(now: GridLine, typed: GridLine, form: SentForm, error: DomainError | None) -> GridLine:
     """The row with what was typed; where somebody else has changed it, with what it says now beside that."""
-    stale = error.kind is ErrorKind.STALE
+    stale = error is not None and error.kind is ErrorKind.STALE
     was = _was(form.text("was"))
     series = error.series if isinstance(error, PrintedCodeChanges) else ()
     # What this reader has not touched is taken as it is now.

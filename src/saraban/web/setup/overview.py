@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
@@ -39,27 +39,20 @@ class SetupList:
     missing: Text | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetupOverviewPage(PageModel):
-    template: ClassVar[str] = "setup/overview.html"
-
+class SetupOverviewPage(PageModel, template="setup/overview.html"):
     place: MasterRow
     lists: Sequence[SetupList]
     contracts: Sequence[tuple[MasterRow, Sequence[SetupList]]]
     drawings: Sequence[SetupList]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MasterPage(PageModel):
-    template: ClassVar[str] = "setup/master.html"
-
+class MasterPage(PageModel, template="setup/master.html"):
     title: Text
     lists: Sequence[SetupList]
 
 
 @router.get("/project-setup")
 async def of_chosen_project(page: CurrentPage, session: ReadSession) -> Response:
-    """The set-up of the project of the header, or of the first."""
     chosen = await page.choose_project(session, None)
     return RedirectResponse(f"/projects/{chosen.place.public_id}/setup", status_code=303)
 
@@ -93,7 +86,6 @@ async def of_installation(page: CurrentPage, session: ReadSession) -> Response:
 
 
 def _lists(owner: Owner, home: str, counts: Mapping[tuple[str, int], int], key: int) -> list[SetupList]:
-    """Return the lists of an owner, who takes part in it first."""
     found = []
     for (whose, path), kind in LISTS.items():
         if whose is owner:

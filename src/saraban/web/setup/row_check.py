@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Final, get_args
+from typing import Final, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter
@@ -17,6 +17,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import OneFile
+from saraban.identity.domain.context import RequestContext
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, invalid, required
 from saraban.kit.http import Db, ReadSession, written_file
@@ -27,7 +28,8 @@ from saraban.setup.domain.master_rows import MOST, EndingSeries, MasterImport, P
 from saraban.setup.service import master_data, master_import, member_rows
 from saraban.web.setup.grid import FAMILIES, GridHead, grid_head
 from saraban.web.setup.places import CurrentGrid, GridPlace
-from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, SentForm, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.shell.sheets import pack_rows, read_sent_file, unpack_rows
@@ -54,10 +56,7 @@ class ShownRow:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowCheckPage(PageModel):
-    template: ClassVar[str] = "setup/row_check.html"
-
+class RowCheckPage(PageModel, template="setup/row_check.html"):
     head: GridHead
     rows: Sequence[ShownRow]
     packed: str
@@ -74,9 +73,7 @@ async def check(place: CurrentGrid, form: CurrentForm) -> Response:
         rows = _sent_rows(head, form)
         if not form.text("apply"):
             return await _show(form.page, head, rows, await _dry_run(place, form.page, form.db, rows))
-        done = await form.db.transact(
-            partial(_import, place, form.page, rows, confirm=form.text("confirm") is not None)
-        )
+        done = await form.transact(_import, place, rows, confirm=form.text("confirm") is not None)
     except DomainError as error:
         return await _refused(form.page, head, rows, error)
     told = urlencode({"done": "imported", "code": str(done.count("add") + done.count("change"))})
@@ -84,7 +81,6 @@ async def check(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -> Response:
-    """Show what the rows of a file would do."""
     page.caller.require(place.kind.create, place.scope)
     head = await _head(place, page, db)
     rows: list[SheetRow] = []
@@ -96,7 +92,6 @@ async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -
 
 
 async def export(place: CurrentGrid, page: CurrentPage, session: ReadSession, closed: bool = False) -> Response:
-    """Every row, in a workbook that can be imported."""
     list_rows = member_rows.list_rows if place.has_members else master_data.list_rows
     found = await list_rows(
         page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=master_data.EVERY
@@ -144,17 +139,17 @@ def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
 
 
 async def _import(
-    place: GridPlace,
-    page: PageRequest,
-    rows: Sequence[SheetRow],
+    ctx: RequestContext,
     session: AsyncSession,
+    place: GridPlace,
+    rows: Sequence[SheetRow],
     *,
     confirm: bool,
     dry_run: bool = False,
 ) -> MasterImport:
     import_rows = member_rows.import_rows if place.has_members else master_import.import_rows
     return await import_rows(
-        page.context,
+        ctx,
         session,
         place.kind,
         owner=place.owner,
@@ -166,7 +161,7 @@ async def _import(
 
 async def _dry_run(place: GridPlace, page: PageRequest, db: Database, rows: Sequence[SheetRow]) -> MasterImport:
     async with db.reading() as session:
-        return await _import(place, page, rows, session, confirm=False, dry_run=True)
+        return await _import(page.context, session, place, rows, confirm=False, dry_run=True)
 
 
 async def _show(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], found: MasterImport) -> Response:
@@ -197,6 +192,6 @@ async def _refused(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], 
             packed=pack_rows(rows),
             total=len(rows),
             series=error.series if isinstance(error, PrintedCodeChanges) else (),
-            faults=form_errors(error, page.language),
+            state=FormState(error=error),
         )
     )

@@ -96,7 +96,6 @@ GROUPS: Final = (
 
 
 def setup_page(project: UUID, kind: str, contract: UUID | None = None) -> str:
-    """Return the address of a list of a project's set-up, or of one of its contracts."""
     return f"/projects/{project}/setup/" + (f"contracts/{contract}/{kind}" if contract else kind)
 
 

@@ -4,17 +4,18 @@ Forms as people fill them in, turned into the orders that services take, and ref
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any, Concatenate, Final, ParamSpec, TypeVar
+from urllib.parse import urlencode
 from uuid import UUID
 
-from fastapi import Depends, Request
-from pydantic import BaseModel
+from fastapi import Depends, Query, Request
+from pydantic import BaseModel, ConfigDict
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.datastructures import FormData, ImmutableMultiDict, UploadFile
-from starlette.responses import RedirectResponse, Response
+from starlette.datastructures import FormData, ImmutableMultiDict
+from starlette.responses import Response
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.admission import slot_released
@@ -23,30 +24,29 @@ from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, FieldProblem, Invalid, NotFound, Text
 from saraban.kit.http import Db, check_form
 from saraban.kit.idempotency import KeyInUse
-from saraban.kit.ids import trace_id
-from saraban.kit.problem import checked_values, to_problem
-from saraban.web.shell.page import NO_ERRORS, CurrentPage, FormErrors, PageRequest, id_of
+from saraban.kit.ids import new_id
+from saraban.kit.problem import checked_values
+from saraban.web.shell.form_state import NO_ERRORS, FormErrors, FormState, FormValues, form_errors
+from saraban.web.shell.page import CurrentPage, PageRequest, id_of
 from saraban.workflow.administration.domain import definition_text
 
 T = TypeVar("T")
+P = ParamSpec("P")
 Order = TypeVar("Order", bound=BaseModel)
 MOST_FIELDS = 1200  # 500 items of an RFA, each with its answer and a comment
 MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
 NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}.")
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")
-FormValues = ImmutableMultiDict[str, UploadFile | str]
-EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
-Work = Callable[["SentForm", AsyncSession], Awaitable[str]]
-ShowAgain = Callable[[PageRequest, AsyncSession, "FormState"], Awaitable[Response]]
+ShowAgain = Callable[Concatenate[PageRequest, AsyncSession, FormState, P], Awaitable[Response]]
 _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKind.BROKEN, ErrorKind.FULL})
 
-# A pointer's first part is the name of the field, except where one field of the request is several of the form.
-_FIELD_OF = {
-    "recipients": "to",
-    "recipientOrganizationPublicId": "to",
-    "currentPassword": "current",
-    "newPassword": "password",
-}
+
+class FormRefused(Exception):
+    """The answer to a refused form: its page, with what is wrong. `PageRoute` sends it."""
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
 
 
 class WarningsUnconfirmed(DomainError):
@@ -59,8 +59,6 @@ class WarningsUnconfirmed(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class SentForm:
-    """A form as it was sent, and by whom."""
-
     page: PageRequest
     db: Database
     values: FormValues
@@ -71,22 +69,56 @@ class SentForm:
 
     @property
     def keyed_context(self) -> RequestContext:
-        """With the key of the form, for what is done under a claim: a second click is the first one again."""
-        key = self.text("key")
-        return self.page.context.with_key(key[:128] if key else None)
+        """Return the context with the key of the form: a second click is the first one again. A form without a key gets a new one."""
+        return self.page.context.with_key((self.text("key") or str(new_id()))[:128])
 
-    async def once(self, work: Callable[[RequestContext], Awaitable[T]]) -> T:
+    async def transact(
+        self,
+        work: Callable[Concatenate[RequestContext, AsyncSession, P], Awaitable[T]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        return await self.db.transact(work, self.context, *args, **kwargs)
+
+    async def once(
+        self, work: Callable[Concatenate[RequestContext, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Do what is claimed under the form's key; a second click waits for the first one's answer."""
-        return await await_first_answer(lambda: work(self.keyed_context))
+        for _ in range(MOST_WAITS):
+            try:
+                return await work(self.keyed_context, *args, **kwargs)
+            except KeyInUse:
+                with slot_released():
+                    await asyncio.sleep(0.25)
+        return await work(self.keyed_context, *args, **kwargs)
+
+    @asynccontextmanager
+    async def shown_again(self, again: ShowAgain[P], *subject: P.args, **options: P.kwargs) -> AsyncIterator[None]:
+        """
+        Answer with the page of the form, what is wrong and all that was typed, when the block is refused.
+
+        :raises DomainError: when the refusal has a page of its own
+        """
+        try:
+            yield
+        except DomainError as error:
+            if has_own_page(error):
+                raise
+            async with self.db.reading() as session:
+                answer = await again(self.page, session, FormState(self.values, error), *subject, **options)
+            raise FormRefused(answer) from error
 
     async def confirm(
-        self, warnings: Callable[[RequestContext, AsyncSession], Awaitable[Sequence[FieldProblem]]]
+        self,
+        warnings: Callable[Concatenate[RequestContext, AsyncSession, P], Awaitable[Sequence[FieldProblem]]],
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> None:
         """
         :raises WarningsUnconfirmed: unless these warnings were shown, and the form was sent again to be saved anyway
         """
         async with self.db.reading() as session:
-            found = await warnings(self.context, session)
+            found = await warnings(self.context, session, *args, **kwargs)
         digest = hashlib.sha256(repr(found).encode()).hexdigest()
         if found and self.text("accepts") != digest:
             raise WarningsUnconfirmed(digest, fields=found)
@@ -114,20 +146,33 @@ async def sent_form(page: CurrentPage, db: Db, request: Request) -> SentForm:
 CurrentForm = Annotated[SentForm, Depends(sent_form)]
 
 
-@dataclass(frozen=True, slots=True)
-class FormState:
-    """
-    A form as its page shows it: empty, with what was typed and refused, or just carried out.
-
-    :param done: what was carried out, which the page says
-    """
-
-    form: FormValues = field(default_factory=ImmutableMultiDict)
-    error: DomainError | None = None
-    done: str = ""
+async def shown_state(done: Annotated[str, Query(max_length=20)] = "") -> FormState:
+    return FormState(done=done)
 
 
-NEW_FORM: Final = FormState()
+# A page with a form; `done` in its address names what was carried out.
+Shown = Annotated[FormState, Depends(shown_state)]
+
+
+def new_key() -> str:
+    """Return a key for a form of a page, so that a second click is the first one again."""
+    return str(new_id())
+
+
+class AddressFilters(BaseModel):
+    """The filters in the address, as they were typed."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Return the filters that are not empty, without the project."""
+        typed = self.model_dump(by_alias=True, exclude={"project"})
+        return {name: value.strip() for name, value in typed.items() if value.strip()}
+
+    @property
+    def query(self) -> str:
+        return urlencode(self.given)
 
 
 def form_with(**values: str) -> FormValues:
@@ -168,31 +213,6 @@ def has_own_page(error: DomainError) -> bool:
     return error.kind in _ELSEWHERE or isinstance(error, FileReadersBusy)
 
 
-async def submit(form: SentForm, work: Work, again: ShowAgain) -> Response:
-    """
-    Do what a form asks for, and go where that leads.
-
-    :param again: the same page with what is wrong when it did not work, and nothing lost
-    """
-    try:
-        address = await form.db.transact(partial(work, form))
-    except DomainError as error:
-        return await show_again(form, error, again)
-    return RedirectResponse(address, status_code=303)
-
-
-async def show_again(form: SentForm, error: DomainError, again: ShowAgain) -> Response:
-    """
-    Show the page of a form that was refused.
-
-    :raises DomainError: when the refusal has a page of its own
-    """
-    if has_own_page(error):
-        raise error
-    async with form.db.reading() as session:
-        return await again(form.page, session, FormState(form.values, error))
-
-
 def texts(form: FormValues, name: str) -> list[str]:
     return [value for value in form.getlist(name) if isinstance(value, str) and value]
 
@@ -202,44 +222,13 @@ def uploaded(form: FormValues) -> list[tuple[str, str]]:
     return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
 
 
-def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, str]) -> tuple[Order, FormErrors]:
+def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, object]) -> tuple[Order, FormErrors]:
     """Return what can be asked, and what is wrong with the rest, by its field."""
     try:
         return checked_values(schema, given), NO_ERRORS
     except Invalid as error:
         faults = FormErrors(fields=form_errors(error, page.language).fields)
         return checked_values(schema, {key: one for key, one in given.items() if key not in faults.fields}), faults
-
-
-def form_errors(error: DomainError | None, language: str) -> FormErrors:
-    if error is None:
-        return NO_ERRORS
-    found: dict[str, list[str]] = {}
-    for one in error.fields:
-        words = one.text.say(language, one.values)
-        name = field_of(one.pointer)
-        if words not in found.setdefault(name, []):
-            found[name].append(words)
-    return FormErrors(to_problem(error, language=language, trace_id=trace_id()), found)
-
-
-def field_of(pointer: str) -> str:
-    """Name the field of a form; of what comes with a step each value has its own, whatever is inside it."""
-    name, *inside = pointer.removeprefix("/").split("/")
-    if name == "payload" and inside:
-        return "payload." + inside[0].replace("~1", "/").replace("~0", "~")
-    return _FIELD_OF.get(name, name)
-
-
-async def await_first_answer(work: Callable[[], Awaitable[T]]) -> T:
-    """A second click waits for the first one's answer instead of being refused."""
-    for _ in range(MOST_WAITS):
-        try:
-            return await work()
-        except KeyInUse:
-            with slot_released():
-                await asyncio.sleep(0.25)
-    return await work()
 
 
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:

@@ -1,9 +1,7 @@
 """The pages of every import: upload a file, watch its check, start the import, watch its progress."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
@@ -12,26 +10,19 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileStorage, OneFile
+from saraban.identity.domain.context import RequestContext
 from saraban.imports.models import AnyImportRow, FileImport
 from saraban.imports.schemas import ImportQuery
 from saraban.imports.service import uploads
 from saraban.imports.service.run import AnyImporter
 from saraban.imports.service.uploads import ImportFile
-from saraban.kit.errors import DomainError, Text
+from saraban.kit.errors import Text
 from saraban.kit.http import Db, Idempotent, PageCursor, ReadSession
 from saraban.kit.problem import checked_values
 from saraban.kit.sheet_columns import SheetColumn
 from saraban.projects.service import ProjectRef
-from saraban.web.shell.forms import (
-    NEW_FORM,
-    CurrentForm,
-    FormState,
-    FormValues,
-    SentForm,
-    form_errors,
-    has_own_page,
-    submit,
-)
+from saraban.web.shell.form_state import EMPTY_FORM, NEW_FORM, FormState, FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 
@@ -61,10 +52,7 @@ class ImportPlace(BaseModel):
 Asked = Annotated[ImportPlace, Query()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportsPage(PageModel):
-    fragments: ClassVar[tuple[str, ...]] = ("shell/import_rows.html",)
-
+class ImportsPage(PageModel, fragments=("shell/import_rows.html",)):
     rows: Sequence[AnyImportRow]
     address: str
     next_cursor: str | None
@@ -72,7 +60,6 @@ class ImportsPage(PageModel):
     columns: Sequence[SheetColumn]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPage(PageModel):
     row: FileImport
     username: str
@@ -108,46 +95,37 @@ class ImportPages:
         raise NotImplementedError
 
     async def show_list(
-        self,
-        page: PageRequest,
-        session: AsyncSession,
-        asked: ImportPlace,
-        cursor: str | None = None,
-        error: DomainError | None = None,
+        self, page: PageRequest, session: AsyncSession, state: FormState, asked: ImportPlace, cursor: str | None = None
     ) -> Response:
         page.caller.require_somewhere(self.permission)
         place, model = await self.list_page(page, session, asked)
         project, limit = place.public_id, ROWS
         found = await uploads.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=limit)
         shown = model(
+            state=state,
             rows=found.items,
             next_cursor=found.next_cursor,
             place=place,
             address=self.address,
             columns=self.importer.columns,
-            faults=form_errors(error, page.language),
         )
         return page.show_list(shown, cursor)
 
-    async def show(
-        self, public_id: UUID, page: PageRequest, session: AsyncSession, state: FormState = NEW_FORM
-    ) -> Response:
+    async def show(self, page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
         found = await uploads.read_import(page.context, session, self.importer, public_id)
         page.within(found.project)
         shown = self.import_page(page, found)(
+            state=state,
             row=found.row,
             username=found.username,
             report=found.row.report or {},
             headings={column.key: column.heading for column in self.importer.columns},
-            faults=form_errors(state.error, page.language),
         )
         return page.show(shown, *(shown.fragments if page.is_fragment else ()))
 
-    async def commit(self, public_id: UUID, form: SentForm, session: AsyncSession) -> str:
-        found = await uploads.read_import(form.context, session, self.importer, public_id)
-        choice = self.choice(form.values, found)
-        await uploads.start_import(form.context, session, self.importer, public_id, choice)
-        return f"{self.address}/{public_id}"
+    async def commit(self, ctx: RequestContext, session: AsyncSession, public_id: UUID, values: FormValues) -> None:
+        found = await uploads.read_import(ctx, session, self.importer, public_id)
+        await uploads.start_import(ctx, session, self.importer, public_id, self.choice(values, found))
 
 
 def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> APIRouter:
@@ -162,8 +140,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         asked: Asked,
         cursor: PageCursor = None,
     ) -> Response:
-        """Show earlier imports, the templates and the upload form."""
-        return await pages.show_list(page, session, asked, cursor)
+        return await pages.show_list(page, session, NEW_FORM, asked, cursor)
 
     @router.post("")
     async def upload(
@@ -175,27 +152,24 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         once: Idempotent,
         asked: Asked,
     ) -> Response:
-        try:
+        async with SentForm(page, db, EMPTY_FORM).shown_again(pages.show_list, asked):
             sheet = ImportFile.of(sent.name, sent.chunks())
             query = checked_values(pages.query, {**asked.given, "sheet": sent.sheet})
             receipt = await uploads.upload_import(
                 page.context, db, storage, once, pages.importer, query=query, sheet=sheet
             )
-        except DomainError as error:
-            if has_own_page(error):
-                raise
-            async with db.reading() as session:
-                return await pages.show_list(page, session, asked, error=error)
         return RedirectResponse(f"{pages.address}/{receipt.public_id}", status_code=303)
 
     @router.get("/{public_id}")
     async def show(
         pages: Annotated[ImportPages, Depends(find)], public_id: UUID, page: CurrentPage, session: ReadSession
     ) -> Response:
-        return await pages.show(public_id, page, session)
+        return await pages.show(page, session, NEW_FORM, public_id)
 
     @router.post("/{public_id}/commit")
     async def commit(pages: Annotated[ImportPages, Depends(find)], public_id: UUID, form: CurrentForm) -> Response:
-        return await submit(form, partial(pages.commit, public_id), partial(pages.show, public_id))
+        async with form.shown_again(pages.show, public_id):
+            await form.transact(pages.commit, public_id, form.values)
+        return RedirectResponse(f"{pages.address}/{public_id}", 303)
 
     return router

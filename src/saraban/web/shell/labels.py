@@ -174,12 +174,10 @@ def state(code: str | None) -> Text | None:
 
 
 def role(name: str) -> Text:
-    """Return what a role is called, for pages that know its name alone."""
     return role_words(name)
 
 
 def in_order_of_form(names: Iterable[str]) -> list[str]:
-    """Put names of fields in the order in which a form asks for them."""
     places = {name: place for place, name in enumerate(FIELDS)}
     return sorted(names, key=lambda name: places.get(name, len(places)))
 

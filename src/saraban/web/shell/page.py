@@ -11,7 +11,7 @@ from datetime import date, datetime
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final, Literal, cast
+from typing import Annotated, Any, ClassVar, Final, Literal, cast, dataclass_transform
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -30,18 +30,18 @@ from saraban.identity.dependencies import Context as SignedIn
 from saraban.identity.domain.context import Caller, RequestContext, Scope
 from saraban.imports.domain import ImportState
 from saraban.kit.dates import date_in_figures, date_in_words, local_date, parse_date
-from saraban.kit.errors import DomainError, NotFound
+from saraban.kit.errors import DomainError, NotFound, Text
 from saraban.kit.http import Db, Wiring, wiring
 from saraban.kit.http import language as chosen_language
 from saraban.kit.ids import trace_id
-from saraban.kit.statements import together
 from saraban.notifications import service as notifications
 from saraban.numbering.series.domain.states import NumberSource, NumberState, OverflowRule, RangeKind
 from saraban.projects import service as projects
 from saraban.projects.domain.calendar import DayKind, DaySource
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import administration, assets, labels
-from saraban.web.shell.document_kinds import KINDS, WebKind
+from saraban.web.shell.document_kinds import BY_NAME, KINDS, WebKind
+from saraban.web.shell.form_state import NEW_FORM, NO_ERRORS, FormErrors, FormState, form_errors
 from saraban.webhooks.domain import OffReason
 from saraban.workflow.language.definition import CANCELLED
 from saraban.workflow.language.review import BranchStatus
@@ -193,6 +193,7 @@ def environment(language: str) -> Environment:
         "static": assets.address(),
         "version": saraban.__version__,
         "kinds": KINDS,
+        "by_name": BY_NAME,
         "words": labels,
         "CANCELLED": CANCELLED,
     }
@@ -227,47 +228,32 @@ def _named(language: str, one: object, field: str) -> str:
     return str(english or getattr(one, field))
 
 
-@dataclass(frozen=True, slots=True)
-class FormErrors:
-    problem: Mapping[str, object] | None = None
-    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    def at(self, name: str) -> Sequence[str]:
-        return self.fields.get(name, ())
-
-    def any_of(self, names: Sequence[str]) -> bool:
-        return not self.fields.keys().isdisjoint(names)
-
-    @property
-    def status(self) -> int:
-        return 200 if self.problem is None else int(str(self.problem["status"]))
-
-    def __bool__(self) -> bool:
-        return self.problem is not None
-
-
-NO_ERRORS: Final = FormErrors()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageModel:
-    """
-    What one page shows; its template reads the fields by their names, and nothing else.
-
-    :cvar fragments: templates that show parts of the page to htmx, from the same fields: the next rows of a list, then the list
-    """
-
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class _Model:
     template: ClassVar[str]
     fragments: ClassVar[tuple[str, ...]] = ()
 
+    def __init_subclass__(cls, *, template: str = "", fragments: tuple[str, ...] = ()) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+        cls.template, cls.fragments = template or getattr(cls, "template", ""), fragments or cls.fragments
+
+
+class PageModel(_Model):
+    """
+    What one page shows: its template reads the fields by name, and `form`, `done` and `faults` of its form's state.
+
+    The class arguments are its template, and templates that show parts of the page to htmx from the same fields: the next rows of
+    a list, then the list.
+
+    :param faults: where they are not those of the refusal in `state`
+    """
+
+    state: FormState = NEW_FORM
     faults: FormErrors = NO_ERRORS
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotSetUpPage(PageModel):
+class NotSetUpPage(PageModel, template="shell/setup.html"):
     """What there is before somebody has an account; `is_over`: somebody got one a moment ago."""
-
-    template: ClassVar[str] = "shell/setup.html"
 
     is_over: bool = False
 
@@ -281,19 +267,24 @@ def render(
     shell: Mapping[str, object] = MappingProxyType({}),
 ) -> HTMLResponse:
     """Answer with a page; without a shell it needs nobody signed in."""
-    language = language_of(request)
+    language, state = language_of(request), model.state
+    faults = form_errors(state.error, language) if state.error else model.faults
     shared = {
         "request": request,
         "path": request.url.path,
         "zone": zone_of(request),
         "trace": trace_id(),
         "uploads": wiring(request, FileWiring).uploads,
+        "form": state.form,
+        "done": state.done,
         **shell,
     }
-    values = {field.name: getattr(model, field.name) for field in fields(model)}
+    values = {field.name: getattr(model, field.name) for field in fields(model)} | {"faults": faults}
     text = environment(language).get_template(template or model.template).render(shared | values)
     headers = {"Cache-Control": "no-store", "Vary": "HX-Request", "Content-Language": language}
-    return HTMLResponse(text, status_code=status or model.faults.status, headers=headers)
+    response = HTMLResponse(text, status_code=status or faults.status, headers=headers)
+    set_retry_after(response, state.error)
+    return response
 
 
 def set_retry_after(response: Response, error: DomainError | None) -> None:
@@ -350,10 +341,17 @@ class PageRequest:
         if any(one.public_id == project for one in self.projects):
             self.request.state.project = project
 
-    def show_list(self, model: PageModel, cursor: str | None) -> HTMLResponse:
-        """Answer with the page of a list; htmx gets the next rows, or the list alone where the page has it apart."""
+    def show_list(self, model: PageModel, cursor: str | None, *, address: str = "") -> HTMLResponse:
+        """
+        Answer with the page of a list; htmx gets the next rows, or the list alone where the page has it apart.
+
+        :param address: for the address bar, when htmx gets the list
+        """
         rows, whole = (*model.fragments, model.template)[:2]
-        return self.show(model, (rows if cursor else whole) if self.is_fragment else None)
+        response = self.show(model, (rows if cursor else whole) if self.is_fragment else None)
+        if address and self.is_fragment and not cursor:
+            response.headers["HX-Push-Url"] = address
+        return response
 
     async def choose_project(
         self, session: AsyncSession, wanted: UUID | None, permission: str | None = None
@@ -429,17 +427,16 @@ class PageRequest:
 
 async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
     """Gather what the shell shows, and the names that templates ask for; fragments have no shell."""
-    names_types = getattr(request.scope.get("route"), "names_document_types", True)
-    unread, known = 0, ()
+    unread: int = 0
+    known: tuple[ProjectRef, ...] = ()
+    names: Mapping[str, Text] = {}
     async with db.reading() as session:
         if "hx-request" not in request.headers:
-            readings = [notifications.unread_count(ctx, session), projects.projects_of(ctx, session)]
-            if names_types:
-                readings.append(projects.type_names(session))
-            unread, known, *names = await together(session, *readings)
-        else:
-            names = [await projects.type_names(session)] if names_types else []
-    labels.TYPE_NAMES.set(names[0] if names else {})
+            unread = await notifications.unread_count(ctx, session)
+            known = await projects.projects_of(ctx, session)
+        if getattr(request.scope.get("route"), "names_document_types", True):
+            names = await projects.type_names(session)
+    labels.TYPE_NAMES.set(names)
     page = PageRequest(request, ctx, language_of(request), unread, known)
     named = id_of(request.path_params.get("project"))
     if named is not None:

@@ -5,10 +5,10 @@ An access token that has run out is renewed on the way in, and the new cookies g
 Only pages read the refresh cookie; the API takes the access cookie alone.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Form, Path, Query, Request
@@ -34,6 +34,7 @@ from saraban.identity.dependencies import (
     token_issuer,
 )
 from saraban.identity.domain.context import RequestContext
+from saraban.identity.schemas import SessionOut
 from saraban.identity.service import (
     DEVICE_COOKIE_LIFE,
     Device,
@@ -44,19 +45,20 @@ from saraban.identity.service import (
     PasswordsBusy,
     SessionEnded,
     WrongCredentials,
+    people,
 )
 from saraban.kit.addresses import split_url
-from saraban.kit.errors import DomainError, invalid
-from saraban.kit.http import Address, Db, Now, client_address, wiring
+from saraban.kit.errors import DomainError, NotFound, invalid
+from saraban.kit.http import Address, Db, Now, ReadSession, client_address, wiring
 from saraban.kit.ids import trace_id
 from saraban.kit.problem import status_of, to_problem
 from saraban.projects import service as projects
-from saraban.web.shell.forms import form_errors, has_own_page
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import FormRefused, Shown, has_own_page
 from saraban.web.shell.page import (
     PROJECT_COOKIE,
     CurrentPage,
     PageModel,
-    PageRequest,
     language_of,
     remember_language,
     remember_project,
@@ -76,7 +78,10 @@ class PageRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
-            response = await answer(await _with_renewed_session(request))
+            try:
+                response = await answer(await _with_renewed_session(request))
+            except FormRefused as refused:
+                response = refused.answer
             set_session_cookies(request, response)
             return response
 
@@ -165,10 +170,7 @@ class SessionWiring(IdentityWiring):
     allows_demo: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogInPage(PageModel):
-    template: ClassVar[str] = "shell/login.html"
-
+class LogInPage(PageModel, template="shell/login.html"):
     next: str
     username: str
     problem: Mapping[str, object] | None
@@ -192,7 +194,6 @@ async def login_page(
     next: Annotated[str, Query(max_length=2000)] = HOME,
     username: Annotated[str, Query(max_length=50)] = "",
 ) -> Response:
-    """The form; whoever is signed in already goes on."""
     if await _is_signed_in(request):
         return RedirectResponse(inside(next), status_code=303)
     return _form(request, next=inside(next), username=username)
@@ -209,7 +210,6 @@ async def log_in(
     password: Annotated[str, Form(max_length=128)] = "",
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
-    """Open a session in two HttpOnly cookies."""
     refuse_cross_site(request)
     try:
         opened = await identity.log_in(
@@ -246,8 +246,14 @@ async def forgot_password(
     """Mail a link, if there is such a person; the answer does not say whether there is."""
     refuse_cross_site(request)
     if wiring(request, IdentityWiring).links.are_mailed:
-        ask = partial(identity.request_reset, db, limiter=attempts, identifier=identifier, now=clock.now())
-        await ask(address=client_address(request), least_seconds=throttle.rules.least)
+        await identity.request_reset(
+            db,
+            limiter=attempts,
+            identifier=identifier,
+            now=clock.now(),
+            address=client_address(request),
+            least_seconds=throttle.rules.least,
+        )
     return _form(request, next=HOME, is_reset=True)
 
 
@@ -280,7 +286,7 @@ async def choose_language(
         ctx = await request_context(request)
     except NotSignedIn:
         return response
-    await db.transact(lambda session: identity.choose_language(ctx, session, language=lang))
+    await db.transact(identity.choose_language, ctx, language=lang)
     return response
 
 
@@ -298,7 +304,7 @@ async def choose_project(
     """
     async with db.reading() as session:
         await projects.read_project(ctx, session, public_id=project)
-    await db.transact(lambda session: identity.choose_project(ctx, session, project=project))
+    await db.transact(identity.choose_project, ctx, project=project)
     response = RedirectResponse(inside(next), status_code=303)
     remember_project(response, str(project))
     return response
@@ -312,7 +318,6 @@ async def renew(_caller: CurrentCaller) -> Response:
 
 @guarded.get("/")
 async def home(_caller: CurrentCaller) -> Response:
-    """The day begins with what waits."""
     return RedirectResponse(HOME, status_code=303)
 
 
@@ -344,23 +349,16 @@ Token = Annotated[str, Path(max_length=200)]
 Typed = Annotated[str, Form(max_length=1000)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvitationPage(PageModel):
-    template: ClassVar[str] = "people/invitation.html"
-
+class InvitationPage(PageModel, template="people/invitation.html"):
     person: identity.Invitation | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PasswordPage(PageModel):
-    template: ClassVar[str] = "people/password.html"
-
-    done: str
+class PasswordPage(PageModel, template="people/password.html"):
+    pass
 
 
 @router.get("/invitations/{token}")
 async def invitation(request: Request, token: Token, db: Db, clock: Now) -> Response:
-    """The form for a first password; works without being signed in."""
     return await _invited(request, token, db, clock)
 
 
@@ -393,9 +391,8 @@ async def accept(
 
 
 @guarded.get("/account/password")
-async def own(page: CurrentPage, done: Annotated[str, Query(max_length=20)] = "") -> Response:
-    """The form for another password."""
-    return _own(page, done=done)
+async def own(page: CurrentPage, state: Shown) -> Response:
+    return page.show(PasswordPage(state=state))
 
 
 @guarded.post("/account/password")
@@ -424,7 +421,7 @@ async def change(
     except DomainError as error:
         if has_own_page(error):
             raise
-        return _own(page, error=error)
+        return page.show(PasswordPage(state=FormState(error=error)))
     return RedirectResponse(f"{OWN}?done=changed", status_code=303)
 
 
@@ -440,14 +437,31 @@ async def _invited(request: Request, token: str, db: Db, clock: Now, error: Doma
             person = await identity.read_invitation(session, token=token, now=clock.now())
     except InvitationEnded as ended:
         error = error or ended
-    language = language_of(request)
-    response = render(request, InvitationPage(person=person, faults=form_errors(error, language)))
-    set_retry_after(response, error)
-    return response
+    return render(request, InvitationPage(person=person, state=FormState(error=error)))
 
 
-def _own(page: PageRequest, *, done: str = "", error: DomainError | None = None) -> Response:
-    faults = form_errors(error, page.language)
-    response = page.show(PasswordPage(done=done, faults=faults))
-    set_retry_after(response, error)
+SESSIONS = "/account/sessions"
+
+
+class SessionsPage(PageModel, template="people/sessions.html"):
+    sessions: Sequence[SessionOut]
+
+
+@guarded.get(SESSIONS)
+async def list_sessions(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
+    sessions = await people.open_sessions(page.context, session, page.caller.public_id)
+    return page.show(SessionsPage(sessions=sessions or (), state=state))
+
+
+@guarded.post(f"{SESSIONS}/{{which}}/end")
+async def end_session(which: Literal["others", "all"] | UUID, ctx: Context, db: Db) -> Response:
+    if isinstance(which, UUID):
+        with suppress(NotFound):  # it has ended meanwhile
+            await db.transact(people.end_own_session, ctx, which)
+    else:
+        await db.transact(people.end_own_sessions, ctx, keep_current=which == "others")
+    if which != "all":
+        return RedirectResponse(f"{SESSIONS}?done={'others' if which == 'others' else 'one'}", status_code=303)
+    response = RedirectResponse("/login", status_code=303)
+    delete_session_cookies(response)
     return response

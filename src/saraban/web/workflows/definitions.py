@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -11,9 +11,11 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.catalogue import permission_words, role_words
 from saraban.identity.domain.context import Scope
+from saraban.kit.db import Database
 from saraban.kit.errors import FieldProblem, Text
 from saraban.kit.http import Db, ReadSession
 from saraban.web.shell import labels
+from saraban.web.shell.forms import Shown
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.workflow_assignment import assignment_label, rfa_types_named
@@ -66,20 +68,14 @@ class ActionSummary:
     needs: tuple[Text, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionsPage(PageModel):
-    template: ClassVar[str] = "workflows/definitions.html"
-
+class DefinitionsPage(PageModel, template="workflows/definitions.html"):
     workflows: Sequence[versions.WorkflowVersions]
     starters: Mapping[str, AssignedKinds]
     words_of_starter: Callable[[AssignedKindOut], Text]
     may_manage: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DefinitionVersionPage(PageModel):
-    template: ClassVar[str] = "workflows/definition.html"
-
+class DefinitionVersionPage(PageModel, template="workflows/definition.html"):
     workflow: versions.WorkflowVersions
     line: versions.VersionSummary
     definition: Definition
@@ -92,7 +88,6 @@ class DefinitionVersionPage(PageModel):
     starters: AssignedKinds
     words_of_starter: Callable[[AssignedKindOut], Text]
     under_way: int
-    done: str
     may_manage: bool
     refused: Sequence[FieldProblem]
 
@@ -118,8 +113,8 @@ async def show(
     version: Version,
     page: CurrentPage,
     session: ReadSession,
+    state: Shown,
     against: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
-    done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     page.caller.require_somewhere(VIEW)
     may_manage = page.caller.may(MANAGE, Scope())
@@ -129,7 +124,7 @@ async def show(
     older = [one.version for one in known.versions if one.version < version]
     before = against if against is not None else next(iter(older), None)
     previous = await workflow.find_definition(session, code=code, version=before) if before else None
-    changes = difference(previous.dsl or {}, found.dsl or {}) if previous else []
+    changes = difference(previous.dsl, found.dsl) if previous else []
     definition = dsl.read(found.dsl)
     starters = (await workflow_assignment.assigned_kinds(page.context, session)).get(code, AssignedKinds())
     return page.show(
@@ -146,7 +141,7 @@ async def show(
             starters=starters,
             words_of_starter=await _naming(page, session, starters),
             under_way=await versions.running_on(session, public_id=found.public_id),
-            done=done,
+            state=state,
             may_manage=may_manage,
             refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
         )
@@ -155,20 +150,23 @@ async def show(
 
 @router.post("/{code}/v{version}/activate")
 async def activate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
-    """New documents start on it."""
-    page.caller.require(MANAGE, Scope())
-    await db.transact(partial(workflow.set_active, page.context, code=code, version=version, is_active=True))
-    await definitions.delete(code=code)
-    return RedirectResponse(f"/workflows/{code}/v{version}?done=activated", status_code=303)
+    return await _switch(page, db, definitions, code, version, is_active=True)
 
 
 @router.post("/{code}/v{version}/deactivate")
 async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
     """No new document starts on any version; those under way go on."""
+    return await _switch(page, db, definitions, code, version, is_active=False)
+
+
+async def _switch(
+    page: PageRequest, db: Database, definitions: Definitions, code: str, version: int, *, is_active: bool
+) -> Response:
     page.caller.require(MANAGE, Scope())
-    await db.transact(partial(workflow.set_active, page.context, code=code, version=version, is_active=False))
+    await db.transact(workflow.set_active, page.context, code=code, version=version, is_active=is_active)
     await definitions.delete(code=code)
-    return RedirectResponse(f"/workflows/{code}/v{version}?done=deactivated", status_code=303)
+    done = "activated" if is_active else "deactivated"
+    return RedirectResponse(f"/workflows/{code}/v{version}?done={done}", status_code=303)
 
 
 async def _naming(
@@ -235,7 +233,6 @@ def _either(several: list[Text]) -> Text:
 
 
 def abbreviated(value: Any) -> str:
-    """Write a part of a definition on one line, cut where it gets long."""
     if value is None:
         return ""
     text = formatted(value, room=10**9) if isinstance(value, Mapping | list) else str(value)

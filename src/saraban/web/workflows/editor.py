@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -13,10 +12,10 @@ from starlette.responses import RedirectResponse, Response
 from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError
 from saraban.kit.http import Idempotent, ReadSession
-from saraban.kit.ids import new_id
 from saraban.kit.json import JsonObject
 from saraban.kit.operation import Operation
-from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
+from saraban.web.shell.form_state import FormState, error_messages
+from saraban.web.shell.forms import CurrentForm, SentForm, new_key, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, ActionSummary, action_summaries
@@ -99,24 +98,18 @@ class PublishPreview:
     drawing: diagram.Diagram | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResultFragment(PageModel):
-    template: ClassVar[str] = "workflows/parts/check_result.html"
-
+class CheckResultFragment(PageModel, template="workflows/parts/check_result.html"):
     verdict: DefinitionCheck
     empty: bool
     ready: PublishPreview | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditorPage(PageModel):
-    template: ClassVar[str] = "workflows/editor.html"
-
+class EditorPage(PageModel, template="workflows/editor.html"):
     text: str
     code: str = ""
     number: int | None = None
     activates: bool = False
-    key: str = field(default_factory=lambda: str(new_id()))
+    key: str = field(default_factory=new_key)
     verdict: DefinitionCheck | None = None
 
 
@@ -127,12 +120,11 @@ async def new(
     code: Annotated[str, Query(max_length=50)] = "",
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> Response:
-    """A copy of a version, or the starter."""
     page.caller.require(MANAGE, Scope())
     raw = STARTER
     if code and version is not None:
         found = await workflow.find_definition(session, code=code, version=version)
-        raw = {name: value for name, value in (found.dsl or {}).items() if name != "version"}
+        raw = {name: value for name, value in found.dsl.items() if name != "version"}
     return page.show(EditorPage(text=formatted(raw), code=code, number=version))
 
 
@@ -147,9 +139,7 @@ async def check(form: CurrentForm) -> Response:
         try:
             verdict = await _verdict(form, session, typed)
         except DomainError as error:
-            said = [one.text.say(page.language, one.values) for one in error.fields]
-            faults = said or [error.words.say(page.language, error.values)]
-            verdict = DefinitionCheck(tuple((one, None, "") for one in faults))
+            verdict = DefinitionCheck(tuple((one, None, "") for one in error_messages(error, page.language)))
         ready = None if verdict.faults else await _ready(page, session, verdict.raw or {})
     return page.show(CheckResultFragment(verdict=verdict, empty=False, ready=ready))
 
@@ -171,7 +161,7 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
     changes = None
     if newest is not None:
         found = await workflow.find_definition(session, code=newest.code, version=newest.version)
-        changes = len(difference(found.dsl or {}, raw))
+        changes = len(difference(found.dsl, raw))
     return PublishPreview(
         code=definition.code,
         version=newest.version + 1 if newest else 1,
@@ -188,20 +178,22 @@ async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Defin
     """Keep the text as the next version, once for a form; the page with the faults and the text when it cannot."""
     page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
     page.caller.require(MANAGE, Scope())
-    ctx = form.keyed_context if form.keyed_context.key else page.context.with_key(str(new_id()))
-    try:
+    ctx = form.keyed_context
+    async with form.shown_again(_show_again):
         async with form.db.reading() as session:
             verdict = await _verdict(form, session, typed)
         if verdict.faults:
             return page.show(EditorPage(text=typed, activates=activates, verdict=verdict), status=422)
         order = form.order(DefinitionIn, {"dsl": verdict.raw, "activate": activates})
-        work = partial(versions.publish, ctx, raw=order.dsl, activate=order.activate)
-        receipt = await idempotency.run(Operation.of(ctx, _OPERATION, order), work)
-    except DomainError as error:
-        if has_own_page(error):
-            raise
-        return page.show(EditorPage(text=typed, activates=activates, faults=form_errors(error, page.language)))
+        receipt = await idempotency.run(
+            Operation.of(ctx, _OPERATION, order), versions.publish, ctx, raw=order.dsl, activate=order.activate
+        )
     async with form.db.reading() as session:
         made = await versions.read(session, public_id=receipt.resource_id)
     await definitions.delete(code=made.code, version=made.version)
     return RedirectResponse(f"/workflows/{made.code}/v{made.version}?done=published", status_code=303)
+
+
+async def _show_again(page: PageRequest, _session: AsyncSession, state: FormState) -> Response:
+    typed, activates = text(state.form, "text") or "", text(state.form, "activate") == "1"
+    return page.show(EditorPage(text=typed, activates=activates, state=state))

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import Final
 
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -12,7 +12,8 @@ from starlette.responses import Response
 from saraban.identity.domain.context import Scope
 from saraban.kit.errors import DomainError, Text
 from saraban.kit.http import ReadSession
-from saraban.web.shell.forms import CurrentForm, SentForm, form_errors, has_own_page
+from saraban.web.shell.form_state import FormState
+from saraban.web.shell.forms import CurrentForm, SentForm, has_own_page
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
 from saraban.web.workflows.definitions import MANAGE, Code, Version
@@ -51,10 +52,7 @@ class MigrationResult:
     lines: Sequence[tuple[MigratedInstance, Text]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MigrationPage(PageModel):
-    template: ClassVar[str] = "workflows/migration.html"
-
+class MigrationPage(PageModel, template="workflows/migration.html"):
     definition: Definition
     number: int
     places: Sequence[OccupiedState]
@@ -126,7 +124,7 @@ async def _show(
             mapping=plan.mapping,
             result=result,
             most=AT_ONCE,
-            faults=form_errors(error, page.language),
+            state=FormState(error=error),
         )
     )
 

@@ -1,9 +1,8 @@
 """A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
-from uuid import UUID
+from dataclasses import dataclass
+from typing import Any, Final
 
 from fastapi import APIRouter
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -18,17 +17,8 @@ from saraban.kit.http import ReadSession
 from saraban.kit.schema import Payload, Schema
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import KINDS
-from saraban.web.shell.forms import (
-    EMPTY_FORM,
-    CurrentForm,
-    FormValues,
-    SentForm,
-    form_errors,
-    has_own_page,
-    number_or_text,
-    read_json,
-    text,
-)
+from saraban.web.shell.form_state import EMPTY_FORM, FormState, FormValues, error_messages
+from saraban.web.shell.forms import CurrentForm, SentForm, has_own_page, number_or_text, read_json, text
 from saraban.web.shell.labels import PRIORITIES
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest
 from saraban.web.shell.session import PageRoute
@@ -82,10 +72,7 @@ class SimulationChoice:
     label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulationPage(PageModel):
-    template: ClassVar[str] = "workflows/simulation.html"
-
+class SimulationPage(PageModel, template="workflows/simulation.html"):
     definition: Definition
     number: int
     rows: Sequence[Mapping[str, str]]
@@ -99,10 +86,7 @@ class SimulationPage(PageModel):
     organizations: Mapping[str, Text]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayPage(PageModel):
-    template: ClassVar[str] = "workflows/replay.html"
-
+class ReplayPage(PageModel, template="workflows/replay.html"):
     definition: Definition
     number: int
     limit: int | str
@@ -110,28 +94,11 @@ class ReplayPage(PageModel):
     before: int
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """
-    A version with the story that is told of a document.
-
-    :param rows: the steps as they were typed
-    :param facts: what was typed of the document
-    :param told: the steps again, with what became of each
-    """
-
-    definition: Definition
-    number: int
-    rows: Sequence[Mapping[str, str]]
-    facts: Mapping[str, str]
-    told: Sequence[Any] = ()
-
-
 @router.get("/rehearsal")
 async def rehearsal(code: Code, version: Version, page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require(MANAGE, Scope())
     definition = await _definition(session, code, version)
-    return await _show(page, session, Simulation(definition, version, [_first(definition)], typed_facts(EMPTY_FORM)))
+    return await _show(page, session, definition, version, [_first(definition)], typed_facts(EMPTY_FORM))
 
 
 @router.post("/rehearsal")
@@ -142,7 +109,6 @@ async def play(code: Code, version: Version, form: CurrentForm) -> Response:
     async with form.db.reading() as session:
         definition = await _definition(session, code, version)
         rows, facts = list(_rows(form.values)), typed_facts(form.values)
-        simulation = Simulation(definition, version, rows, facts)
         try:
             around = simulated_facts(form, definition, facts)
             tries = [_try(form, definition, row, index) for index, row in enumerate(rows)]
@@ -150,9 +116,9 @@ async def play(code: Code, version: Version, form: CurrentForm) -> Response:
         except DomainError as error:
             if has_own_page(error):
                 raise
-            return await _show(page, session, simulation, error)
+            return await _show(page, session, definition, version, rows, facts, error=error)
         told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
-        return await _show(page, session, replace(simulation, told=told))
+        return await _show(page, session, definition, version, rows, facts, told)
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
@@ -160,7 +126,6 @@ async def _definition(session: AsyncSession, code: str, version: int) -> Definit
 
 
 def _rows(form: FormValues) -> Iterator[dict[str, str]]:
-    """The steps in which something is done, in their order."""
     for index in range(MOST):
         row = {name: text(form, f"{name}-{index}") or "" for name in _FIELDS}
         if row["what"]:
@@ -168,7 +133,6 @@ def _rows(form: FormValues) -> Iterator[dict[str, str]]:
 
 
 def _first(definition: Definition) -> dict[str, str]:
-    """The step a story most likely begins with."""
     actions = list(definition.states[definition.initial].on)
     return dict.fromkeys(_FIELDS, "") | {
         "what": f"{actions[0]}||" if actions else "",
@@ -180,39 +144,28 @@ def _first(definition: Definition) -> dict[str, str]:
 
 def _try(form: SentForm, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
-    order = form.order(
-        SimulatedActionIn,
-        {
-            "actor": {
-                "roles": [row["role"]] if row["role"] else [],
-                "party": [row["party"]] if row["party"] else [],
-                "organizationRoles": [row["organization"]] if row["organization"] else [],
-            },
-            "action": action,
-            "comment": row["comment"] or None,
-            "payload": _payload(row["payload"], index),
-            "responseCode": response or None,
-        },
-    )
     seat = _seat(definition, branch)
-    actor = workflow.SimulatedActor(
-        roles=frozenset(order.actor.roles) | seat.pop("roles", frozenset()),
-        permissions=frozenset() if row["rights"] == "none" else permissions_of(definition),
-        party=frozenset(order.actor.party),
-        organization_roles=frozenset(order.actor.organization_roles),
-        is_submitter=row["writer"] == "1",
-        is_assignee=row["party"] == "recipient",
-        **seat,
-    )
-    return workflow.SimulationStep(
-        actor,
-        order.action,
-        order.comment,
-        order.payload,
-        with_files=row["files"] == "1",
-        response_code=order.response_code,
-        branch=branch or None,
-    )
+    actor = {
+        "roles": [role for role in (row["role"], seat.get("role")) if role],
+        "permissions": [] if row["rights"] == "none" else sorted(permissions_of(definition)),
+        "party": [row["party"]] if row["party"] else [],
+        "organizationRoles": [row["organization"]] if row["organization"] else [],
+        "isSubmitter": row["writer"] == "1",
+        "isAssignee": row["party"] == "recipient",
+        "userPublicId": seat.get("user"),
+        "teams": [seat["team"]] if "team" in seat else [],
+        "disciplines": [seat["discipline"]] if "discipline" in seat else [],
+    }
+    order = {
+        "actor": actor,
+        "action": action,
+        "comment": row["comment"] or None,
+        "payload": _payload(row["payload"], index),
+        "withFiles": row["files"] == "1",
+        "responseCode": response or None,
+        "branch": branch or None,
+    }
+    return form.order(SimulatedActionIn, order).simulation_step()
 
 
 def _payload(typed: str, index: int) -> Any:
@@ -233,42 +186,36 @@ def permissions_of(definition: Definition) -> frozenset[str]:
     return frozenset(name for step in steps for name in step.require.permissions)
 
 
-def _seat(definition: Definition, branch: str) -> dict[str, Any]:
+def _seat(definition: Definition, branch: str) -> dict[str, str]:
     """Who answers for a branch belongs to it: a rehearsal is about the way, not about who sits where today."""
     reviews = [state.review for state in definition.states.values() if state.review and branch in state.review.branches]
-    for who in [review.branches[branch].assignee for review in reviews]:
-        match who.kind:
-            case "team":
-                return {"teams": frozenset({who.name})}
-            case "discipline":
-                return {"disciplines": frozenset({who.name})}
-            case "role":
-                return {"roles": frozenset({who.name})}
-            case "user":
-                return {"public_id": UUID(who.name)}
-    return {}
+    return {review.branches[branch].assignee.kind: review.branches[branch].assignee.name for review in reviews[:1]}
 
 
 def _refusal(one: workflow.SimulationResult, language: str) -> str:
-    if one.refusal is None:
-        return ""
-    said = [fault.text.say(language, fault.values) for fault in one.refusal.fields]
-    return " ".join(said) or one.refusal.words.say(language, one.refusal.values)
+    return " ".join(error_messages(one.refusal, language)) if one.refusal else ""
 
 
 async def _show(
-    page: PageRequest, session: AsyncSession, simulation: Simulation, error: DomainError | None = None
+    page: PageRequest,
+    session: AsyncSession,
+    definition: Definition,
+    version: int,
+    rows: Sequence[Mapping[str, str]],
+    facts: Mapping[str, str],
+    told: Sequence[Any] = (),
+    error: DomainError | None = None,
 ) -> Response:
-    definition, rows, told = simulation.definition, simulation.rows, simulation.told
+    """:param told: the steps as they were typed, each with its result and its refusal"""
     blank = dict.fromkeys(_FIELDS, "")
     choices = simulation_choices(definition, page.language)
     texts = await role_texts(session)
     return page.show(
         SimulationPage(
             definition=definition,
-            number=simulation.number,
+            number=version,
             rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
-            facts=simulation.facts,
+            facts=facts,
             asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
             told=told,
             choices=choices,
@@ -276,7 +223,7 @@ async def _show(
             names={one.value: one.label for _, some in choices for one in some},
             roles=[(name, texts[name]) for name in await versions.role_names(session)],
             organizations=labels.PARTY_ROLES,
-            faults=form_errors(error, page.language),
+            state=FormState(error=error),
         )
     )
 
@@ -295,7 +242,6 @@ def values_taken(definition: Definition, language: str) -> dict[str, list[str]]:
 
 
 def simulation_choices(definition: Definition, language: str) -> list[tuple[str, list[SimulationChoice]]]:
-    """Return what can be done in each state, with every response code and every answer of a review."""
     found = []
     for state in definition.states.values():
         some = [
@@ -352,7 +298,7 @@ async def replay(code: Code, version: Version, form: CurrentForm, subjects: Regi
             limit=typed,
             found=found,
             before=_before(form) if after else 0,
-            faults=form_errors(fault, page.language),
+            state=FormState(error=fault),
         )
     )
 

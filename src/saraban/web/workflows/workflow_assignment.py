@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
-from typing import Annotated, ClassVar, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from sqlalchemy.ext.asyncio import AsyncSession
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import NotFound, Text
@@ -18,15 +18,13 @@ from saraban.projects import service as projects
 from saraban.projects.service import ProjectRef
 from saraban.web.shell import labels
 from saraban.web.shell.document_kinds import BY_NAME
-from saraban.web.shell.forms import CurrentForm, FormState, FormValues, SentForm, form_errors, project_in, submit, text
+from saraban.web.shell.form_state import FormValues
+from saraban.web.shell.forms import CurrentForm, SentForm, Shown, project_in, text
 from saraban.web.shell.page import CurrentPage, PageModel, PageRequest, id_of
 from saraban.web.shell.session import PageRoute
 from saraban.workflow.administration.schemas import AssignedKindOut, WorkflowAssignmentIn, WorkflowAssignmentOut
 from saraban.workflow.administration.service import workflow_assignment
-from saraban.workflow.administration.service.workflow_assignment import (
-    AssignableWorkflow,
-    AssignmentTarget,
-)
+from saraban.workflow.administration.service.workflow_assignment import AssignableWorkflow, AssignmentTarget
 from saraban.workflow.language.registers import REGISTERS
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/choices")
@@ -56,10 +54,7 @@ class AssignmentRow:
     own: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssignmentPage(PageModel):
-    template: ClassVar[str] = "workflows/workflow_assignment.html"
-
+class AssignmentPage(PageModel, template="workflows/workflow_assignment.html"):
     place: ProjectRef | None
     places: Sequence[ProjectRef]
     everywhere: str
@@ -70,43 +65,24 @@ class AssignmentPage(PageModel):
     types: Sequence[tuple[str, Text]]
     offers: Sequence[AssignableWorkflow]
     words_of: Callable[[str, str | None], Text]
-    form: FormValues
-    done: str
     may_choose: bool
-
-
-@router.get("")
-async def show(
-    page: CurrentPage,
-    session: ReadSession,
-    project: Annotated[str, Query(max_length=40)] = "",
-    kind: Annotated[str, Query(max_length=20)] = FIRST,
-    done: Annotated[str, Query(max_length=20)] = "",
-) -> Response:
-    return await _show(page, session, project, kind, FormState(done=done))
 
 
 @router.post("")
 async def choose(form: CurrentForm) -> Response:
-    return await submit(form, _choose, _show_again)
+    async with form.shown_again(show):
+        named = form.filled("kind", "typeCode", "workflowCode")
+        order = form.order(WorkflowAssignmentIn, {**named, "projectPublicId": _project_of(form.values)})
+        place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
+        await form.transact(workflow_assignment.assign, place=place, workflow_code=order.workflow_code)
+    return _back(form, "chosen")
 
 
 @router.post("/remove")
 async def take_back(form: CurrentForm) -> Response:
-    return await submit(form, _take_back, _show_again)
-
-
-async def _choose(form: SentForm, session: AsyncSession) -> str:
-    named = form.filled("kind", "typeCode", "workflowCode")
-    order = form.order(WorkflowAssignmentIn, {**named, "projectPublicId": _project_of(form.values)})
-    place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
-    await workflow_assignment.assign(form.context, session, place=place, workflow_code=order.workflow_code)
-    return _back(form, "chosen")
-
-
-async def _take_back(form: SentForm, session: AsyncSession) -> str:
-    place = AssignmentTarget(form.text("kind") or "", form.text("typeCode"), _project_of(form.values))
-    await workflow_assignment.unassign(form.context, session, place=place)
+    async with form.shown_again(show):
+        place = AssignmentTarget(form.text("kind") or "", form.text("typeCode"), _project_of(form.values))
+        await form.transact(workflow_assignment.unassign, place=place)
     return _back(form, "taken")
 
 
@@ -177,17 +153,21 @@ def _project_of(form: FormValues) -> UUID | None:
     return None if text(form, "project") == _EVERYWHERE else project_in(form)
 
 
-def _back(form: SentForm, done: str) -> str:
+def _back(form: SentForm, done: str) -> Response:
     where = _project_of(form.values) or _EVERYWHERE
-    return f"{HOME}?project={where}&kind={form.text('kind') or FIRST}&done={done}"
+    return RedirectResponse(f"{HOME}?project={where}&kind={form.text('kind') or FIRST}&done={done}", 303)
 
 
-async def _show_again(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    where = _project_of(state.form) or _EVERYWHERE
-    return await _show(page, session, str(where), text(state.form, "kind") or FIRST, state)
-
-
-async def _show(page: PageRequest, session: AsyncSession, project: str, kind: str, state: FormState) -> Response:
+@router.get("")
+async def show(
+    page: CurrentPage,
+    session: ReadSession,
+    state: Shown,
+    project: Annotated[str, Query(max_length=40)] = "",
+    kind: Annotated[str, Query(max_length=20)] = FIRST,
+) -> Response:
+    if state.error:
+        project, kind = str(_project_of(state.form) or _EVERYWHERE), text(state.form, "kind") or FIRST
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
     places = list(page.projects or await projects.projects_of(page.context, session))
@@ -209,10 +189,8 @@ async def _show(page: PageRequest, session: AsyncSession, project: str, kind: st
             types=_types(kind, own),
             offers=[one for one in offers if kind in one.kinds],
             words_of=partial(documents_label, rfa_types=named),
-            form=state.form,
-            done=state.done,
+            state=state,
             may_choose=workflow_assignment.may_assign(page.context, here),
-            faults=form_errors(state.error, page.language),
         )
     )
 
@@ -233,7 +211,6 @@ def _here(page: PageRequest, places: Sequence[ProjectRef], asked: str) -> Projec
 
 
 def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
-    """The types of a kind that can have a workflow of their own, with their names."""
     register = REGISTERS[kind]
     if not register.by_rfa_type:
         return [(code, labels.type_name(code)) for code in register.types]

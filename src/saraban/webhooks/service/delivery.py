@@ -73,7 +73,7 @@ class DeliveryAttempt:
         return moment
 
 
-async def record_attempt(session: AsyncSession, public_id: UUID, attempt: DeliveryAttempt) -> None:
+async def record_attempt(attempt: DeliveryAttempt, session: AsyncSession, public_id: UUID) -> None:
     """Keep the outcome; the webhook itself is locked and changed only where all is not well."""
     row = await repository.one(session, public_id, locked=not attempt.delivered)
     if row is None:  # it was removed meanwhile
@@ -129,7 +129,6 @@ class WebhookFailed(Exception):  # an expected outcome
 
 
 def subscribe(handlers: Handlers, sender: "WebhookSender", *, first_delay: timedelta) -> None:
-    """Let webhooks hear of what happens; called once, in `bootstrap`."""
     for name in EVENTS:
         handlers.add_all(name, react_all)
     handlers.add_all(NOTICE, tell_owners)
@@ -242,7 +241,7 @@ class WebhookSender:
             kept = await self._tried(row, event)
         finally:
             self._trying.discard(row.public_id)
-        await self._db.transact(lambda session: record_attempt(session, row.public_id, kept))
+        await self._db.transact(record_attempt, kept, row.public_id)
         if not kept.delivered and kept.off is None:
             raise WebhookFailed(kept.outcome["error"] or f"it answered {kept.outcome['status']}")
 

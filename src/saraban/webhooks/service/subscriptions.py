@@ -151,14 +151,12 @@ def _new(ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn
 async def listing(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[Webhook]:
-    """Return the webhooks of a project, newest first."""
     project = await _project(ctx, session, project_public_id)
     rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
 
 async def listing_own(ctx: RequestContext, session: AsyncSession, *, cursor: str | None, limit: int) -> Page[Webhook]:
-    """Return the webhooks that the caller set up for himself, newest first."""
     rows = await repository.page(session, of=repository.of_person(ctx.caller.user_id), cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 

@@ -5,7 +5,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -22,44 +21,13 @@ from saraban.kit.http import Db, Idempotent, PageCursor, PageLimit, PathId, Read
 from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Items, PageOut, ShortList, WarningOut
+from saraban.workflow.administration import schemas
 from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
 from saraban.workflow.administration.domain.definition_text import difference
 from saraban.workflow.administration.domain.diagram import mermaid
 from saraban.workflow.administration.domain.migration import WORDS
-from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationResult, SimulationStep, simulate
-from saraban.workflow.administration.schemas import (
-    ActivatedOut,
-    ChangeOut,
-    ContextFault,
-    DefinitionDetailOut,
-    DefinitionFault,
-    DefinitionIn,
-    DefinitionOut,
-    DefinitionText,
-    DiagramOut,
-    DifferenceOut,
-    DifferingOut,
-    ForceIn,
-    InterventionsOut,
-    Kind,
-    MigratedOut,
-    MigrationIn,
-    MigrationOut,
-    PublishedOut,
-    ReassignmentIn,
-    ReplayIn,
-    ReplayOut,
-    SimulatedActionIn,
-    SimulatedStepOut,
-    SimulationIn,
-    SimulationOut,
-    TerminationIn,
-    ValidationOut,
-    WorkflowAssignmentIn,
-    WorkflowAssignmentOut,
-)
+from saraban.workflow.administration.domain.simulation import SimulationResult, simulate
 from saraban.workflow.administration.service import interventions, migration, simulation, versions, workflow_assignment
-from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.administration.service.workflow_assignment import AssignmentTarget
 from saraban.workflow.language.dsl import WorkflowNotValid
 from saraban.workflow.runtime.dependencies import IfMatch, InstanceTransitions, RegisteredSubjects
@@ -76,25 +44,25 @@ Code = Annotated[str, Path(max_length=50, pattern="^[A-Z][A-Z0-9_]*$", descripti
 Version = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
-@router.get("/workflow/definitions", response_model=PageOut[DefinitionOut], dependencies=[guarded(MAY_VIEW)])
+@router.get("/workflow/definitions", response_model=PageOut[schemas.DefinitionOut], dependencies=[guarded(MAY_VIEW)])
 async def list_definitions(
     session: ReadSession,
     code: Annotated[str | None, Query(max_length=50)] = None,
     cursor: PageCursor = None,
     limit: PageLimit = 20,
-) -> Page[DefinitionView]:
+) -> Page[schemas.DefinitionOut]:
     """All versions, newest first, without their text."""
     return await versions.listing(session, code=code, cursor=cursor, limit=limit)
 
 
 @router.post(
     "/workflow/definitions",
-    response_model=PublishedOut,
+    response_model=schemas.PublishedOut,
     status_code=201,
     dependencies=[MANAGER],
 )
 async def publish_definition(
-    body: DefinitionIn,
+    body: schemas.DefinitionIn,
     ctx: KeyedContext,
     db: Db,
     idempotency: Idempotent,
@@ -104,17 +72,19 @@ async def publish_definition(
     """Keeps a definition as the next version of its code; it can never change afterwards."""
     if twice:
         raise WorkflowNotValid(fields=twice)
-    work = partial(versions.publish, ctx, raw=body.dsl, activate=body.activate)
-    receipt = await idempotency.run(Operation.of(ctx, "POST /workflow/definitions", body), work)
+    operation = Operation.of(ctx, "POST /workflow/definitions", body)
+    receipt = await idempotency.run(operation, versions.publish, ctx, raw=body.dsl, activate=body.activate)
     async with read_after_commit(db) as session:
-        shown = PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
+        shown = schemas.PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
         await definitions.delete(code=shown.code, version=shown.version)
         await _say_what_starts(ctx, session, shown)
     return respond(shown, status=201, receipt=receipt)
 
 
 @router.post("/workflow/definitions/validate", dependencies=[MANAGER])
-async def validate_definition(body: DefinitionText, session: ReadSession, twice: WrittenTwice) -> ValidationOut:
+async def validate_definition(
+    body: schemas.DefinitionText, session: ReadSession, twice: WrittenTwice
+) -> schemas.ValidationOut:
     """
     Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
     """
@@ -124,27 +94,25 @@ async def validate_definition(body: DefinitionText, session: ReadSession, twice:
     else:
         found = [(fault, None) for fault in twice or await versions.validate(session, raw=body.dsl)]
     errors = [
-        DefinitionFault(pointer=fault.pointer, code=fault.code, line=line, message=_label(fault))
+        schemas.DefinitionFault(pointer=fault.pointer, code=fault.code, line=line, message=_label(fault))
         for fault, line in found
     ]
-    return ValidationOut(valid=not errors, errors=errors)
+    return schemas.ValidationOut(valid=not errors, errors=errors)
 
 
 @router.get(
     "/workflow/definitions/{code}/versions/{version}",
-    response_model=DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_definition(code: Code, version: Version, definitions: Definitions) -> DefinitionView:
+async def read_definition(code: Code, version: Version, definitions: Definitions) -> schemas.DefinitionDetailOut:
     return await definitions.version(code=code, version=version)
 
 
 @router.get(
     "/workflow/definitions/{code}/active",
-    response_model=DefinitionDetailOut,
     dependencies=[guarded(MAY_VIEW)],
 )
-async def read_active_definition(code: Code, definitions: Definitions) -> DefinitionView:
+async def read_active_definition(code: Code, definitions: Definitions) -> schemas.DefinitionDetailOut:
     """The version that new instances start on; 404 while none is active."""
     return await definitions.active(code=code)
 
@@ -152,7 +120,7 @@ async def read_active_definition(code: Code, definitions: Definitions) -> Defini
 @router.post("/workflow/definitions/{code}/versions/{version}/activate", dependencies=[MANAGER])
 async def activate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
-) -> ActivatedOut:
+) -> schemas.ActivatedOut:
     """New instances start on this version; running ones keep theirs."""
     return await _switched(ctx, db, definitions, code=code, version=version, is_active=True)
 
@@ -160,17 +128,17 @@ async def activate_definition(
 @router.post("/workflow/definitions/{code}/versions/{version}/deactivate", dependencies=[MANAGER])
 async def deactivate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
-) -> ActivatedOut:
+) -> schemas.ActivatedOut:
     """Without an active version no new instance can start; running ones go on."""
     return await _switched(ctx, db, definitions, code=code, version=version, is_active=False)
 
 
 async def _switched(
     ctx: RequestContext, db: Database, definitions: Definitions, *, code: str, version: int, is_active: bool
-) -> ActivatedOut:
-    made = await db.transact(partial(versions.set_active, ctx, code=code, version=version, is_active=is_active))
+) -> schemas.ActivatedOut:
+    made = await db.transact(versions.set_active, ctx, code=code, version=version, is_active=is_active)
     await definitions.delete(code=code)
-    shown = ActivatedOut.model_validate(made)
+    shown = schemas.ActivatedOut.model_validate(made)
     async with read_after_commit(db) as session:
         await _say_what_starts(ctx, session, shown)
         if shown.is_active:
@@ -182,7 +150,9 @@ async def _switched(
     return shown
 
 
-async def _say_what_starts(ctx: RequestContext, session: AsyncSession, shown: ActivatedOut | PublishedOut) -> None:
+async def _say_what_starts(
+    ctx: RequestContext, session: AsyncSession, shown: schemas.ActivatedOut | schemas.PublishedOut
+) -> None:
     found = (await workflow_assignment.assigned_kinds(ctx, session)).get(
         shown.code, workflow_assignment.AssignedKinds()
     )
@@ -204,38 +174,40 @@ async def compare_versions(
     session: ReadSession,
     before: Annotated[int, Query(ge=1, le=1_000_000, description="A version.", examples=[1])],
     after: Annotated[int, Query(ge=1, le=1_000_000, description="Another one.", examples=[2])],
-) -> DifferenceOut:
+) -> schemas.DifferenceOut:
     """What changed from one version to another, place by place; states are compared by name."""
     older, newer = [await versions.find(session, code=code, version=version) for version in (before, after)]
-    changes = difference(older.dsl or {}, newer.dsl or {})
-    return DifferenceOut(changes=[ChangeOut.model_validate(change) for change in changes])
+    changes = difference(older.dsl, newer.dsl)
+    return schemas.DifferenceOut(changes=[schemas.ChangeOut.model_validate(change) for change in changes])
 
 
 @router.get("/workflow/definitions/{code}/versions/{version}/diagram", dependencies=[guarded(MAY_VIEW)])
 async def draw_version(
     code: Code, version: Version, session: ReadSession, language: Annotated[Literal["th", "en"], Query()] = "th"
-) -> DiagramOut:
+) -> schemas.DiagramOut:
     """The diagram for Mermaid. An action with a condition is marked `?`, one that needs a comment `*`."""
     definition = await versions.version(session, code=code, version=version)
-    return DiagramOut(mermaid=mermaid(definition, language=language))
+    return schemas.DiagramOut(mermaid=mermaid(definition, language=language))
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/rehearse", dependencies=[MANAGER])
-async def rehearse_version(code: Code, version: Version, body: SimulationIn, session: ReadSession) -> SimulationOut:
+async def rehearse_version(
+    code: Code, version: Version, body: schemas.SimulationIn, session: ReadSession
+) -> schemas.SimulationOut:
     """
     Plays a list of actors and actions against a version; nothing is kept. A step that is refused leaves the document where
     it is, and the next is tried there.
     """
     definition = await versions.version(session, code=code, version=version)
-    tries = [_try(step) for step in body.steps]
+    tries = [step.simulation_step() for step in body.steps]
     tried = simulate(definition, tries, document=body.document, context=body.context)
-    return SimulationOut(steps=[_tried(one) for one in tried])
+    return schemas.SimulationOut(steps=[_tried(one) for one in tried])
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/replay", dependencies=[MANAGER])
 async def replay_version(
-    code: Code, version: Version, body: ReplayIn, session: ReadSession, subjects: RegisteredSubjects
-) -> ReplayOut:
+    code: Code, version: Version, body: schemas.ReplayIn, session: ReadSession, subjects: RegisteredSubjects
+) -> schemas.ReplayOut:
     """
     Plays the instances that ended last through this version and names those that would have gone another way; nothing is
     kept. Conditions read the documents as they are today; roles and permissions of that day are not known and not asked.
@@ -243,14 +215,14 @@ async def replay_version(
     found = await simulation.replay(
         session, subjects=subjects, code=code, version=version, limit=body.limit, after=body.after
     )
-    return ReplayOut(
+    return schemas.ReplayOut(
         looked_at=found.looked_at,
         same=found.same,
         unknown=found.unknown,
         left_out=found.left_out,
         next_after=found.next_after,
         differing=[
-            DifferingOut(
+            schemas.DifferingOut(
                 instance_public_id=one.instance_public_id,
                 number=one.number,
                 step=one.parting.step,
@@ -261,7 +233,7 @@ async def replay_version(
                 code=one.parting.reason.code,
                 message=one.parting.reason.says,
                 faults=[
-                    DefinitionFault(pointer=fault.pointer, code=fault.code, message=_label(fault))
+                    schemas.DefinitionFault(pointer=fault.pointer, code=fault.code, message=_label(fault))
                     for fault in one.parting.reason.faults
                 ],
             )
@@ -270,27 +242,9 @@ async def replay_version(
     )
 
 
-def _try(step: SimulatedActionIn) -> SimulationStep:
-    who = step.actor
-    actor = SimulatedActor(
-        roles=frozenset(who.roles),
-        permissions=frozenset(who.permissions),
-        party=frozenset(who.party),
-        organization_roles=frozenset(who.organization_roles),
-        is_submitter=who.is_submitter,
-        is_assignee=who.is_assignee,
-        public_id=who.user_public_id,
-        teams=frozenset(who.teams),
-        disciplines=frozenset(who.disciplines),
-    )
-    return SimulationStep(
-        actor, step.action, step.comment, step.payload, step.with_files, step.response_code, branch=step.branch
-    )
-
-
-def _tried(one: SimulationResult) -> SimulatedStepOut:
+def _tried(one: SimulationResult) -> schemas.SimulatedStepOut:
     refusal = one.refusal
-    return SimulatedStepOut(
+    return schemas.SimulatedStepOut(
         state=one.state,
         available_actions=[choice.code for choice in one.choices],
         next_state=one.next_state,
@@ -322,30 +276,28 @@ async def list_choices(
     project: Annotated[
         UUID | None, Query(alias="projectPublicId", description="Of this project and the whole installation alone.")
     ] = None,
-) -> Items[WorkflowAssignmentOut]:
+) -> Items[schemas.WorkflowAssignmentOut]:
     """
     The most specific choice counts: the project's before the installation's, within either one for a type before one for
     all. Where nothing is chosen, the workflow that ships for the kind.
     """
     found = await workflow_assignment.listing(ctx, session, project_public_id=project)
-    return Items[WorkflowAssignmentOut](items=list(found))
+    return Items[schemas.WorkflowAssignmentOut](items=list(found))
 
 
 @router.put("/workflow/choices", summary="Choose the workflow that documents start on")
-async def choose_workflow(body: WorkflowAssignmentIn, ctx: Context, db: Db) -> WorkflowAssignmentOut:
+async def choose_workflow(body: schemas.WorkflowAssignmentIn, ctx: Context, db: Db) -> schemas.WorkflowAssignmentOut:
     """
     For the next documents of the kind; those that run keep what they began with. What was chosen there before is replaced.
     For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
     """
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
-    return await db.transact(
-        lambda session: workflow_assignment.assign(ctx, session, place=place, workflow_code=body.workflow_code)
-    )
+    return await db.transact(workflow_assignment.assign, ctx, place=place, workflow_code=body.workflow_code)
 
 
 @router.delete("/workflow/choices", status_code=204, summary="Take a choice back")
 async def take_back_choice(
-    kind: Annotated[Kind, Query()],
+    kind: Annotated[schemas.Kind, Query()],
     ctx: Context,
     db: Db,
     type_code: Annotated[str | None, Query(alias="typeCode", max_length=50)] = None,
@@ -353,22 +305,21 @@ async def take_back_choice(
 ) -> None:
     """Then the next less specific choice counts again."""
     place = AssignmentTarget(kind, type_code, project)
-    await db.transact(lambda session: workflow_assignment.unassign(ctx, session, place=place))
+    await db.transact(workflow_assignment.unassign, ctx, place=place)
 
 
 @router.get("/workflow/instances/{publicId}/steering")
 async def read_steering(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
-) -> InterventionsOut:
+) -> schemas.InterventionsOut:
     """What you may do to this instance besides its actions: what can be forced, and whether you may end or reassign it."""
-    found = await interventions.find(ctx, session, subjects=subjects, public_id=public_id)
-    return InterventionsOut.model_validate(found)
+    return await interventions.find(ctx, session, subjects=subjects, public_id=public_id)
 
 
 @router.post("/workflow/instances/{publicId}/force", response_model=TransitionedEnvelope)
 async def force_step(
     public_id: PathId,
-    body: ForceIn,
+    body: schemas.ForceIn,
     ctx: KeyedContext,
     transitions: InstanceTransitions,
     if_match: IfMatch,
@@ -387,7 +338,7 @@ async def force_step(
 @router.post("/workflow/instances/{publicId}/terminate", response_model=TransitionedEnvelope)
 async def terminate_instance(
     public_id: PathId,
-    body: TerminationIn,
+    body: schemas.TerminationIn,
     ctx: KeyedContext,
     transitions: InstanceTransitions,
     if_match: IfMatch,
@@ -413,7 +364,7 @@ async def list_people(
 @router.post("/workflow/instances/{publicId}/reassign", response_model=TransitionedEnvelope)
 async def reassign_instance(
     public_id: PathId,
-    body: ReassignmentIn,
+    body: schemas.ReassignmentIn,
     ctx: KeyedContext,
     transitions: InstanceTransitions,
     if_match: IfMatch,
@@ -432,8 +383,8 @@ async def reassign_instance(
 
 @router.post("/workflow/definitions/{code}/versions/{version}/migrations", dependencies=[MANAGER])
 async def migrate_instances(
-    code: Code, version: Version, body: MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
-) -> MigrationOut:
+    code: Code, version: Version, body: schemas.MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
+) -> schemas.MigrationOut:
     """
     Moves running instances of the workflow to this version, in batches; with `dryRun`, the default, it says what would
     become of each. What cannot go on under the version stays on its own; run again, only such are left.
@@ -453,7 +404,7 @@ async def migrate_instances(
         lines += batch.lines
         looked_at, last = looked_at + batch.looked_at, batch.last
     counts = Counter(line.found.outcome.value for line in lines)
-    return MigrationOut(
+    return schemas.MigrationOut(
         dry_run=body.dry_run,
         counts=dict(counts),
         instances=[_migrated(line, dry_run=body.dry_run) for line in lines],
@@ -461,9 +412,9 @@ async def migrate_instances(
     )
 
 
-def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> MigratedOut:
+def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> schemas.MigratedOut:
     found = line.found
-    return MigratedOut(
+    return schemas.MigratedOut(
         instance_public_id=line.instance_public_id,
         number=line.number,
         from_version=line.from_version,
@@ -472,5 +423,5 @@ def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> MigratedOut
         outcome=found.outcome.value,
         moved=found.goes and not dry_run,
         message=WORDS[found.outcome],
-        errors=[ContextFault(pointer=fault.pointer, message=_label(fault)) for fault in found.faults],
+        errors=[schemas.ContextFault(pointer=fault.pointer, message=_label(fault)) for fault in found.faults],
     )

@@ -11,12 +11,12 @@ from saraban.identity.models import Permission, Role, User
 from saraban.kit.db import AnyRow
 from saraban.kit.json import Json, as_object
 from saraban.kit.keys import is_spelled
-from saraban.kit.pagination import Cursor
+from saraban.kit.pagination import Cursor, newest_first
 from saraban.projects.models import Contract, Project, RfaType
 from saraban.workflow.language.subject import InstanceStatus
 from saraban.workflow.runtime.models import Instance, WorkflowAssignment, WorkflowDefinition, WorkflowInstance
 
-_D = WorkflowDefinition
+_C, _D, _I = WorkflowAssignment, WorkflowDefinition, WorkflowInstance
 
 
 async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[AnyRow]:
@@ -63,23 +63,17 @@ async def definitions(
     session: AsyncSession, *, code: str | None, cursor: str | None, limit: int
 ) -> Sequence[sa.Row[WorkflowDefinition, Json]]:
     """Rows of (definition without its text, the description in it), one more than `limit`, newest first."""
-    at, key = _D.created_at, _D.id
     statement = sa.select(_D, _D.dsl["description"]).options(defer(_D.dsl, raiseload=True))
     if code is not None:
         statement = statement.where(_D.workflow_code == code)
-    if cursor:
-        place = Cursor.decode(cursor)
-        statement = statement.where(sa.or_(at < place.at, sa.and_(at == place.at, key < place.public_id)))
-    return (await session.execute(statement.order_by(at.desc(), key.desc()).limit(limit + 1))).all()
+    statement = newest_first(statement, at=_D.created_at, public_id=_D.id, cursor=cursor, limit=limit)
+    return (await session.execute(statement)).all()
 
 
 async def known_names(session: AsyncSession) -> tuple[frozenset[str], frozenset[str]]:
     roles = await session.scalars(sa.select(Role.role_name).where(Role.deleted_at.is_(None)))
     permissions = await session.scalars(sa.select(Permission.permission_name).where(Permission.is_active))
     return frozenset(roles.all()), frozenset(permissions.all())
-
-
-_C, _D = WorkflowAssignment, WorkflowDefinition
 
 
 async def assignment(session: AsyncSession, *, kind: str, reach: int, type_code: str) -> WorkflowAssignment | None:
@@ -136,9 +130,6 @@ async def rfa_type_known(session: AsyncSession, *, code: str, project_id: int | 
     return await session.scalar(statement.limit(1)) is not None
 
 
-_I, _D = WorkflowInstance, WorkflowDefinition
-
-
 def _elsewhere(code: str, definition_id: UUID) -> sa.Select[UUID, int]:
     return (
         sa.select(_I.id, _D.version)
@@ -189,9 +180,6 @@ async def running_by_state(
     if code is not None:
         statement = statement.where(_D.workflow_code == code)
     return (await session.execute(statement)).all()
-
-
-_I, _D = WorkflowInstance, WorkflowDefinition
 
 
 def _ended(code: str, after: Cursor | None) -> list[sa.ColumnElement[bool]]:

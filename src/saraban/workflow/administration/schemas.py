@@ -13,6 +13,7 @@ from saraban.kit.schema import MultiLine, Payload, Schema, SingleLine, Storable,
 from saraban.projects.schemas import ProjectCode
 from saraban.workflow.administration.domain import history_replay
 from saraban.workflow.administration.domain.migration import MigrationOutcome
+from saraban.workflow.administration.domain.simulation import SimulatedActor, SimulationStep
 from saraban.workflow.runtime.domain.interventions import LONGEST, SHORTEST
 
 _DEFINITION: Final[dict[str, Json]] = {
@@ -208,6 +209,23 @@ class SimulatedActionIn(Schema):
     branch: Annotated[str, SingleLine(50)] | None = Field(
         None, description="Of a parallel review; the action is then the answer for it.", examples=[None]
     )
+
+    def simulation_step(self) -> SimulationStep:
+        who = self.actor
+        actor = SimulatedActor(
+            roles=frozenset(who.roles),
+            permissions=frozenset(who.permissions),
+            party=frozenset(who.party),
+            organization_roles=frozenset(who.organization_roles),
+            is_submitter=who.is_submitter,
+            is_assignee=who.is_assignee,
+            public_id=who.user_public_id,
+            teams=frozenset(who.teams),
+            disciplines=frozenset(who.disciplines),
+        )
+        return SimulationStep(
+            actor, self.action, self.comment, self.payload, self.with_files, self.response_code, self.branch
+        )
 
 
 class SimulationIn(Schema):

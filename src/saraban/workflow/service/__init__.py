@@ -11,7 +11,6 @@ from saraban.workflow.administration.service.simulation import (
     replay,
 )
 from saraban.workflow.administration.service.versions import (
-    DefinitionView,
     create,
     refused_today,
     seed_definitions,

@@ -7,21 +7,22 @@ For reading only: what an instance starts on, and what it runs on, comes from th
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import partial
+from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 import orjson
 import structlog
 from redis.asyncio import Redis
-from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.kit.db import Database, T
+from saraban.kit.db import Database
 from saraban.kit.redis import REDIS_ERRORS, RedisBreaker
+from saraban.workflow.administration.schemas import DefinitionDetailOut
 from saraban.workflow.administration.service import versions
-from saraban.workflow.administration.service.versions import DefinitionView
 from saraban.workflow.language import dsl
 
 log = structlog.get_logger(__name__)
+P = ParamSpec("P")
+T = TypeVar("T")
 
 LIFETIME = 3600  # seconds
 # Seconds for which a deleted pointer cannot be written: longer than a slow reader takes, who read the old one.
@@ -39,58 +40,60 @@ class DefinitionCache:
         self._db, self._redis = db, redis
         self._breaker = RedisBreaker(redis.connection_pool if redis else None, rest)
 
-    async def version(self, *, code: str, version: int) -> DefinitionView:
+    async def version(self, *, code: str, version: int) -> DefinitionDetailOut:
         """
         :raises NotFound: when there is no such version
         """
-        return await self._through(code, version, partial(versions.find, code=code, version=version))
+        cached = await self._read(code, version)
+        if cached is not None:
+            return cached
+        async with self._db.reading() as session:
+            view = await versions.find(session, code=code, version=version)
+        return await self._write(view)
 
-    async def active(self, *, code: str) -> DefinitionView:
+    async def active(self, *, code: str) -> DefinitionDetailOut:
         """
         Return the version that was active a moment ago.
 
         :raises NotFound: when none is
         """
-        return await self._through(code, None, partial(versions.find_active, code=code))
-
-    async def _through(
-        self, code: str, version: int | None, find: Callable[[AsyncSession], Awaitable[DefinitionView]]
-    ) -> DefinitionView:
-        cached = await self._read(code, version)
+        cached = await self._read(code)
         if cached is not None:
             return cached
         async with self._db.reading() as session:
-            view = await find(session)
-        await self._write(view)
-        return view
+            view = await versions.find_active(session, code=code)
+        return await self._write(view)
 
     async def delete(self, *, code: str, version: int | None = None) -> None:
         """Delete the pointer, and one version; call it after the commit that published, activated or deactivated it."""
         self._breaker.reset()  # a reader's trouble of a moment ago is no reason to leave the old pointer there
-        await self._ask(lambda redis: redis.set(_key(code), b"", ex=_BARRED))
+        await self._ask(Redis.set, _key(code), b"", ex=_BARRED)
         # A version never changes, but after a database was restored another one may have its number.
         if version is not None:
-            await self._ask(lambda redis: redis.delete(_key(code, version)))
+            await self._ask(Redis.delete, _key(code, version))
 
-    async def _read(self, code: str, version: int | None = None) -> DefinitionView | None:
-        pointer = await self._ask(lambda redis: redis.get(_key(code)))
+    async def _read(self, code: str, version: int | None = None) -> DefinitionDetailOut | None:
+        pointer = await self._ask(Redis.get, _key(code))
         if not pointer or not pointer.isdigit():
             return None
         number = version or int(pointer)
-        text = await self._ask(lambda redis: redis.get(_key(code, number)))
+        text = await self._ask(Redis.get, _key(code, number))
         return _view(text, is_active=number == int(pointer)) if text else None
 
-    async def _write(self, view: DefinitionView) -> None:
+    async def _write(self, view: DefinitionDetailOut) -> DefinitionDetailOut:
         text = orjson.dumps([view.public_id, view.code, view.version, view.created_at, view.dsl])
-        await self._ask(lambda redis: redis.set(_key(view.code, view.version), text, ex=LIFETIME))
+        await self._ask(Redis.set, _key(view.code, view.version), text, ex=LIFETIME)
         if view.is_active:
-            await self._ask(lambda redis: redis.set(_key(view.code), b"%d" % view.version, ex=LIFETIME, nx=True))
+            await self._ask(Redis.set, _key(view.code), b"%d" % view.version, ex=LIFETIME, nx=True)
+        return view
 
-    async def _ask(self, command: Callable[[Redis], Awaitable[T]]) -> T | None:
+    async def _ask(
+        self, command: Callable[Concatenate[Redis, P], Awaitable[T]], *args: P.args, **options: P.kwargs
+    ) -> T | None:
         if self._redis is None or self._breaker.is_open:
             return None
         try:
-            return await command(self._redis)
+            return await command(self._redis, *args, **options)
         except REDIS_ERRORS as fault:
             await self._breaker.trip()
             log.warning("definition_cache.failed", error=f"{type(fault).__name__}: {fault}"[:300])
@@ -101,11 +104,19 @@ def _key(code: str, version: int | None = None) -> str:
     return f"wf:def:{code}:{version or 'active'}"
 
 
-def _view(text: bytes | str, *, is_active: bool) -> DefinitionView | None:
+def _view(text: bytes | str, *, is_active: bool) -> DefinitionDetailOut | None:
     """Return what is written there; None for what another version of this program has written in another way."""
     try:
         public_id, code, version, created_at, raw = orjson.loads(text)
         created = datetime.fromisoformat(created_at)
-        return DefinitionView(UUID(public_id), code, version, dsl.described(raw), is_active, created, raw)
+        return DefinitionDetailOut(
+            public_id=UUID(public_id),
+            code=code,
+            version=version,
+            description=dsl.described(raw),
+            is_active=is_active,
+            created_at=created,
+            dsl=raw,
+        )
     except (ValueError, TypeError, AttributeError):
         return None

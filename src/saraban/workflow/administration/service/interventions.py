@@ -15,9 +15,10 @@ from saraban.audit.service import Severity
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
 from saraban.kit.errors import Forbidden, Invalid, Text, invalid
+from saraban.workflow.administration.schemas import ForceTargetOut, ForcibleActionOut, InterventionsOut
 from saraban.workflow.engine.pending_assignees import PendingAssignees
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
-from saraban.workflow.language.definition import Definition, State
+from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.review import BranchStatus
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
@@ -58,27 +59,7 @@ class InterventionForbidden(Forbidden):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ForcibleAction:
-    """One way on that can be forced; `targets` are where it can lead."""
-
-    code: str
-    label: Text
-    targets: tuple[State, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PermittedInterventions:
-    """What a caller may do to an instance besides its actions; of a parallel review single branches are given away."""
-
-    actions: tuple[ForcibleAction, ...] = ()
-    states: tuple[State, ...] = ()
-    terminate: bool = False
-    reassign: bool = False
-    reassign_branches: bool = False
-
-
-NO_INTERVENTIONS = PermittedInterventions()
+NO_INTERVENTIONS = InterventionsOut(actions=[], states=[], terminate=False, reassign=False, reassign_branches=False)
 
 
 async def force(
@@ -305,9 +286,7 @@ def _require(is_permitted: bool) -> None:
         raise InterventionForbidden(f"The permission {interventions.PERMISSION} is needed in a place that counts here.")
 
 
-async def find(
-    ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
-) -> PermittedInterventions:
+async def find(ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID) -> InterventionsOut:
     """
     Return what a caller may do to an instance besides its actions.
 
@@ -316,7 +295,7 @@ async def find(
     return permitted_to(ctx.caller, await find_instance(ctx, session, subjects=subjects, public_id=public_id))
 
 
-def permitted_to(caller: Caller, one: InstanceState) -> PermittedInterventions:
+def permitted_to(caller: Caller, one: InstanceState) -> InterventionsOut:
     """Return the same of an instance that was read."""
     if one.state.terminal:
         return NO_INTERVENTIONS
@@ -326,18 +305,18 @@ def permitted_to(caller: Caller, one: InstanceState) -> PermittedInterventions:
 
 def _offered(
     definition: Definition, state: str, caller: Caller, facts: SubjectFacts, waiting: PendingAssignees
-) -> PermittedInterventions:
+) -> InterventionsOut:
     here = definition.state(state)
     pushes = interventions.may_push(caller, facts, waiting)
     steers = interventions.may_steer(caller, facts)
-    ways = tuple(
-        ForcibleAction(step.action, step.label, tuple(definition.states[name] for name in step.targets))
+    targets = {name: ForceTargetOut(name=name, label=each.label) for name, each in definition.states.items()}
+    actions = [
+        ForcibleActionOut(code=step.action, label=step.label, targets=[targets[name] for name in step.targets])
         for step in here.on.values()
-    )
-    elsewhere = tuple(each for each in definition.states.values() if each.name != state)
-    return PermittedInterventions(
-        ways if pushes else (),
-        elsewhere if steers else (),
+    ]
+    return InterventionsOut(
+        actions=actions if pushes else [],
+        states=[target for name, target in targets.items() if name != state] if steers else [],
         terminate=steers,
         reassign=interventions.may_give(caller, facts, waiting) and here.review is None,
         reassign_branches=pushes and here.review is not None,

@@ -9,7 +9,6 @@ rewritten with the move, under the instance's row lock.
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from uuid import UUID
@@ -51,13 +50,7 @@ from saraban.workflow.runtime.repository import assignee_rows
 from saraban.workflow.runtime.service import assignees, assignment, branches, definitions
 from saraban.workflow.runtime.service.persist_transition import due_on, persist_transition
 from saraban.workflow.runtime.service.subjects import InstanceState, Subjects, facts_of
-from saraban.workflow.runtime.service.transition_request import (
-    Command,
-    Decision,
-    HeldInstance,
-    StepRecord,
-    VersionLost,
-)
+from saraban.workflow.runtime.service.transition_request import Command, Decision, HeldInstance, StepRecord, VersionLost
 
 PERMISSION = "workflow.manage_definitions"
 BATCH = 50
@@ -117,7 +110,6 @@ class _Run:
 
 
 async def running_instances(session: AsyncSession, *, code: str | None = None) -> list[RunningInstances]:
-    """Return how many instances run on each version, by state."""
     rows = groupby(await running_by_state(session, code=code), key=itemgetter(0, 1, 2))
     return [
         RunningInstances(workflow, version, is_active, {state: count for *_, state, count in some if state is not None})
@@ -166,7 +158,7 @@ async def migrate(
         if not places:
             return
         if not plan.dry_run:
-            lines = await db.transact(partial(_move, run=run, versions=dict(places)))
+            lines = await db.transact(_move, run, dict(places))
         after = places[-1][0]
         left = None if left is None else left - len(places)
         yield MigrationBatch(lines, len(places), after)
@@ -200,7 +192,7 @@ async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) 
     return [one.line for one in await _examined(session, run, found, versions)]
 
 
-async def _move(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
+async def _move(run: _Run, session: AsyncSession, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
     """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
     locked = await rows_of(session, versions, lock=True)
     still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]

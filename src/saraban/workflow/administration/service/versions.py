@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
 from itertools import groupby
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -18,11 +19,12 @@ from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import RETRY, DomainError, ErrorKind, FieldProblem, NotFound, Text, invalid
 from saraban.kit.ids import new_id
-from saraban.kit.json import Json, JsonObject
+from saraban.kit.json import Json
 from saraban.kit.operation import Receipt
 from saraban.kit.pagination import Page, page_of
 from saraban.workflow.administration import repository
 from saraban.workflow.administration.domain import definition_text
+from saraban.workflow.administration.schemas import DefinitionDetailOut, DefinitionOut
 from saraban.workflow.administration.service.workflow_assignment import MANAGE
 from saraban.workflow.language import dsl
 from saraban.workflow.language.definition import Definition, compiled
@@ -101,25 +103,18 @@ def _line(row: AnyRow) -> VersionSummary:
     )
 
 
+_NOT_JSON: Final = Text(
+    "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}."
+)
+_TOO_DEEP: Final = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
+
+
 class DefinitionRaced(DomainError):
     """Two people published a version of the same workflow at the same time."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_DEFINITION_CONFLICT"
     says = Text("มีผู้อื่นบันทึก Workflow นี้ในเวลาเดียวกัน", "Somebody else published this workflow at the same time.")
     recovery = (RETRY,)
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionView:
-    """One version as people see it; `dsl` is None in lists."""
-
-    public_id: UUID
-    code: str
-    version: int
-    description: Text | None
-    is_active: bool
-    created_at: datetime
-    dsl: dict[str, Json] | None = None
 
 
 async def validate(session: AsyncSession, *, raw: Json, root: str = "/dsl") -> tuple[FieldProblem, ...]:
@@ -137,19 +132,17 @@ async def validate_text(session: AsyncSession, *, text: str) -> list[tuple[Field
         found = definition_text.read(text)
         faults = found.twice("/text") or await validate(session, raw=found.value, root="/text")
     except definition_text.InvalidJson as fault:
-        words = Text(
-            "ข้อความนี้ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}."
-        )
-        return [(FieldProblem("/text", "not_json", words, {"line": fault.line, "column": fault.column}), fault.line)]
+        return [
+            (FieldProblem("/text", "not_json", _NOT_JSON, {"line": fault.line, "column": fault.column}), fault.line)
+        ]
     except definition_text.JsonTooDeep:
-        deep = Text("นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
-        return [(FieldProblem("/text", "too_large", deep), 1)]
+        return [(FieldProblem("/text", "too_large", _TOO_DEEP), 1)]
     return [(fault, found.line(fault.pointer.removeprefix("/text"))) for fault in faults]
 
 
 async def create(
     ctx: audit.AuditContext, session: AsyncSession, *, raw: dict[str, Json], activate: bool
-) -> DefinitionView:
+) -> DefinitionDetailOut:
     """
     Keep a definition as the next version of its code.
 
@@ -196,7 +189,7 @@ async def publish(ctx: RequestContext, session: AsyncSession, *, raw: dict[str, 
 
 async def set_active(
     ctx: RequestContext, session: AsyncSession, *, code: str, version: int, is_active: bool
-) -> DefinitionView:
+) -> DefinitionDetailOut:
     """
     Make one version the only active one of its code, or stop new instances from starting on it.
 
@@ -226,21 +219,21 @@ async def refused_today(session: AsyncSession, *, code: str, version: int) -> tu
     return await validate(session, raw=(await find(session, code=code, version=version)).dsl, root="")
 
 
-async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionView:
+async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionDetailOut:
     """
     :raises NotFound: when there is no such version
     """
     return _view(_found(await repository.version_of(session, code, version), f"version {version} of {code}"))
 
 
-async def read(session: AsyncSession, *, public_id: UUID) -> DefinitionView:
+async def read(session: AsyncSession, *, public_id: UUID) -> DefinitionDetailOut:
     """
     :raises NotFound: when there is no such version
     """
     return _view(_found(await definition_row(session, public_id), f"version {public_id}"))
 
 
-async def find_active(session: AsyncSession, *, code: str) -> DefinitionView:
+async def find_active(session: AsyncSession, *, code: str) -> DefinitionDetailOut:
     """
     :raises NotFound: when no version is active
     """
@@ -266,15 +259,14 @@ def _found(row: WorkflowDefinition | None, what: str) -> WorkflowDefinition:
     return row
 
 
-async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionView]:
+async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionOut]:
     """Return versions newest first, without their text."""
     rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
-    views = [_view(row, {"description": said}) for row, said in rows]
+    views = [DefinitionOut(**_heading(row, said)) for row, said in rows]
     return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
 def shipped() -> Iterator[dict[str, Json]]:
-    """Return the definitions that come with the product."""
     folder = files("saraban.workflow.language") / "shipped"
     for file in sorted(folder.iterdir(), key=lambda each: each.name):
         if file.name.endswith(".json"):
@@ -326,17 +318,20 @@ async def _note(ctx: audit.AuditContext, session: AsyncSession, action: str, row
     )
 
 
-def _view(row: WorkflowDefinition, said: JsonObject | None = None) -> DefinitionView:
-    """:param said: its description alone, where its text was not read"""
-    return DefinitionView(
-        public_id=row.id,
-        code=row.workflow_code,
-        version=row.version,
-        description=dsl.described(row.dsl if said is None else said),
-        is_active=row.is_active,
-        created_at=row.created_at,
-        dsl=row.dsl if said is None else None,
-    )
+def _view(row: WorkflowDefinition) -> DefinitionDetailOut:
+    return DefinitionDetailOut(**_heading(row, row.dsl.get("description")), dsl=row.dsl)
+
+
+def _heading(row: WorkflowDefinition, description: Json) -> dict[str, Any]:
+    """:param description: of its text, which lists do not read"""
+    return {
+        "public_id": row.id,
+        "code": row.workflow_code,
+        "version": row.version,
+        "description": dsl.said_of(description),
+        "is_active": row.is_active,
+        "created_at": row.created_at,
+    }
 
 
 async def unfit(
