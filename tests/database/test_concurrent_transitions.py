@@ -151,7 +151,8 @@ class TestAtOnce:
 
         states = await at_once(*calls)
 
-        assert states == ["pending_approval", "WF_INVALID_TRANSITION"] * 3
+        pairs = [sorted(states[place : place + 2]) for place in (0, 2, 4)]
+        assert pairs == [["WF_INVALID_TRANSITION", "pending_approval"]] * 3
         assert {row.version_no for row in await rows(office, WorkflowInstance)} == {3}
 
     async def test_a_second_request_is_served_when_the_first_is_refused(self, office: Office) -> None:

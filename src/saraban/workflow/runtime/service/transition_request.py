@@ -274,10 +274,10 @@ class TransitionRequest:
     instance_id: UUID
     command: Command
     policy: "DecisionPolicy"
-    workflow_code: str
-    is_known: bool
-    seen_state: str
-    seen_version: int
+    workflow_code: str = ""
+    is_known: bool = False
+    seen_state: str = ""
+    seen_version: int = 0
     is_visible: bool = False
     done: Transitioned | None = None
 

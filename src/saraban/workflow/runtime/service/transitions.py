@@ -61,6 +61,7 @@ class Transitions:
 
     def __init__(self, db: Database, subjects: Subjects, idempotency: Idempotency) -> None:
         self._db, self._subjects, self._idempotency = db, subjects, idempotency
+        self._latest: dict[UUID, TransitionRequest] = {}  # requests under way, by instance
 
     async def take(
         self, ctx: RequestContext, *, public_id: UUID, command: Command, policy: DecisionPolicy = BY_RIGHT
@@ -72,38 +73,49 @@ class Transitions:
         :raises Invalid: for a reserved name in the payload
         :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
         """
-        started = stopwatch()
-        request = await self._open(ctx, public_id, command, policy)
+        request = TransitionRequest(ctx, public_id, command, policy)
+        earlier, self._latest[public_id] = self._latest.get(public_id), request
         try:
-            receipt = await self._idempotency.run(policy.operation(ctx, public_id, command), self.step, request)
+            return await self._take(request, earlier)
+        finally:
+            if self._latest.get(public_id) is request:
+                del self._latest[public_id]
+
+    async def _take(self, request: TransitionRequest, earlier: TransitionRequest | None) -> Transitioned:
+        started = stopwatch()
+        await self._open(request)
+        if earlier is not None and earlier.seen_version:
+            # It arrived while the earlier request was under way, and was meant for the version which that one saw.
+            request.seen_version = min(request.seen_version, earlier.seen_version)
+        operation = request.policy.operation(request.ctx, request.instance_id, request.command)
+        try:
+            receipt = await self._idempotency.run(operation, self.step, request)
         except Exception as error:
             if request.is_visible or not isinstance(error, DomainError):
                 report(request, (stopwatch() - started) * 1000, error)
             raise
         if request.done is None:
-            return Transitioned(public_id, receipt)
+            return Transitioned(request.instance_id, receipt)
         report(request, (stopwatch() - started) * 1000)
         return request.done
 
-    async def _open(
-        self, ctx: RequestContext, public_id: UUID, command: Command, policy: DecisionPolicy
-    ) -> TransitionRequest:
+    async def _open(self, request: TransitionRequest) -> None:
         """
         Read the instance before any lock.
 
         :raises NotFound: when there is none; with a key, also when the caller may not see what it moves
         """
+        ctx, action = request.ctx, request.command.action
         async with self._db.reading() as session:
-            row = await repository.instance(session, public_id)
+            row = await repository.instance(session, request.instance_id)
             if row is None or row.entity_type not in self._subjects:
-                raise NotFound(f"There is no workflow instance {public_id}.")
+                raise NotFound(f"There is no workflow instance {request.instance_id}.")
             if ctx.key is not None and await seen(ctx, session, row, subjects=self._subjects) is None:
                 raise NotFound("The caller may not see what this workflow moves.")
             definition = await definitions.load(session, row.definition_id)
-        is_known = command.action in definition.actions or command.action in interventions.WORDS
-        return TransitionRequest(
-            ctx, public_id, command, policy, definition.code, is_known, row.current_state, row.version_no
-        )
+        request.is_known = action in definition.actions or action in interventions.WORDS
+        request.workflow_code, request.seen_state = definition.code, row.current_state
+        request.seen_version = row.version_no
 
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
         """Lock the instance, decide and write, in the session's transaction."""
