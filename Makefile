@@ -22,7 +22,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --require-vi
 VENDOR := src/saraban/web/static/vendor/fonts.css
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
-.PHONY: help install run test faults cluster-test coverage check bench bench-full shape format errors settings schema messages lock clean
+.PHONY: help install run test faults cluster-test coverage check bench bench-full shape format errors operations settings schema messages lock clean
 
 help:  ## This list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ format: $(DONE)/dev  ## Put the code in its form.
 
 errors: $(DONE)/installed  ## Write docs/errors.md from the error classes.
 	$(BIN)/python scripts/write_pages.py errors
+
+operations: $(DONE)/installed  ## Write the errors of each operation from the code.
+	$(BIN)/python scripts/write_pages.py operations
 
 settings: $(DONE)/installed  ## Write docs/settings.md from the settings.
 	$(BIN)/python scripts/write_pages.py settings

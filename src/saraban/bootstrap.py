@@ -130,7 +130,6 @@ def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission
     clock = clock or SystemClock(settings.zone)
     connections = _connect(settings)
     db, idempotency, allocator = connections.db, Idempotency(connections.db), _allocator(settings, connections)
-    attach_index(db, settings.data_dir / "search")
     subjects, mail_settings = _subjects(settings.zone), _mail_settings(settings)
     return System(
         settings=settings,
@@ -164,9 +163,7 @@ def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission
         mail_settings=mail_settings,
         metrics_token=settings.metrics_token.get_secret_value(),
         storage_folder=settings.data_dir,
-        dependencies=Probes(
-            db, connections.redis, connections.lock_masters, settings.data_dir / "files"
-        ).dependencies(),
+        dependencies=_probes(settings, connections).dependencies(),
     )
 
 
@@ -176,8 +173,13 @@ def _connect(settings: Settings) -> Connections:
     notifier = WorkerNotifier(redis, rest=settings.redis_breaker)
     db = _database(settings)
     db.commit_listener = notifier.notify
+    attach_index(db, settings.data_dir / "search")
     limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
     return Connections(db, redis, masters, notifier, limiter)
+
+
+def _probes(settings: Settings, connections: Connections) -> Probes:
+    return Probes(connections.db, connections.redis, connections.lock_masters, settings.data_dir / "files")
 
 
 def _user_limits(settings: Settings) -> UserLimits:

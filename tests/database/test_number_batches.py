@@ -220,7 +220,7 @@ class TestManySeries:
             sizes.append(len(turns))
             return await issue(turns, session)
 
-        monkeypatch.setattr("saraban.numbering.issue.service.shared_transaction.issue_batches", counted)
+        monkeypatch.setattr("saraban.numbering.issue.service.allocator.issue_batches", counted)
         issued = await asyncio.gather(*(server.issue(replace(one, token=new_id())) for one in requests * 3))
 
         assert [one.sequence for one in issued] == [2] * 12 + [3] * 12 + [4] * 12

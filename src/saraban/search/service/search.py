@@ -4,8 +4,8 @@ the database.
 """
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
@@ -25,10 +25,10 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date, micros, moment_of
 from saraban.search.domain import AROUND, Piece, snippet
 from saraban.search.repository import named, reach, texts
+from saraban.search.repository.named import Named
 from saraban.search.repository.reach import SearchReader
 from saraban.search.repository.texts import SearchSource
-from saraban.search.schemas import SearchFacets
-from saraban.search.service.facets import facets_of
+from saraban.search.schemas import FacetAnswer, SearchFacets
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, joined
 from saraban.search_index.domain.grams import END
@@ -36,6 +36,8 @@ from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.domain.query import DueRange, SearchQuery, Term, parse
 from saraban.search_index.service import Hit, IndexQuery, NewestHits, SearchIndex
 
+MOST_VALUES: Final = 20  # values of one facet, the most frequent first
+Counts = Mapping[int, int]
 COUNTED: Final = 200  # matches are counted up to here, and one more says that there are others
 BEHIND: Final = 10_000  # so many can be paged through, and are counted by what they are
 _FOLDED: Final = 20_000  # characters of a file that are folded at a time
@@ -277,3 +279,44 @@ def _snippet(source: SearchSource, words: Sequence[str]) -> list[Piece]:
     said = (*source.texts, *source.files.values(), *source.names, *source.numbers[1:])
     others = (text for text in said if text != source.subject)  # which is shown beside
     return next((found for text in others if (found := snippet(text, words))), [])
+
+
+async def facets_of(session: AsyncSession, counts: Mapping[str, Counts]) -> SearchFacets:
+    """:param counts: by field of the index, how many matches have each value; empty where there is no index"""
+    statuses = {key: Named(*names[:3]) for key, names in (await named.status_names(session)).items()}
+    parties = counts.get("party", {})
+    organizations = await named.organization_names(session, parties.keys())
+    return SearchFacets(
+        kind=_uncoded(Counter({SearchKind(kind).path: count for kind, count in counts.get("kind", {}).items()})),
+        status=_coded(counts.get("status", {}), statuses),
+        type=_coded(counts.get("type", {}), await named.type_names(session)),
+        party=_most((organizations[key], count) for key, count in parties.items() if key in organizations),
+        year=[
+            FacetAnswer(value=str(year), count=count)
+            for year, count in sorted(counts.get("year", {}).items(), reverse=True)
+        ],
+    )
+
+
+def _coded(values: Counts, names: Mapping[tuple[SearchKind, int], Named]) -> list[FacetAnswer]:
+    """Types of contracts are of one code, whatever each contract calls them."""
+    named_codes: dict[str, Named] = {}
+    counts: Counter[str] = Counter()
+    for value, count in values.items():
+        kind, key = index.key_of(value)
+        if (name := names.get((SearchKind(kind), key))) is not None:
+            named_codes.setdefault(name.code, name)
+            counts[name.code] += count
+    return _most((named_codes[code], count) for code, count in counts.items())
+
+
+def _most(counts: Iterable[tuple[Named, int]]) -> list[FacetAnswer]:
+    first = sorted(counts, key=lambda one: (-one[1], one[0].code))[:MOST_VALUES]
+    return [
+        FacetAnswer(value=names.code, count=count, name=names.en or names.th, name_th=names.th)
+        for names, count in first
+    ]
+
+
+def _uncoded(counts: Counter[str]) -> list[FacetAnswer]:
+    return [FacetAnswer(value=value, count=count) for value, count in counts.most_common()]

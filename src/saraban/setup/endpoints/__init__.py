@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from saraban.setup.endpoints import master_data, members, new_project, project_files
+from saraban.setup.endpoints import master_data, members, project_files
 
 router = APIRouter()
-for room in (project_files, new_project, members, master_data):
+for room in (project_files, members, master_data):
     router.include_router(room.router)

@@ -1,4 +1,4 @@
-"""A project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
+"""New projects, and a project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -7,14 +7,17 @@ from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 from starlette.responses import Response
 
-from saraban.identity.dependencies import Context, CurrentCaller
+from saraban.identity.dependencies import Context, CurrentCaller, KeyedContext
 from saraban.identity.domain.context import EVERYTHING, Scope
 from saraban.kit.errors import DomainError, ErrorKind, Text
-from saraban.kit.http import Db, PathId, ReadSession
+from saraban.kit.http import Db, Idempotent, PathId, ReadSession, read_after_commit, respond
 from saraban.kit.json import Json, JsonObject
+from saraban.kit.operation import Operation
 from saraban.kit.schema import Schema
 from saraban.projects import service as projects
+from saraban.projects.schemas import ProjectDetail
 from saraban.setup import service
+from saraban.setup.schemas.new_project import ChecklistItemOut, ChecklistOut, NewProjectIn
 
 router = APIRouter()
 
@@ -128,3 +131,24 @@ async def apply(
 
 def _plain(values: JsonObject | None) -> dict[str, Json] | None:
     return None if values is None else dict(values)
+
+
+@router.post("/projects", tags=["Projects"], status_code=201, response_model=ProjectDetail, summary="Create a project")
+async def create_project(body: NewProjectIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
+    """
+    Empty, from a template, or with the set-up of another project; `project.create` is needed everywhere.
+
+    An empty project has the number formats that ship, and nothing else.
+    """
+    receipt = await once.run(Operation.of(ctx, "POST /projects", body), service.new_project, ctx, body)
+    async with read_after_commit(db) as session:
+        found = await projects.read_project(ctx, session, public_id=receipt.resource_id)
+    return respond(found, status=201, receipt=receipt)
+
+
+@router.get("/projects/{publicId}/checklist", tags=["Projects"], summary="Read what a project lacks")
+async def checklist(ctx: Context, session: ReadSession, public_id: PathId) -> ChecklistOut:
+    """What a project needs until its first number, for those who manage it."""
+    found = await service.read_checklist(ctx, session, public_id=public_id)
+    items = [ChecklistItemOut.model_validate(one) for one in found.items]
+    return ChecklistOut(items=items, complete=found.complete)

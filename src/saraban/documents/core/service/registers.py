@@ -6,9 +6,9 @@ the wide ones.
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from itertools import chain, groupby
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -33,14 +33,14 @@ from saraban.documents.core.repository import register_filters, registers
 from saraban.documents.core.repository.register_filters import RegisterTables
 from saraban.documents.core.repository.registers import After, Ask, FilterValues, TextMatches
 from saraban.documents.core.schemas import RegisterQuery
+from saraban.documents.core.service.register_cursor import RegisterCursor, sort_text, sort_value
 from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.models import Organization, User
 from saraban.kit.clock import local_date
 from saraban.kit.db import AnySelect
 from saraban.kit.errors import invalid
-from saraban.kit.pagination import Page, decode_cursor, encode_cursor, list_mark, malformed_cursor
-from saraban.kit.text import control_character
+from saraban.kit.pagination import Page, list_mark
 from saraban.projects import service as projects
 from saraban.projects.domain.master_data import ProjectRef
 from saraban.search_index import service as search_index
@@ -127,68 +127,6 @@ async def people_offered(
     return sorted(found, key=lambda one: (not one.is_active, one.display_name))
 
 
-@dataclass(frozen=True, slots=True)
-class RegisterCursor:
-    """
-    Where a page ended.
-
-    :param value: what the last row was sorted by, as text; empty where that was its creation
-    :param count: what the first page counted
-    """
-
-    at: datetime
-    public_id: UUID
-    value: str = ""
-    count: int | None = None
-
-    def encode(self, mark: bytes) -> str:
-        return encode_cursor(mark, self.at.isoformat(), self.public_id.hex, self.value, self.count)
-
-    @classmethod
-    def decode(cls, text: str, mark: bytes) -> Self:
-        """
-        :raises Invalid: when `text` is no cursor, or one of another list, other filters or another order
-        """
-        at, public_id, value, count = decode_cursor(text, mark, str, str, str, int | None)
-        try:
-            return cls(datetime.fromisoformat(at).astimezone(UTC), UUID(public_id), value, count)
-        except (ValueError, OverflowError) as fault:
-            raise malformed_cursor() from fault
-
-
-def sort_text(sort: Sort, value: str | int | date | None, statuses: Mapping[int, str]) -> str:
-    """Return what a row is sorted by as a cursor has it: no keys, but for the codes that they stand for."""
-    if value is None:
-        return ""
-    if sort is Sort.STATUS and isinstance(value, int):
-        return statuses[value]
-    return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def sort_value(sort: Sort, text: str, statuses: Mapping[str, int]) -> str | int | date | None:
-    """
-    :raises Invalid: when the text is none that `sort_text` gave
-    """
-    try:
-        match sort:
-            case Sort.CREATED:
-                return None
-            case Sort.STATUS:
-                return statuses[text]
-            case Sort.DATE:
-                return date.fromisoformat(text)
-            case Sort.DUE:
-                return datetime.fromisoformat(text).astimezone(UTC)
-            case Sort.NUMBER:
-                if (
-                    control_character(text.replace("\x01", "")) is not None
-                ):  # which marks the leading zeros of `sort_key`
-                    raise ValueError(text)  # noqa: TRY301  one way out for every malformed cursor
-                return text
-    except (ValueError, KeyError, OverflowError) as fault:
-        raise malformed_cursor() from fault
-
-
 async def read_page(
     ctx: RequestContext,
     session: AsyncSession,
@@ -225,12 +163,7 @@ async def read_page(
         sees_all=register.reach is not None and register.reach.everything,
         text=text,
     )
-    after = None
-    if cursor is not None:
-        heads = register.tables.heads.c
-        # Where the document is gone, nothing of its moment is passed over.
-        last = await register_filters.key_of(session, heads.id, heads.uuid, cursor.public_id)
-        after = After(sort_value(order.sort, cursor.value, statuses), cursor.at, last)
+    after = None if cursor is None else await _after(session, register, order, cursor, statuses)
     count = cursor.count if cursor is not None else None
     sizes = await _sizes(session, ask)
     found = await _narrow(session, ask, sizes, after, search.limit)
@@ -243,6 +176,15 @@ async def read_page(
         value = sort_text(order.sort, rows[-1].value, {key: code for code, key in statuses.items()})
         following = RegisterCursor(rows[-1].created_at, shown[-1].public_id, value, count).encode(mark)
     return CountedPage(list(shown), following, count)
+
+
+async def _after(
+    session: AsyncSession, register: KindRegister, order: Order, cursor: RegisterCursor, statuses: Mapping[str, int]
+) -> After:
+    heads = register.tables.heads.c
+    # Where the document is gone, nothing of its moment is passed over.
+    last = await register_filters.key_of(session, heads.id, heads.uuid, cursor.public_id)
+    return After(sort_value(order.sort, cursor.value, statuses), cursor.at, last)
 
 
 def _check(register: KindRegister, search: RegisterQuery) -> None:
