@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
 
-from saraban.kit.errors import DomainError
+from saraban.kit.errors import DomainError, NotFound
 from saraban.ops.error_catalogue import OF_FORM, every_error
 from saraban.setup.domain.master_kinds import MasterKind, Owner
 
@@ -53,7 +53,7 @@ def operation_errors(app: FastAPI) -> dict[str, list[str]]:
 
 def _own(operation: str, codes: set[str]) -> set[str]:
     foreign = {code for code, prefixes in _OF_REQUEST_TEXT.items() if not operation.startswith(prefixes)}
-    return codes - OF_FORM - foreign
+    return codes - (OF_FORM - {NotFound.code}) - foreign
 
 
 def _impossible(endpoint: Any) -> set[str]:

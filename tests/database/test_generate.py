@@ -8,11 +8,12 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
-from saraban.bootstrap import System, carriers, closing, generate_drawings, wire
+from saraban.bootstrap import System, carriers, closing, wire
 from saraban.documents.demo.service import PROJECT
 from saraban.documents.drawing.models import ShopDrawingRevision, ShopDrawingRevisionContractRef
 from saraban.numbering import service as numbering
 from saraban.numbering.series.models import LedgerEntry
+from saraban_tools.drawings import generate_drawings
 from tests.conftest import settings_in
 from tests.killed import generating, run_killed
 from tests.reach import differences
@@ -59,7 +60,8 @@ async def test_that_is_killed_leaves_whole_documents_and_goes_on(system: System,
 
 @pytest.mark.sampled("mariadb")
 async def test_drawings_are_written_in_one_way_on_both_databases(system: System) -> None:
-    assert [one.written async for one in generate_drawings(system, code=PROJECT, many=200)] == [0, 200]
+    drawn = generate_drawings(system.demo.services, code=PROJECT, many=200, now=system.clock.now())
+    assert [one.written async for one in drawn] == [0, 200]
 
     async with system.db.reading() as session:
         current = sa.select(sa.func.count()).select_from(ShopDrawingRevision)

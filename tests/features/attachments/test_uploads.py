@@ -192,8 +192,8 @@ class TestKey:
     ) -> None:
         complete = service._complete
 
-        async def lost(session: AsyncSession, *given: Any, **more: Any) -> Any:
-            await complete(session, *given, **more)
+        async def lost(record: Any, session: AsyncSession, *given: Any) -> Any:
+            await complete(record, session, *given)
             await session.commit()
             raise DBAPIError("COMMIT", None, ConnectionResetError(), connection_invalidated=True)
 

@@ -111,15 +111,15 @@ class TestUpload:
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         key = {"Idempotency-Key": "import-of-old-letters"}
-        received = uploads._received
+        received = uploads._receive
 
         async def lost(*given: Any) -> None:
             await received(*given)
-            await given[-1].commit()
+            await given[1].commit()
             raise DBAPIError("COMMIT", None, ConnectionResetError(), connection_invalidated=True)
 
         with monkeypatch.context() as once:
-            once.setattr(uploads, "_received", lost)
+            once.setattr(uploads, "_receive", lost)
             first = await desk.send(letter(1), **key)
         again = await desk.send(letter(1), **key)
 
@@ -130,16 +130,16 @@ class TestUpload:
     async def test_that_is_broken_off_while_it_is_committed_keeps_its_file(
         self, desk: Desk, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        received, arrived = uploads._received, asyncio.Event()
+        received, arrived = uploads._receive, asyncio.Event()
 
         async def held(*given: Any) -> None:
             await received(*given)
-            await given[-1].commit()
+            await given[1].commit()
             arrived.set()
             await asyncio.Event().wait()
 
         with monkeypatch.context() as once:
-            once.setattr(uploads, "_received", held)
+            once.setattr(uploads, "_receive", held)
             sending = asyncio.create_task(desk.send(letter(1)))
             await arrived.wait()
             sending.cancel()

@@ -74,7 +74,8 @@ class TestSampler:
         assert value("saraban_worker_heartbeat_age_seconds") < 60
 
     async def test_tells_how_full_the_pool_is(self, system: System) -> None:
-        async with system.db.reading():
+        async with system.db.reading() as session:
+            await session.connection()
             sampler_of(system).look_inside()
 
         assert value("saraban_db_pool_connections", state="in_use") == 1
