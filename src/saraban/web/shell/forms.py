@@ -69,8 +69,9 @@ class SentForm:
 
     @property
     def keyed_context(self) -> RequestContext:
-        """Return the context with the key of the form: a second click is the first one again. A form without a key gets a new one."""
-        return self.page.context.with_key((self.text("key") or str(new_id()))[:128])
+        """Return the context with the key of the form: a second click is the first one again."""
+        key = self.text("key")
+        return self.page.context.with_key(key[:128] if key else None)
 
     async def transact(
         self,
