@@ -20,6 +20,7 @@ from benchmarks import (
     registers,
     rfa_items,
     search,
+    search_index,
     setup,
     workflow,
 )
@@ -53,9 +54,10 @@ SUITES = joined(
     drawings.SUITES,
     rfa_items.SUITES,
     search.SUITES,
+    search_index.SUITES,
     overload.SUITES,
 )
-FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL, search.FULL)
+FULL = joined(full.SUITES, registers.FULL, controllers.FULL, drawings.FULL, search.FULL, search_index.FULL)
 
 
 async def measure(chosen: list[str], *, seconds: float, rounds: int) -> list[Row]:

@@ -278,14 +278,14 @@ class TestTwoServers:
         """What another server has moved is found out once, not with every batch; alone again, memory is trusted again."""
         one, other = world.allocator(), world.allocator()
         moved: list[bool] = []
-        attempt = number_batch._attempt
+        attempt = number_batch._write_numbers
 
         async def counted(*args: Any) -> Any:
             issued = await attempt(*args)
             moved.append(issued is not None)
             return issued
 
-        monkeypatch.setattr(number_batch, "_attempt", counted)
+        monkeypatch.setattr(number_batch, "_write_numbers", counted)
         for _ in range(4):
             for server in (one, other):
                 await world.take(server, world.letter())

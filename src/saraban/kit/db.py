@@ -3,7 +3,7 @@ The database: how sessions begin, what each fault means, and the column types th
 
 SQLite runs in WAL with `synchronous=FULL`; sessions that write begin `IMMEDIATE`, because the default loses
 concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). `reading`, `transact` and `snapshot` open
-sessions; only `transact` and the fast lane commit.
+sessions. `transact` commits and repeats; `transact_once` only commits, for the number allocator, which repeats by itself.
 """
 
 import asyncio
@@ -276,7 +276,7 @@ class Database:
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
         """
-        A session whose transaction is committed when the block ends without an error, for `transact` and for tests.
+        A session whose transaction is committed when the block ends without an error, for `transact`, the fast lane and tests.
 
         On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
         """

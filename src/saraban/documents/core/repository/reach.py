@@ -80,10 +80,11 @@ class ReachIndex:
         )
 
     async def add(self, session: AsyncSession, *, documents: Collection[int]) -> None:
-        """Write the rows of new documents, of which nothing was issued."""
+        """Write the rows of new documents, of which nothing was issued. Their creation tells search of them."""
         await session.execute(self._insert_new, {"documents": list(documents)})
 
     async def renew(self, session: AsyncSession, *, documents: Collection[int]) -> None:
+        """Write the rows of documents anew, and have search read the documents again."""
         await session.execute(self._delete, {"documents": list(documents)})
         await session.execute(self._insert, {"documents": list(documents)})
         await self._note(session, documents)
@@ -97,7 +98,7 @@ class ReachIndex:
         is_open: bool,
         revisions: Collection[int] = (0,),
     ) -> None:
-        """Show another status wherever one of the revisions is shown; nothing else has changed."""
+        """Show another status wherever one of the revisions is shown, and have search read the documents again."""
         values = {"documents": list(documents), "revisions": list(revisions), "code": code, "still_open": is_open}
         await session.execute(self._follow, values)
         await self._note(session, documents)

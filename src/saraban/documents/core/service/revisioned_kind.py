@@ -107,7 +107,7 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
     async def insert_own(
         self, ctx: RequestContext, session: AsyncSession, draft: DocumentDraft, rows: drafts.NewRows
     ) -> None:
-        """Queue the subtype's own rows of a new document."""
+        """Insert the subtype's own rows of a new document."""
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
         """

@@ -153,7 +153,8 @@ class Allocator:
 
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
-        :raises NumberingFailed, CommitLost: after the database's retries; without a key, when a COMMIT may have saved it
+        :raises NumberingFailed, CommitLost: after the database's retries; without a key, when a COMMIT may have saved it. The COMMIT
+            of a reserved number is not looked up: a repetition with the same key finds its receipt
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         :raises KeyInUse: when another request took the key over; no number is issued
         """

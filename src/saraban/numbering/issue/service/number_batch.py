@@ -129,7 +129,7 @@ async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> l
     """
     trusted = [counter for turn in turns if (counter := turn.trusted_counter()) is not None]
     if len(trusted) == len(turns):
-        issued_batches = await _attempt(session, turns, trusted)
+        issued_batches = await _write_numbers(session, turns, trusted)
         if issued_batches is not None:
             return issued_batches
     plan, lock_path = turns[0].waiters[0].item.plan, turns[0].lock_path
@@ -141,7 +141,7 @@ async def issue_batches(turns: Sequence[SeriesTurn], session: AsyncSession) -> l
     if lock_path.remembered is not None:
         # Where servers take turns, a batch that trusts its memory is written twice: then it is dearer than looking.
         counter = replace(counter, contested=counter.version != lock_path.remembered.version)
-    issued_batches = await _attempt(session, turns, [counter])
+    issued_batches = await _write_numbers(session, turns, [counter])
     if issued_batches is None:
         raise CounterMoved(plan.series)
     return issued_batches
@@ -198,7 +198,7 @@ async def draw(session: AsyncSession, requests: Sequence[IssueRequest], *, searc
     return [drawn[id(one)] for one in pending]
 
 
-async def _attempt(
+async def _write_numbers(
     session: AsyncSession, turns: Sequence[SeriesTurn], counters: Sequence[CounterState]
 ) -> list[IssuedBatch] | None:
     """:returns: None when a compare-and-set was lost"""
@@ -225,14 +225,14 @@ async def _attempt(
         for turn, issued_batch in zip(turns, issued_batches, strict=True):
             for waiter, outcome in zip(turn.waiters, issued_batch.outcomes, strict=True):
                 if isinstance(outcome, Issued):
-                    await _complete(session, packet, waiter, outcome)
+                    await _write_own_rows(session, packet, waiter, outcome)
         await packet.send()
     except CounterMoved:
         return None
     return issued_batches
 
 
-async def _complete(session: AsyncSession, packet: Packet, waiter: Waiting, issued: Issued) -> None:
+async def _write_own_rows(session: AsyncSession, packet: Packet, waiter: Waiting, issued: Issued) -> None:
     """Write what belongs to a number: the rows of its holder, and the receipt of its key."""
     request = waiter.item.request
     if request.write is not None:
