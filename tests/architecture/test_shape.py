@@ -21,7 +21,7 @@ import pytest
 import shape
 
 BOUNDS = {
-    "lines of Python in src": 102_775,  # and in tools
+    "lines of Python in src": 102_842,  # and in tools
     "modules in src": 566,
     "modules with one importer and under 60 lines": 12,
     "class names defined more than once": 0,

@@ -1,11 +1,11 @@
-"""Sessions that read: on MariaDB each statement is by itself, and none of them writes."""
+"""Sessions: on MariaDB each statement of a reader is by itself and none of them writes; work that runs again."""
 
 import asyncio
 from datetime import UTC, datetime
 
 import pytest
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.identity.models import User
@@ -137,3 +137,21 @@ class TestWaitForTheCluster:
             await db.close()
 
             assert found == [wait] * 3
+
+
+async def test_a_row_made_before_the_work_is_inserted_by_its_second_attempt(any_db: Database) -> None:
+    attempts: list[User] = []
+    row = user("again")
+
+    async def insert(row: User, session: AsyncSession) -> None:
+        session.add(row)
+        await session.flush()
+        attempts.append(row)
+        if len(attempts) == 1:
+            raise OperationalError("INSERT", {}, Exception("database is locked"))
+
+    await any_db.transact(insert, row)
+
+    async with any_db.reading() as session:
+        assert len(attempts) == 2
+        assert await session.scalar(sa.select(sa.func.count()).where(User.username == row.username)) == 1

@@ -9,7 +9,7 @@ sessions. `transact` commits and repeats; `transact_once` only commits, for the 
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from time import monotonic
@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.dialects import mysql
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, declared_attr, mapped_column
@@ -304,7 +304,7 @@ class Database:
                 sent.set()
                 await _commit(session)
         except BaseException:
-            await asyncio.shield(asyncio.ensure_future(session.close()))  # rolls back; a second cancellation must wait
+            await asyncio.shield(asyncio.ensure_future(_roll_back(session)))  # a second cancellation must wait
             raise
         session.sync_session.close()  # its connection went back with the commit, so there is nothing to wait for
 
@@ -371,6 +371,13 @@ async def _try_again(attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwa
             with slot_released():
                 await asyncio.sleep(0.02 * count)
     return await attempt(*args, **kwargs)
+
+
+async def _roll_back(session: AsyncSession) -> None:
+    """Roll back and close; after a rollback a row that was added is new again, so that another attempt inserts it."""
+    with suppress(SQLAlchemyError, OSError):  # a broken connection cannot be rolled back
+        await session.rollback()
+    await session.close()
 
 
 async def _commit(session: AsyncSession) -> None:

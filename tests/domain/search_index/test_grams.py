@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tantivy import Document
 
-from saraban.search_index.domain.grams import END, grams
+from saraban.search_index.domain.grams import END, grams, short_grams
 from saraban.search_index.service.reading import SCHEMA, IndexQuery, open_folder
 
 TEXT = st.text("กขิ่a1 -.+*[", min_size=1, max_size=12)
@@ -19,9 +19,9 @@ def test_words_are_found_exactly(texts: list[list[str]], words: list[str]) -> No
         index = open_folder(Path(folder))
         writer = index.writer(15_000_000, 1)
         for place, parts in enumerate(texts):
-            writer.add_document(
-                Document.from_dict({"text": " ".join(map(grams, parts)), "head": place, "created": place}, SCHEMA)
-            )
+            text = " ".join(map(grams, parts))
+            entry = {"text": text, "text_short": short_grams(text), "head": place, "created": place}
+            writer.add_document(Document.from_dict(entry, SCHEMA))
         writer.commit()
         index.reload()
         searcher = index.searcher()

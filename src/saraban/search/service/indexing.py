@@ -24,7 +24,7 @@ from saraban.search.repository.reach import EntryFacts
 from saraban.search.repository.texts import SearchSource, holders
 from saraban.search_index import service as index
 from saraban.search_index.domain.folding import fold, fold_cached, joined
-from saraban.search_index.domain.grams import grams, grams_cached
+from saraban.search_index.domain.grams import grams, grams_cached, short_grams
 from saraban.search_index.domain.kinds import NameOf, SearchKind
 from saraban.search_index.service import SearchWriter, head_of, waiting
 
@@ -171,7 +171,8 @@ def document_of(entry: Entry) -> Document:
         "party": sorted({*originators, *receivers}),
     }
     digest = blake2b(orjson.dumps(document), digest_size=7).digest()
-    return {**document, "digest": int.from_bytes(digest, "big")}
+    short = {f"{name}_short": short_grams(str(document[name])) for name in ("number", "text")}
+    return {**document, **short, "digest": int.from_bytes(digest, "big")}
 
 
 async def queue_files(session: AsyncSession, attachment_ids: Collection[int]) -> None:

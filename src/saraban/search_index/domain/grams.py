@@ -1,7 +1,7 @@
 """
 How a text is split for the index: into each three characters that follow one another.
 
-A word of three characters or more is a phrase of its trigrams, a shorter word the beginning of a trigram.
+A word of three characters or more is a phrase of its trigrams. A shorter word is a term of its own field.
 """
 
 from functools import lru_cache
@@ -21,6 +21,12 @@ def grams(text: str) -> str:
         return " ".join([text[place : place + GRAM] for place in range(last)])
     pieces = [range(start, min(start + _PIECE, last)) for start in range(0, last, _PIECE)]
     return " ".join([" ".join([text[place : place + GRAM] for place in piece]) for piece in pieces])
+
+
+def short_grams(grams_of_text: str) -> str:
+    """Return each character and pair of characters of trigrams once, separated by blanks: what shorter words are found by."""
+    found = {gram[:size] for gram in set(grams_of_text.split(" ")) for size in (1, 2)}
+    return " ".join(short for short in found if END not in short)
 
 
 grams_cached: Final = lru_cache(maxsize=4_096)(grams)  # of names, which many documents contain

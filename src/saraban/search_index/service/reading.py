@@ -6,7 +6,8 @@ see `writing`; every process opens the index again when its state names another 
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -35,7 +36,7 @@ from saraban.search_index.domain.grams import GRAM, marked, phrase_of
 from saraban.search_index.domain.reach import SearchReach
 
 log = structlog.get_logger(__name__)
-VERSION: Final = 1  # of the schema: an index of another version is built anew
+VERSION: Final = 2  # of the schema: an index of another version is built anew
 _WINDOWS: Final = (20_000, 100_000, 400_000)  # so many of the newest entries are searched before all of them
 _FEW: Final = 50_000  # entries that are searched without windows
 _DRIFT: Final = 0.1  # of the number of entries, after which the windows are measured again
@@ -47,6 +48,7 @@ def _schema() -> Schema:
     builder = SchemaBuilder()
     for name in ("number", "text"):
         builder.add_text_field(name, tokenizer_name="grams")
+        builder.add_text_field(f"{name}_short", tokenizer_name="grams", index_option="basic")
     for name in ("reach", "home"):
         builder.add_text_field(name, tokenizer_name="raw", index_option="basic")
     for name in ("head", "kind", "status", "type", "originator", "receiver", "party"):
@@ -58,6 +60,25 @@ def _schema() -> Schema:
 
 
 SCHEMA: Final = _schema()
+
+
+class IndexDamaged(Exception):
+    """The library cannot read or write the files of the index."""
+
+
+@contextmanager
+def damage_reported() -> Iterator[None]:
+    """
+    :raises IndexDamaged: for whatever the library raises; it raises a panic as a `BaseException` that cannot be imported
+    """
+    try:
+        yield
+    except (OSError, ValueError) as fault:
+        raise IndexDamaged(str(fault)) from fault
+    except BaseException as fault:
+        if type(fault).__name__ != "PanicException":
+            raise
+        raise IndexDamaged(str(fault)) from fault
 
 
 def open_folder(folder: Path) -> Index:
@@ -154,7 +175,7 @@ def _anywhere(word: str) -> Query:
 def _word(name: str, word: str) -> Query:
     text = marked(word)
     if len(text) < GRAM:
-        return Query.phrase_prefix_query(SCHEMA, name, [text])
+        return Query.term_query(SCHEMA, f"{name}_short", text, "basic")
     if len(text) == GRAM:
         return Query.term_query(SCHEMA, name, text, "basic")
     return Query.phrase_query(SCHEMA, name, list(phrase_of(text)))
@@ -212,7 +233,8 @@ class SearchIndex:
     @property
     def is_complete(self) -> bool:
         state = self.state()
-        return state is not None and state.is_complete and self._searcher() is not None
+        usable = state is not None and state.is_complete and self._searcher() is not None
+        return usable and not self.rebuild_request.exists()
 
     def _searcher(self) -> Searcher | None:
         state = self.state()
@@ -220,15 +242,16 @@ class SearchIndex:
             return None
         path = self.folder / state.generation
         try:
-            meta = (path / "meta.json").stat()
-            if self._index is None or state.generation != self._generation:
-                self._index, self._generation = open_folder(path), state.generation
-                self._commit = (0, 0)
-            if (meta.st_mtime_ns, meta.st_ino) != self._commit:
-                self._index.reload()
-                self._commit = (meta.st_mtime_ns, meta.st_ino)
-            return self._index.searcher()
-        except (OSError, ValueError) as fault:
+            with damage_reported():
+                meta = (path / "meta.json").stat()
+                if self._index is None or state.generation != self._generation:
+                    self._index, self._generation = open_folder(path), state.generation
+                    self._commit = (0, 0)
+                if (meta.st_mtime_ns, meta.st_ino) != self._commit:
+                    self._index.reload()
+                    self._commit = (meta.st_mtime_ns, meta.st_ino)
+                return self._index.searcher()
+        except IndexDamaged as fault:
             self._report_damage(fault)
             return None
 
@@ -259,12 +282,13 @@ class SearchIndex:
         if searcher is None:
             return NewestHits([], 0, {})
         try:
-            most = max(facets, skip + limit, 1)
-            built, found = self._newest(searcher, query, most, max(needed, most + 1))
-            addresses = [address for _, address in found.hits[skip : skip + limit]]
-            counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
-            return NewestHits(_hits(searcher, addresses), _total(found), counted)
-        except (OSError, ValueError) as fault:
+            with damage_reported():
+                most = max(facets, skip + limit, 1)
+                built, found = self._newest(searcher, query, most, max(needed, most + 1))
+                addresses = [address for _, address in found.hits[skip : skip + limit]]
+                counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
+                return NewestHits(_hits(searcher, addresses), _total(found), counted)
+        except IndexDamaged as fault:
             self._report_damage(fault)
             return NewestHits([], 0, {})
 
@@ -302,26 +326,35 @@ class SearchIndex:
         searcher = self._searcher()
         if searcher is None:
             return set()
-        if "head" in query.values:
-            found = _by_age(searcher, query.build(), most + 1)
-        else:
-            _, found = self._newest(searcher, query, most + 1, most + 1)
-        if _total(found) > most:
-            return None
-        hits = _hits(searcher, [address for _, address in found.hits])
-        return {(hit.head_id, hit.revision_id) for hit in hits}
+        try:
+            with damage_reported():
+                if "head" in query.values:
+                    found = _by_age(searcher, query.build(), most + 1)
+                else:
+                    _, found = self._newest(searcher, query, most + 1, most + 1)
+                if _total(found) > most:
+                    return None
+                hits = _hits(searcher, [address for _, address in found.hits])
+                return {(hit.head_id, hit.revision_id) for hit in hits}
+        except IndexDamaged as fault:
+            self._report_damage(fault)
+            return set()
 
     def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
         """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""
         searcher = self._searcher()
         if searcher is None or not heads:
             return {}
-        found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
-        addresses = [address for _, address in found]
-        columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
         digests: dict[tuple[int, int], list[int]] = defaultdict(list)
-        for head, revision, digest in zip(*columns, strict=True):
-            digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
+        try:
+            with damage_reported():
+                found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
+                addresses = [address for _, address in found]
+                columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
+                for head, revision, digest in zip(*columns, strict=True):
+                    digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
+        except IndexDamaged as fault:
+            self._report_damage(fault)
         return digests
 
 
@@ -360,7 +393,8 @@ def _facets(
         for year, first in years.items()
         if first <= newest and years.get(year + 1, _END_OF_TIME) > oldest
     ]
-    asked["year"] = {"range": {"field": "created", "ranges": ranges}}
+    if ranges:
+        asked["year"] = {"range": {"field": "created", "ranges": ranges}}
     is_all = len(hits) < most
     found = searcher.aggregate(query if is_all else _both(query, _range("created", oldest, None)), asked)
     return {

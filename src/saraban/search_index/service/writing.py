@@ -27,9 +27,11 @@ from saraban.search_index import repository
 from saraban.search_index.repository import Change
 from saraban.search_index.service.reading import (
     SCHEMA,
+    IndexDamaged,
     IndexState,
     SearchIndex,
     attached_index,
+    damage_reported,
     index_of,
     one_of,
     open_folder,
@@ -56,7 +58,7 @@ class ChangeFollower:
         self.position, self.seen = position, set[int]()
         self._lag = lag
         self._marks: deque[tuple[float, int]] = deque([(stopwatch() - lag, position)])
-        self._read_all_at = 0.0
+        self._read_all_at, self._reads_all = 0.0, False
 
     @property
     def newest(self) -> int:
@@ -66,10 +68,15 @@ class ChangeFollower:
     def begin(self) -> int:
         """Return the `id` behind which the next round reads."""
         now = stopwatch()
-        if now - self._read_all_at >= _ALL_AFTER:
-            self._read_all_at = now
+        self._reads_all = now - self._read_all_at >= _ALL_AFTER
+        if self._reads_all:
             return self.position
         return max((number for at, number in self._marks if at <= now - min(_RECENT, self._lag)), default=self.position)
+
+    def end(self) -> None:
+        """Count the round as read to its end."""
+        if self._reads_all:
+            self._read_all_at = stopwatch()
 
     def unseen(self, changes: Iterable[Change]) -> list[Change]:
         return [change for change in changes if change.id not in self.seen]
@@ -117,13 +124,17 @@ class SearchWriter:
             state is None
             or self._must_rebuild
             or self._index.rebuild_request.exists()
+            or not (self._index.folder / state.generation / "meta.json").exists()
             or not await self._is_known(db, state)
         ):
             await self._begin_anew(db, state)
         else:
             try:
                 self._open(state, db)
-            except (OSError, ValueError) as fault:
+            except IndexDamaged as fault:
+                if "LockBusy" in str(fault):  # a process that ends still commits
+                    self.close()
+                    return False
                 log.warning("search_index_damaged", reason=str(fault))
                 await self._begin_anew(db, state)
         return True
@@ -161,7 +172,8 @@ class SearchWriter:
     def _open(self, state: IndexState, db: Database) -> None:
         folder = self._index.folder / state.generation
         folder.mkdir(exist_ok=True)
-        self._writer = open_folder(folder).writer(_HEAP, 1)
+        with damage_reported():
+            self._writer = open_folder(folder).writer(_HEAP, 1)
         lag = db.longest_transaction + _MARGIN if db.longest_transaction else 0.0
         self.follower = ChangeFollower(state.position, lag)
         self.may_repeat, self._must_reopen, self._recorded = state.build is not None, False, state.position
@@ -205,10 +217,14 @@ class SearchWriter:
         self._writer.commit()
 
     async def _in_thread(self, work: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        task = asyncio.ensure_future(asyncio.to_thread(damage_reported()(work), *args, **kwargs))
         try:
-            await asyncio.to_thread(work, *args, **kwargs)
-        except BaseException:
+            await asyncio.shield(task)
+        except BaseException as fault:
             self._must_reopen = True  # what is half written must not be committed
+            await asyncio.wait([task])  # a thread cannot be cancelled, and writes under the lock that is held
+            if isinstance(fault, IndexDamaged):
+                self._index.request_rebuild()
             raise
 
     async def read(self, db: Database, *, limit: int) -> list[Change]:
@@ -220,6 +236,7 @@ class SearchWriter:
                 rows = await repository.changes_after(session, position, limit=limit)
                 found += self.follower.unseen(rows)
                 if len(rows) < limit:
+                    self.follower.end()
                     break
                 position = rows[-1].id
         return found

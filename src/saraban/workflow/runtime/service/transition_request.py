@@ -266,6 +266,7 @@ class TransitionRequest:
     :param seen_state: where the instance was when the request arrived
     :param seen_version: of the instance when the request arrived: without a version from the client it tells a lost race
         from an action out of place
+    :param read_version: of the instance as this very request read it; `seen_version` may be that of an earlier one under way
     :param is_visible: the caller may see the instance; only then a refusal is counted as an attempt
     :param done: by the latest run of its transaction
     """
@@ -278,6 +279,7 @@ class TransitionRequest:
     is_known: bool = False
     seen_state: str = ""
     seen_version: int = 0
+    read_version: int = 0
     is_visible: bool = False
     done: Transitioned | None = None
 

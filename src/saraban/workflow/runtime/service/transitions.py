@@ -84,9 +84,9 @@ class Transitions:
     async def _take(self, request: TransitionRequest, earlier: TransitionRequest | None) -> Transitioned:
         started = stopwatch()
         await self._open(request)
-        if earlier is not None and earlier.seen_version:
+        if earlier is not None and earlier.read_version:
             # It arrived while the earlier request was under way, and was meant for the version which that one saw.
-            request.seen_version = min(request.seen_version, earlier.seen_version)
+            request.seen_version = min(request.seen_version, earlier.read_version)
         operation = request.policy.operation(request.ctx, request.instance_id, request.command)
         try:
             receipt = await self._idempotency.run(operation, self.step, request)
@@ -115,7 +115,7 @@ class Transitions:
             definition = await definitions.load(session, row.definition_id)
         request.is_known = action in definition.actions or action in interventions.WORDS
         request.workflow_code, request.seen_state = definition.code, row.current_state
-        request.seen_version = row.version_no
+        request.seen_version = request.read_version = row.version_no
 
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
         """Lock the instance, decide and write, in the session's transaction."""
