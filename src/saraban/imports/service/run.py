@@ -1,6 +1,7 @@
 """One kind of import, and the work on the lines of a file: judge and write each batch in a transaction, and go on after a break."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -97,7 +98,7 @@ class ImportTurn(Generic[OneImport]):
             raise LeaseLost
 
 
-class ImportRun(Generic[Batch, Rows]):
+class ImportRun(ABC, Generic[Batch, Rows]):
     """
     The lines of one file beside the register that they are for.
 
@@ -107,9 +108,10 @@ class ImportRun(Generic[Batch, Rows]):
     ctx: RequestContext
     constraints: Sequence[str]
 
-    def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[Batch, None]:
-        raise NotImplementedError
+    @abstractmethod
+    def batches(self, db: Database, rows: Iterable[SheetRow]) -> AsyncGenerator[Batch, None]: ...
 
+    @abstractmethod
     async def judge(
         self, session: AsyncSession, batch: Batch, *, lock: bool = False
     ) -> tuple[Sequence[JudgedRow], Rows]:
@@ -118,15 +120,14 @@ class ImportRun(Generic[Batch, Rows]):
 
         :param lock: hold what is there, to write the rows
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def write(self, session: AsyncSession, rows: Rows) -> int:
         """Return how many lines were written."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def findings(self, session: AsyncSession) -> Mapping[str, object]:
         """Return the further fields of the report, beside the counts."""
-        raise NotImplementedError
 
     async def finish(self, session: AsyncSession) -> Mapping[str, object]:
         """Finish the import in its last transaction, and return further fields of its report."""
@@ -153,7 +154,7 @@ class Lookups(Generic[Found]):
         return found
 
 
-class Importer(Generic[OneImport]):
+class Importer(ABC, Generic[OneImport]):
     """
     One kind of import.
 
@@ -184,40 +185,40 @@ class Importer(Generic[OneImport]):
         """Return the columns with the codes of a project that the caller can see, as choices."""
         return self.columns
 
+    @abstractmethod
     async def project(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
         """
         Return the key of a project whose imports the caller may list.
 
         :raises DomainError: for others
         """
-        raise NotImplementedError
 
     def visible_imports(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:  # noqa: ARG002
         """Return the condition for the imports of a project that the caller can see."""
         return ()
 
-    def may_read(self, ctx: RequestContext, row: OneImport) -> bool:
-        raise NotImplementedError
+    @abstractmethod
+    def may_read(self, ctx: RequestContext, row: OneImport) -> bool: ...
 
+    @abstractmethod
     async def new_import(self, ctx: RequestContext, session: AsyncSession, query: Any) -> OneImport:
         """
         Return the row of a file that the caller may send.
 
         :raises DomainError: for others, and for what the query names wrongly
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self, ctx: RequestContext, row: OneImport, choice: Any) -> Mapping[str, object]:
         """
         Keep what is chosen beside what the dry run shows, and return it for the audit trail.
 
         :raises DomainError: for what cannot be chosen
         """
-        raise NotImplementedError
 
+    @abstractmethod
     async def begin(self, ctx: RequestContext, db: Database, turn: ImportTurn[OneImport]) -> ImportRun[Any, Any]:
         """:raises DomainError: when the account has lost its permission"""
-        raise NotImplementedError
 
 
 AnyImporter = Importer[Any]
