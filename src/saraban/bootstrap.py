@@ -411,7 +411,7 @@ async def seed(system: System, *, demo: bool) -> None:
     """
     if demo and system.settings.env == "production":
         raise DemoInProduction
-    await system.db.transact(lambda session: _ship(session, system))
+    await system.db.transact(_ship, system)
     await system.db.transact(webhooks.encrypt_secrets)
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=str(raw["workflow"]))
@@ -420,7 +420,7 @@ async def seed(system: System, *, demo: bool) -> None:
         await system.db.transact(system.demo.load_project)
 
 
-async def _ship(session: AsyncSession, system: System) -> None:
+async def _ship(system: System, session: AsyncSession) -> None:
     await identity_seed.seed_catalogue(session)
     await projects_seed.seed_master_data(session)
     await workflow.seed_definitions(session, now=system.clock.now())

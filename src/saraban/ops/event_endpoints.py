@@ -55,10 +55,10 @@ async def read(public_id: PathId, ctx: Context, session: ReadSession) -> events.
 @router.post("/{publicId}/requeue", summary="Deliver a dead event after all")
 async def requeue(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> events.EventView:
     """It keeps its id and comes behind the newer events of the same document or instance. For Super Admins."""
-    return await db.transact(lambda session: event_administration.requeue(ctx, session, public_id, body.reason))
+    return await db.transact(event_administration.requeue, ctx, public_id, body.reason)
 
 
 @router.post("/{publicId}/drop", status_code=204, summary="Forget a dead event")
 async def drop(public_id: PathId, body: ReasonIn, ctx: Context, db: Db) -> None:
     """It is never delivered; the audit trail keeps what it said. For Super Admins."""
-    await db.transact(lambda session: event_administration.drop(ctx, session, public_id, body.reason))
+    await db.transact(event_administration.drop, ctx, public_id, body.reason)

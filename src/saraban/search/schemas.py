@@ -95,5 +95,5 @@ class SearchAnswer(Schema):
     items: list[SearchItem]
     facets: SearchFacets | None = Field(description="None where `facets=false` asked for none, and on later pages.")
     approximate_count: int = Field(description="Exact up to 200; 201 says that there are more.")
-    is_complete: bool = Field(description="False where the search took too long and was broken off.")
+    is_complete: bool = Field(description="False while the index of the server is being built.")
     next_cursor: str | None

@@ -321,14 +321,10 @@ async def load_drawings(stage: DemoServices, found: DemoProject, *, now: datetim
                 derived_from_public_ids=sources,
             ),
         )
-        made = await stage.db.transact(partial(_register, ctx, kind, new))
+        made = await stage.db.transact(drawings.register, ctx, kind, new)
         for next_label, days in later:
             moment = _at(stage, now - timedelta(days=days), 10, script.number)
             await _revise(stage.context(ctx.caller, moment), stage, kind, made.resource_id, script.number, next_label)
-
-
-async def _register(ctx: RequestContext, kind: DrawingKind, new: NewDrawing, session: AsyncSession) -> Receipt:
-    return await drawings.register(ctx, session, kind, new)
 
 
 async def _revise(
@@ -336,7 +332,7 @@ async def _revise(
 ) -> None:
     file = await _upload(ctx, stage, f"{number}-revised.pdf")
     new = NewDrawingRevision(label=label, date=local_date(ctx.now, ctx.zone), attachment_public_ids=[file])
-    await stage.db.transact(lambda session: drawings.revise(ctx, session, kind, public_id, new))
+    await stage.db.transact(drawings.revise, ctx, kind, public_id, new)
 
 
 async def _draw_anew(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDocument) -> None:
