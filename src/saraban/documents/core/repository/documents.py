@@ -41,6 +41,8 @@ _revision = DocumentRevision
 
 
 class RecipientRow(NamedTuple):
+    """An organization that a document is sent to, `TO` or `CC`."""
+
     organization: OrganizationName
     recipient_type: str
 

@@ -69,11 +69,13 @@ class ProjectName(NamedTuple):
 
 
 class OrganizationName(NamedTuple):
+    """What is shown of an organization; a workflow, which shows its code alone, may know it without names."""
+
     id: int
     public_id: UUID
     organization_code: str
-    organization_name: str
-    organization_name_en: str | None
+    organization_name: str = ""
+    organization_name_en: str | None = None
 
 
 class StatusName(NamedTuple):
