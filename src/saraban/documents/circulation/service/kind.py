@@ -222,6 +222,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[CirculationRow],
+        facts: Mapping[str, SubjectFacts],
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[CirculationSummary]:
         today = local_date(ctx.now, ctx.zone)

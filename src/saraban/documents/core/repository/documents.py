@@ -41,6 +41,8 @@ _revision = DocumentRevision
 
 
 class RecipientRow(NamedTuple):
+    """An organization that a document is sent to, `TO` or `CC`."""
+
     organization: OrganizationName
     recipient_type: str
 
@@ -93,7 +95,7 @@ _AT_REVISIONS = (
     summary_select()
     # In this order: MariaDB would otherwise begin with a project or a type, and read all that it ever had.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-    .where(_revision.id.in_(sa.bindparam("revisions", expanding=True)))
+    .where(table_of(_revision).c.id.in_(sa.bindparam("revisions", expanding=True)))
 )
 
 

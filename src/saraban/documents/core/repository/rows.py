@@ -15,7 +15,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.documents.core.models import Document, DocumentRevision
 from saraban.identity.models import Organization, User, UserName, name_columns
-from saraban.kit.db import AnySelect
+from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import (
     Contract,
     CorrespondenceStatus,
@@ -69,11 +69,13 @@ class ProjectName(NamedTuple):
 
 
 class OrganizationName(NamedTuple):
+    """What is shown of an organization; a workflow, which shows its code alone, may know it without names."""
+
     id: int
     public_id: UUID
     organization_code: str
-    organization_name: str
-    organization_name_en: str | None
+    organization_name: str = ""
+    organization_name_en: str | None = None
 
 
 class StatusName(NamedTuple):
@@ -137,11 +139,11 @@ class DocumentRow:
     @classmethod
     def read(cls, values: Sequence[Any]) -> "DocumentRow":
         """Return the row of what `summary_select` or `whole_select` found."""
-        head, revision, project, originator, status, author, *rest = (
-            part._make(values[start:end]) for part, start, end in _PLACES
-        )
+        head, revision, project, originator, status, author, *rest = [
+            part(*values[start:end]) for part, start, end in _PLACES
+        ]
         # What a document need not have is there when its first column is.
-        contract, discipline, sub_type = (None if part[0] is None else part for part in rest)
+        contract, discipline, sub_type = [None if part[0] is None else part for part in rest]
         texts = _texts(values[_WIDTH:]) if len(values) > _WIDTH else None
         type_code = values[_WIDTH - 1]
         return cls(
@@ -203,7 +205,15 @@ _PARTS: Sequence[tuple[Any, Any]] = (
 
 _ENDS = list(accumulate(len(part._fields) for part, _ in _PARTS))
 _PLACES = [(part, end - len(part._fields), end) for (part, _), end in zip(_PARTS, _ENDS, strict=True)]
-_SUMMARY = [*(getattr(mapped, name) for part, mapped in _PARTS for name in part._fields), CorrespondenceType.type_code]
+# Columns of tables, not of classes: of rows as wide as these they are read in half the time.
+_head, _revision, _project, _organization, _status, _user, _contract, _discipline, _sub_type = (
+    table_of(mapped) for _, mapped in _PARTS
+)
+_type = table_of(CorrespondenceType)
+_SUMMARY = [
+    *(sa.inspect(mapped).columns[name] for part, mapped in _PARTS for name in part._fields),
+    _type.c.type_code,
+]
 _WIDTH = len(_SUMMARY)
 _OWN = DocumentTexts._fields[:-4]
 _TEXTS = [
@@ -224,17 +234,17 @@ def summary_select() -> AnySelect:
     """Select what registers show of revisions; `DocumentRow.read` understands it."""
     return (
         sa.select(*_SUMMARY)
-        .select_from(DocumentRevision)
-        .join(Document, Document.id == DocumentRevision.correspondence_id)
-        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
-        .join(Project, Project.id == Document.project_id)
-        .join(Organization, Organization.id == Document.originator_id)
-        .join(CorrespondenceStatus, CorrespondenceStatus.id == DocumentRevision.correspondence_status_id)
-        .join(User, User.user_id == Document.created_by)
-        .outerjoin(Contract, Contract.id == Document.contract_id)
-        .outerjoin(Discipline, Discipline.id == Document.discipline_id)
-        .outerjoin(CorrespondenceSubType, CorrespondenceSubType.id == Document.sub_type_id)
-        .where(Document.deleted_at.is_(None))
+        .select_from(_revision)
+        .join(_head, _head.c.id == _revision.c.correspondence_id)
+        .join(_type, _type.c.id == _head.c.correspondence_type_id)
+        .join(_project, _project.c.id == _head.c.project_id)
+        .join(_organization, _organization.c.id == _head.c.originator_id)
+        .join(_status, _status.c.id == _revision.c.correspondence_status_id)
+        .join(_user, _user.c.user_id == _head.c.created_by)
+        .outerjoin(_contract, _contract.c.id == _head.c.contract_id)
+        .outerjoin(_discipline, _discipline.c.id == _head.c.discipline_id)
+        .outerjoin(_sub_type, _sub_type.c.id == _head.c.sub_type_id)
+        .where(_head.c.deleted_at.is_(None))
     )
 
 

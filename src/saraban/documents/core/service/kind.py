@@ -183,7 +183,12 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def summaries(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], envelopes: Mapping[str, Envelope]
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[Row],
+        facts: Mapping[str, SubjectFacts],
+        envelopes: Mapping[str, Envelope],
     ) -> Sequence[Schema]:
         """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
@@ -249,11 +254,18 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     ) -> None: ...
 
     async def states(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[Row],
+        *,
+        facts: Mapping[str, SubjectFacts] | None = None,
+        now: datetime | None = None,
     ) -> dict[str, workflow.InstanceState]:
         """
         Return where the workflow of each stands, by entity id.
 
+        :param facts: of the rows, where they have been read
         :param now: for what is to be shown: then the actions in the place of others are there too
         """
         return await workflow.states_of(
@@ -261,14 +273,12 @@ class DocumentKind(ABC, Generic[Row, Draft]):
             session,
             entity_type=self.rules.entity_type,
             entity_ids=[row.entity_id for row in rows],
-            facts=await self.facts(session, rows, zone=ctx.zone),
+            facts=facts or await self.facts(session, rows, zone=ctx.zone),
             now=now,
         )
 
-    async def envelopes(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
-    ) -> dict[str, Envelope]:
-        return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
+    async def envelopes(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row]) -> dict[str, Envelope]:
+        return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows))
 
     @abstractmethod
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:

@@ -17,7 +17,6 @@ from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import (
     CodeAnswer,
     DocumentFileAnswer,
-    OrganizationAnswer,
     RecipientAnswer,
     ReferenceAnswer,
     RevisionAnswer,
@@ -68,8 +67,14 @@ def file_answers(files: Sequence[repository.LinkedFile]) -> list[DocumentFileAns
 
 
 def _recipient(one: RecipientRow) -> RecipientAnswer:
-    answer = OrganizationAnswer.model_validate(one.organization)
-    return RecipientAnswer(**answer.model_dump(), recipient_type=one.recipient_type)
+    _, public_id, code, name, english = one.organization
+    return RecipientAnswer(
+        public_id=public_id,
+        organization_code=code,
+        organization_name=name,
+        organization_name_en=english,
+        recipient_type=one.recipient_type,
+    )
 
 
 def coded(code: str, english: str | None, thai: str | None) -> CodeAnswer:

@@ -50,9 +50,12 @@ async def listing(
     page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
         return page
-    found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
-    rows = zip(page.items, await kind.summaries(ctx, session, page.items, found), strict=True)
-    items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
+    facts = await kind.facts(session, page.items, zone=ctx.zone)
+    states = await kind.states(ctx, session, page.items, facts=facts, now=ctx.now)
+    envelopes = await workflow.envelopes(ctx, session, states)
+    summaries = await kind.summaries(ctx, session, page.items, facts, envelopes)
+    rows = zip(page.items, summaries, strict=True)
+    items = [WorkflowItem.around(summary, envelopes.get(row.entity_id)) for row, summary in rows]
     return CountedPage(items, page.next_cursor, page.count)
 
 

@@ -56,7 +56,7 @@ from saraban.documents.core.service.kind import DocumentKind, OwnFields
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
-from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, subject_contexts
+from saraban.documents.core.service.workflow_subject import DocumentSubject, SubjectContext, facts_in, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
@@ -228,14 +228,19 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         return {key: facts_in(self.rules, one, zone=zone) for key, one in around.items()}
 
     async def summaries(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow], envelopes: Mapping[str, Envelope]
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[DocumentRow],
+        facts: Mapping[str, SubjectFacts],
+        envelopes: Mapping[str, Envelope],
     ) -> Sequence[DocumentSummary]:
-        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
         own = await self.in_list(session, rows, reach(ctx.caller))
         today, found = local_date(ctx.now, ctx.zone), []
         for row in rows:
-            envelope = envelopes.get(row.entity_id)
-            fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)
+            around, envelope = facts[row.entity_id].source, envelopes.get(row.entity_id)
+            assert isinstance(around, SubjectContext)  # of this kind
+            fields = summary_fields(self.rules, row, around.recipients, envelope, today, ctx.zone)
             found.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
         return found
 

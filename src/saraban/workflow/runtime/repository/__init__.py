@@ -107,28 +107,30 @@ async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHisto
     return await session.scalar(statement)
 
 
+_PLACE = sa.func.row_number().over(
+    partition_by=_HISTORIES.c.instance_id, order_by=(_HISTORIES.c.created_at.desc(), _HISTORIES.c.id.desc())
+)
+_RANKED = (
+    sa.select(_HISTORIES.c.instance_id, _HISTORIES.c.id, _HISTORIES.c.from_state, _PLACE.label("place"))
+    .where(_HISTORIES.c.instance_id.in_(sa.bindparam("instances", expanding=True)))
+    .subquery()
+)
+_STEPS_WITH_FILES = (
+    sa.select(_RANKED.c.instance_id, _RANKED.c.id, _RANKED.c.from_state)
+    .where(_RANKED.c.place <= sa.bindparam("each"))
+    .where(sa.exists().where(table_of(Attachment).c.workflow_history_id == _RANKED.c.id))
+    .order_by(_RANKED.c.instance_id, _RANKED.c.place)
+)
+
+
 async def latest_steps_with_files(
     session: AsyncSession, instance_ids: Collection[UUID], *, each: int
 ) -> Sequence[tuple[UUID, UUID, str]]:
     """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
     if not instance_ids:
         return []
-    place = sa.func.row_number().over(
-        partition_by=WorkflowHistory.instance_id,
-        order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
-    )
-    ranked = (
-        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place.label("place"))
-        .where(WorkflowHistory.instance_id.in_(instance_ids))
-        .subquery()
-    )
-    with_files = sa.exists().where(Attachment.workflow_history_id == ranked.c.id)
-    statement = (
-        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
-        .where(ranked.c.place <= each, with_files)
-        .order_by(ranked.c.instance_id, ranked.c.place)
-    )
-    return [tuple(row) for row in await session.execute(statement)]
+    rows = await session.execute(_STEPS_WITH_FILES, {"instances": list(instance_ids), "each": each})
+    return [tuple(row) for row in rows]
 
 
 class StepRow(NamedTuple):
