@@ -12,7 +12,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.kit.keys import is_spelled, spelled
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import (
@@ -33,7 +33,6 @@ from saraban.projects.models import (
 Rows = Sequence[AnyRow]
 Found = TypeVar("Found")
 Active = TypeVar("Active", Project, Contract, CorrespondenceType)
-Key = int | sa.BindParameter[int]
 
 
 def visible(
@@ -253,48 +252,50 @@ async def participant(
     return (await session.execute(statement)).one_or_none()
 
 
+_in_project, _in_contract, _organization, _contract = (
+    table_of(mapped) for mapped in (ProjectOrganization, ContractOrganization, Organization, Contract)
+)
+_is_open = _organization.c.is_active, _organization.c.deleted_at.is_(None)
+_PROJECT_PARTIES = (
+    sa.select(
+        _in_project.c.organization_id,
+        _organization.c.uuid,
+        _organization.c.organization_code,
+        _in_project.c.role_in_project,
+    )
+    .select_from(_in_project)
+    .join(_organization, _organization.c.id == _in_project.c.organization_id)
+    .where(_in_project.c.project_id == sa.bindparam("project"), *_is_open)
+)
+_CONTRACT_PARTIES = (
+    sa.select(
+        _in_contract.c.organization_id,
+        _organization.c.uuid,
+        _organization.c.organization_code,
+        sa.func.coalesce(_in_contract.c.role_in_contract, _in_project.c.role_in_project),
+    )
+    .select_from(_in_contract)
+    .join(_organization, _organization.c.id == _in_contract.c.organization_id)
+    .join(_contract, _contract.c.id == _in_contract.c.contract_id)
+    .outerjoin(
+        _in_project,
+        sa.and_(
+            _in_project.c.project_id == _contract.c.project_id,
+            _in_project.c.organization_id == _in_contract.c.organization_id,
+        ),
+    )
+    .where(_in_contract.c.contract_id == sa.bindparam("contract"), *_is_open)
+)
+
+
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
     """
     Rows of (key, public id, code, role) of the organizations that take part.
 
     :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
     """
-    statement = _project_parties(project_id) if contract_id is None else _contract_parties(contract_id)
-    return (await session.execute(statement)).all()
-
-
-def _project_parties(project: Key) -> AnySelect:
-    return (
-        sa.select(
-            ProjectOrganization.organization_id,
-            Organization.public_id,
-            Organization.organization_code,
-            ProjectOrganization.role_in_project,
-        )
-        .join(Organization, Organization.id == ProjectOrganization.organization_id)
-        .where(ProjectOrganization.project_id == project, Organization.is_active, Organization.deleted_at.is_(None))
-    )
-
-
-def _contract_parties(contract: Key) -> AnySelect:
-    return (
-        sa.select(
-            ContractOrganization.organization_id,
-            Organization.public_id,
-            Organization.organization_code,
-            sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project),
-        )
-        .join(Organization, Organization.id == ContractOrganization.organization_id)
-        .join(Contract, Contract.id == ContractOrganization.contract_id)
-        .outerjoin(
-            ProjectOrganization,
-            sa.and_(
-                ProjectOrganization.project_id == Contract.project_id,
-                ProjectOrganization.organization_id == ContractOrganization.organization_id,
-            ),
-        )
-        .where(ContractOrganization.contract_id == contract, Organization.is_active, Organization.deleted_at.is_(None))
-    )
+    statement = _PROJECT_PARTIES if contract_id is None else _CONTRACT_PARTIES
+    return (await session.execute(statement, {"project": project_id, "contract": contract_id})).all()
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:
