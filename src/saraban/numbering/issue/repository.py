@@ -28,6 +28,7 @@ from saraban.numbering.series.models import (
     AUDIT,
     AUDIT_COLUMNS,
     COUNTERS,
+    FORMAT_COLUMNS,
     LEDGER,
     LEDGER_COLUMNS,
     PERSON_NAME,
@@ -91,24 +92,18 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
+_FORMAT_OF_NUMBER = (
+    sa.select(CorrespondenceType.type_code, *FORMAT_COLUMNS)
+    .select_from(LedgerEntry)
+    .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+    .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+    .where(LedgerEntry.public_id == sa.bindparam("number"))
+)
+
+
 async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     """Return what the ledger keeps of a number's format, with what that format is for."""
-    statement = (
-        sa.select(
-            LedgerEntry.format_template,
-            LedgerEntry.source,
-            LedgerEntry.format_source,
-            CorrespondenceType.type_code,
-            NumberFormat.public_id,
-            NumberFormat.sub_type_code,
-            NumberFormat.rfa_type_code,
-            NumberFormat.discipline_code,
-        )
-        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
-        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
-        .where(LedgerEntry.public_id == public_id)
-    )
-    return (await session.execute(statement)).first()
+    return (await session.execute(_FORMAT_OF_NUMBER, {"number": public_id})).first()
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:

@@ -122,6 +122,12 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
     )
 
 
+def recipients_in(facts: SubjectFacts) -> Sequence[RecipientRow]:
+    """Return the recipients of the document that facts of `facts_in` are about."""
+    assert isinstance(facts.source, SubjectContext)
+    return facts.source.recipients
+
+
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
     """Return the public ids among texts that should be some."""
     found = []
