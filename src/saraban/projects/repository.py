@@ -288,6 +288,11 @@ _CONTRACT_PARTIES = (
 )
 
 
+_ALL_PARTIES = sa.union_all(
+    *(statement.add_columns(sa.literal(of)) for of, statement in enumerate((_PROJECT_PARTIES, _CONTRACT_PARTIES)))
+)
+
+
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
     """
     Rows of (key, public id, code, role) of the organizations that take part.
@@ -296,6 +301,11 @@ async def parties(session: AsyncSession, *, project_id: int, contract_id: int | 
     """
     statement = _PROJECT_PARTIES if contract_id is None else _CONTRACT_PARTIES
     return (await session.execute(statement, {"project": project_id, "contract": contract_id})).all()
+
+
+async def all_parties(session: AsyncSession, *, project_id: int, contract_id: int) -> Rows:
+    """Rows as those of `parties`, of the project and then of the contract, which is 0 and 1 at their end."""
+    return (await session.execute(_ALL_PARTIES, {"project": project_id, "contract": contract_id})).all()
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:
@@ -373,12 +383,6 @@ async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
         .where(Contract.project_id == project_id, CorrespondenceSubType.sub_type_number.is_not(None))
     )
     return list((await session.execute(statement)).all())
-
-
-def _active_contracts(project_id: int) -> sa.Select[Contract]:
-    return sa.select(Contract).where(
-        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
-    )
 
 
 async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:
