@@ -1,7 +1,7 @@
 """The index of a node by itself: short words, damaged files, and a folder that was lost."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from tantivy import Document
 
 from saraban.kit.ids import new_id
+from saraban.search.service.search import COUNTED, SearchQuestion, _matches
 from saraban.search_index.domain.grams import grams, short_grams
 from saraban.search_index.domain.kinds import SearchKind
 from saraban.search_index.service import reading
@@ -19,8 +20,11 @@ LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)] + [str(digit) fo
 CONTINUATIONS = [f"กา{one}{other}" for one in LETTERS for other in ("x", "y", "z")]
 
 
-def index_of(folder: Path, texts: Sequence[str], parties: int = 0) -> SearchIndex:
-    """:param parties: of each entry, which no other entry has"""
+def index_of(folder: Path, texts: Sequence[str], parties: int = 0, numbered: Collection[int] = ()) -> SearchIndex:
+    """
+    :param parties: of each entry, which no other entry has
+    :param numbered: keys of entries that have their text as their number
+    """
     index = SearchIndex(folder)
     state = IndexState(new_id(), "first", 0, 0)
     (index.folder / state.generation).mkdir(parents=True)
@@ -32,6 +36,8 @@ def index_of(folder: Path, texts: Sequence[str], parties: int = 0) -> SearchInde
             "text_short": short_grams(split),
             "head": head_of(int(SearchKind.CORRESPONDENCE), key),
         }
+        if key in numbered:
+            fields["number"] = split
         fields |= {"kind": int(SearchKind.CORRESPONDENCE), "created": key, "revision": key}
         fields["party"] = list(range(key * parties, (key + 1) * parties))
         writer.add_document(Document.from_dict(fields, SCHEMA))
@@ -102,3 +108,29 @@ class TestFacets:
         assert 20 <= len(answer.facets["party"]) < 65_000
         assert index.is_complete
         assert not index.rebuild_request.exists()
+
+
+class TestBestFirst:
+    @pytest.mark.parametrize("size", [20, 30, 250])
+    def test_pages_beyond_a_block_repeat_and_lose_no_match(self, tmp_path: Path, size: int) -> None:
+        index = index_of(tmp_path, ["beam"] * 450, numbered=range(50, 450, 60))
+        asked = SearchQuestion("beam", best_first=True, limit=size)
+
+        keys = [
+            hit.head_id
+            for skipped in range(0, 450, size)
+            for hit in _matches(index, IndexQuery(words=["beam"]), replace(asked, skipped=skipped), {}).hits
+        ]
+
+        newest_first = list(range(450, 0, -1))
+        assert sorted(keys, reverse=True) == newest_first
+        assert keys[:5] == [410, 350, 290, 450, 449]  # numbers of the first block, then the others
+        assert set(keys[:COUNTED]) == set(newest_first[:COUNTED])
+
+    def test_counts_facets(self, tmp_path: Path) -> None:
+        index = index_of(tmp_path, ["beam"] * 3)
+        asked = SearchQuestion("beam", best_first=True, with_facets=True)
+
+        answer = _matches(index, IndexQuery(words=["beam"]), asked, {})
+
+        assert answer.facets["kind"] == {int(SearchKind.CORRESPONDENCE): 3}
