@@ -249,7 +249,7 @@ class SearchIndex:
         state = self.state()
         if state is None:
             return None
-        path = self.folder / state.generation
+        path, searcher = self.folder / state.generation, None
         with self._faults_reported():
             meta = (path / "meta.json").stat()
             if self._index is None or state.generation != self._generation:
@@ -258,8 +258,8 @@ class SearchIndex:
             if (meta.st_mtime_ns, meta.st_ino) != self._commit:
                 self._index.reload()
                 self._commit = (meta.st_mtime_ns, meta.st_ino)
-            return self._index.searcher()
-        return None
+            searcher = self._index.searcher()
+        return searcher  # noqa: RET504  the block may end early
 
     @contextmanager
     def _faults_reported(self) -> Iterator[None]:
@@ -336,6 +336,7 @@ class SearchIndex:
         searcher = self._searcher()
         if searcher is None:
             return set()
+        pairs = set[tuple[int, int]]()
         with self._faults_reported():
             if "head" in query.values:
                 found = _by_age(searcher, query.build(), most + 1)
@@ -344,8 +345,8 @@ class SearchIndex:
             if _total(found) > most:
                 return None
             hits = _hits(searcher, [address for _, address in found.hits])
-            return {(hit.head_id, hit.revision_id) for hit in hits}
-        return set()
+            pairs.update((hit.head_id, hit.revision_id) for hit in hits)
+        return pairs
 
     def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
         """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""
