@@ -183,22 +183,13 @@ async def claim(
     return [EventClaim(Event(*row[1:]), token, row.id) for row in rows]
 
 
-async def deliver(session: AsyncSession, *, claim: EventClaim, handlers: Handlers, now: datetime) -> bool:
-    """
-    Run the handlers and mark the event delivered, all in the caller's transaction.
-
-    :returns: False when the lease was lost to another worker, and nothing was done
-    """
-    return bool(await deliver_all(session, claims=[claim], handlers=handlers, now=now))
-
-
 async def deliver_all(
     session: AsyncSession, *, claims: Sequence[EventClaim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
     """
-    Do the same for several events; what one of their handlers raises undoes all.
+    Run the handlers and mark the events delivered, all in the caller's transaction; what a handler raises undoes all.
 
-    :returns: the events that were delivered; the lease of the others was lost
+    :returns: the events that were delivered; the lease of the others was lost to another worker, and nothing was done
     """
     keys = await repository.lock_claimed(session, tokens={one.key: one.token for one in claims})
     held: dict[str, list[Event]] = {}
