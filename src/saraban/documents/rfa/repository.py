@@ -38,29 +38,28 @@ class RfaFacts(NamedTuple):
     approve_name: str | None
     approve_name_en: str | None
     approved_date: date | None
+    has_items: bool
 
 
+_revision, _document, _rfa, _type, _status, _code = (
+    table_of(mapped) for mapped in (RfaRevision, DocumentRevision, Rfa, RfaType, RfaStatusCode, RfaApproveCode)
+)
 _FACTS = (
     sa.select(
-        RfaRevision.id,
-        RfaType.type_code,
-        RfaType.type_name_en,
-        RfaType.type_name_th,
-        RfaStatusCode.status_code,
-        RfaStatusCode.status_name,
-        RfaStatusCode.status_name_en,
-        RfaApproveCode.approve_code,
-        RfaApproveCode.approve_name,
-        RfaApproveCode.approve_name_en,
-        RfaRevision.approved_date,
+        _revision.c.id,
+        *(_type.c[name] for name in RfaFacts._fields[:3]),
+        *(_status.c[name] for name in RfaFacts._fields[3:6]),
+        *(_code.c[name] for name in RfaFacts._fields[6:9]),
+        _revision.c.approved_date,
+        sa.exists().where(table_of(RfaItem).c.rfa_revision_id == _revision.c.id),
     )
-    .select_from(RfaRevision)
-    .join(DocumentRevision, DocumentRevision.id == RfaRevision.id)
-    .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
-    .join(RfaType, RfaType.id == Rfa.rfa_type_id)
-    .join(RfaStatusCode, RfaStatusCode.id == RfaRevision.rfa_status_code_id)
-    .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaRevision.rfa_approve_code_id)
-    .where(RfaRevision.id.in_(sa.bindparam("revisions", expanding=True)))
+    .select_from(_revision)
+    .join(_document, _document.c.id == _revision.c.id)
+    .join(_rfa, _rfa.c.id == _document.c.correspondence_id)
+    .join(_type, _type.c.id == _rfa.c.rfa_type_id)
+    .join(_status, _status.c.id == _revision.c.rfa_status_code_id)
+    .outerjoin(_code, _code.c.id == _revision.c.rfa_approve_code_id)
+    .where(_revision.c.id.in_(sa.bindparam("revisions", expanding=True)))
     # In this order: MariaDB would otherwise begin with the statuses, and read all revisions that have one.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
@@ -106,9 +105,8 @@ async def item_count(session: AsyncSession, revision_id: int) -> tuple[str, int]
 
 
 async def create(session: AsyncSession, row: Mapping[str, object], *, revision: int, status: str) -> None:
-    await session.execute(sa.insert(table_of(Rfa)).values(row))
-    values = {"id": revision, "rfa_status_code_id": status_key(status)}
-    await session.execute(sa.insert(table_of(RfaRevision)).values(values))
+    await session.execute(_INSERT_RFA, row)
+    await session.execute(_INSERT_REVISION, {"id": revision, "status_code": status})
 
 
 async def add(session: AsyncSession, row: RfaRevision) -> None:
@@ -155,8 +153,12 @@ def _approve_code_key(code: str) -> sa.ScalarSelect[int]:
     return sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()
 
 
-def status_key(code: str) -> sa.ScalarSelect[int]:
+def status_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
     return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()
+
+
+_INSERT_RFA = sa.insert(table_of(Rfa))
+_INSERT_REVISION = sa.insert(table_of(RfaRevision)).values(rfa_status_code_id=status_key(sa.bindparam("status_code")))
 
 
 DOCUMENT: Final = "DOCUMENT"
@@ -293,7 +295,8 @@ _ITEMS = _items()  # made once: it takes longer to write it than to send it
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
     """Return what revisions of RFAs carry, each in the order of its list."""
     found: dict[int, list[RfaItemRow]] = defaultdict(list)
-    for _, item_type, rfa_revision_id, key, *named in await session.execute(_ITEMS, {"revisions": list(revision_ids)}):
+    rows = await session.execute(_ITEMS, {"revisions": list(revision_ids)}) if revision_ids else ()
+    for _, item_type, rfa_revision_id, key, *named in rows:
         found[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *named))
     return found
 

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import Reach
 from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.core.repository.documents import may_see_revision, recipients, status_key
+from saraban.documents.core.repository.documents import may_see_revision, status_key
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.identity.models import Organization
 from saraban.kit.db import AnySelect, table_of
@@ -82,15 +82,6 @@ class SubjectRow(NamedTuple):
         )
 
 
-class SubjectRecipient(NamedTuple):
-    """An organization that a document is sent to, `TO` or `CC`."""
-
-    organization_id: int
-    public_id: UUID
-    code: str
-    recipient_type: str
-
-
 _head, _revision = Document, DocumentRevision
 _SUBJECTS: AnySelect = (
     sa.select(
@@ -137,19 +128,6 @@ async def subject_rows(
     if reach is not None:
         statement = statement.where(may_see_revision(reach))
     return [SubjectRow._make(values) for values in await session.execute(statement)]
-
-
-async def list_recipients(session: AsyncSession, document_ids: Collection[int]) -> dict[int, list[SubjectRecipient]]:
-    """Return the recipients of each document, the main one first."""
-    return {
-        document_id: [
-            SubjectRecipient(
-                one.organization.id, one.organization.public_id, one.organization.organization_code, one.recipient_type
-            )
-            for one in rows
-        ]
-        for document_id, rows in (await recipients(session, document_ids=document_ids)).items()
-    }
 
 
 async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
