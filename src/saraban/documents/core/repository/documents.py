@@ -160,7 +160,7 @@ async def recipients(session: AsyncSession, *, document_ids: Collection[int]) ->
     return found
 
 
-def status_key(code: str) -> sa.ScalarSelect[int]:
+def status_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
     """Return the key of a status, to be looked up by the statement that writes it."""
     return sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
 
