@@ -21,10 +21,7 @@ Security = Literal["starttls", "tls", "none"]
 
 
 class SmtpMailer:
-    """
-    :param security: `starttls` never continues without encryption
-    :param timeout: seconds for each step of the connection
-    """
+    """:param timeout: seconds for each step of the connection"""
 
     def __init__(
         self,

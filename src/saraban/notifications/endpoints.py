@@ -1,4 +1,4 @@
-"""Notifications and preferences of the caller, and reminder settings of projects."""
+"""Notifications of the caller, and reminder settings of projects."""
 
 from typing import Annotated
 

@@ -1,8 +1,4 @@
-"""
-Tables of notifications, of e-mail to send, and of reminders.
-
-`notifications` is partitioned by year on MariaDB, so it has no foreign keys and no unique index on uuid.
-"""
+"""Tables of notifications, of e-mail to send, and of reminders."""
 
 from datetime import date, datetime
 from uuid import UUID
@@ -20,8 +16,7 @@ class Notification(HasPublicId, Base):
     """
     `title` and `message` contain the Thai text; pages render `template` instead.
 
-    The primary key is (id, created_at) on MariaDB, because of its partitions, and `id` on SQLite, whose composite keys do
-    not autoincrement. The mapper knows only `id`.
+    The primary key is (id, created_at) on MariaDB, because of its partitions, and `id` on SQLite.
     """
 
     __tablename__ = "notifications"
@@ -56,9 +51,9 @@ class Notification(HasPublicId, Base):
 
 class MailLine(Base):
     """
-    A notice to send by e-mail. Lines with the same `bundle` can share a mail.
+    Lines with the same `bundle` can share a mail.
 
-    The first attempt sets `batch_uuid`, so that each attempt sends the same lines under the same Message-ID.
+    The first attempt sets `batch_uuid`; further attempts send the same lines under the same Message-ID.
     """
 
     __tablename__ = "notification_mails"

@@ -21,8 +21,6 @@ from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 
 @dataclass(frozen=True, slots=True)
 class DocumentParties:
-    """Database keys of the parties, and the public id of the current revision."""
-
     originator: frozenset[int] = frozenset()
     recipients: frozenset[int] = frozenset()
     author: frozenset[int] = frozenset()
@@ -100,11 +98,7 @@ SETTLED = "settled"
 
 
 async def settle_before(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
-    """
-    Settle notifications and unsent e-mail that asked for an action before a moment.
-
-    :param before: the moment by entity type and public id
-    """
+    """:param before: the moment by entity type and public id"""
     if before:
         notices, mails = (
             sa.or_(
@@ -205,21 +199,18 @@ async def add_mails(session: AsyncSession, *, rows: Sequence[Mapping[str, object
 
 
 async def first_due(session: AsyncSession, now: datetime) -> int | None:
-    """Return the key of the oldest due line, without a lock."""
     return await session.scalar(
         sa.select(MailLine.id).where(*_due_conditions(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
     )
 
 
 async def lock_due(session: AsyncSession, key: int, now: datetime) -> MailLine | None:
-    """Return None if another worker has locked or sent the line."""
     return await session.scalar(
         sa.select(MailLine).where(MailLine.id == key, *_due_conditions(now)).with_for_update(skip_locked=True)
     )
 
 
 async def lock_bundle(session: AsyncSession, first: MailLine) -> Sequence[MailLine]:
-    """Lock the lines that can share a mail with `first`, including itself, oldest first."""
     same_bundle = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
     keys = (
         await session.scalars(
@@ -233,7 +224,6 @@ async def lock_bundle(session: AsyncSession, first: MailLine) -> Sequence[MailLi
 
 
 async def lock_batch(session: AsyncSession, batch: UUID) -> Sequence[MailLine]:
-    """Lock the unsent lines of one mail, without settled ones, oldest first."""
     unsent = (MailLine.sent_at.is_(None), MailLine.template != SETTLED)
     statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, *unsent)
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
@@ -284,7 +274,6 @@ async def project_keys(session: AsyncSession) -> Sequence[int]:
 
 
 async def due_revisions(session: AsyncSession, keys: Collection[int]) -> list[DueSubject]:
-    """Select only issued, current revisions."""
     revision, document = DocumentRevision, Document
     statement = (
         sa.select(revision.public_id, document.project_id, revision.due_date, revision.issued_date)
@@ -298,7 +287,6 @@ async def due_revisions(session: AsyncSession, keys: Collection[int]) -> list[Du
 
 
 async def due_circulations(session: AsyncSession, keys: Collection[int]) -> list[DueSubject]:
-    """Select only open circulations."""
     circulation = Circulation
     statement = (
         sa.select(circulation.public_id, circulation.project_id, circulation.deadline_date, circulation.submitted_at)
@@ -310,7 +298,6 @@ async def due_circulations(session: AsyncSession, keys: Collection[int]) -> list
 
 
 async def due_steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[DueStep]:
-    """Return running instances with a step due before `before`, in the order of their keys."""
     instance = WorkflowInstance
     statement = sa.select(
         *(instance.id, instance.entity_type, instance.entity_id, instance.due_on, instance.last_transition_at)
@@ -322,7 +309,6 @@ async def due_steps(session: AsyncSession, *, before: date, after: UUID | None, 
 
 
 async def running_workflows(session: AsyncSession, subjects: Collection[UUID]) -> dict[UUID, RunningWorkflow]:
-    """Return active instances that wait for somebody, by subject."""
     instance, item = WorkflowInstance, WorkflowWorkItem
     statement = (
         sa.select(

@@ -1,4 +1,4 @@
-"""Kinds of notices, the channels a person chose for them, and when e-mail is sent."""
+"""Kinds of notices, their channels, and when e-mail is sent."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal, get_args
@@ -58,7 +58,6 @@ def channels_of(preferences: DeliveryPreferences, kind: NoticeKind, *, mail_is_o
 
 
 def send_time(preferences: DeliveryPreferences, *, told_at: datetime, zone: ZoneInfo, gather: timedelta) -> datetime:
-    """:param gather: how long to wait for further changes of the document"""
     at = _next_hour(told_at, preferences.digest_hour, zone) if preferences.digest else told_at + gather
     return after_quiet(preferences, at, zone)
 
@@ -71,14 +70,12 @@ def is_quiet(preferences: DeliveryPreferences, at: datetime, zone: ZoneInfo) -> 
 
 
 def after_quiet(preferences: DeliveryPreferences, at: datetime, zone: ZoneInfo) -> datetime:
-    """Return `at`, or the end of the quiet hours around it."""
     if not is_quiet(preferences, at, zone) or preferences.quiet_until is None:
         return at
     return _next_hour(at, preferences.quiet_until, zone)
 
 
 def _next_hour(at: datetime, hour: int, zone: ZoneInfo) -> datetime:
-    """Return the next time after `at` at which it is this full hour in the zone."""
     local = at.astimezone(zone)
     moment = datetime.combine(local.date(), time(hour), zone)
     if moment <= local:

@@ -33,8 +33,6 @@ class MailRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MailItem:
-    """:param entity_id: public id of the document, or empty; `link` can also be empty"""
-
     title: str
     message: str
     number: str
@@ -55,7 +53,6 @@ class MailMessage:
     """
     :param key: the same for every attempt, so that mail programs show a repeated mail once
     :param thread: public id of the document, if the mail is about a single one
-    :param choices_link: page with notification settings, or empty
     """
 
     key: UUID
@@ -74,7 +71,7 @@ class Mailer(Protocol):
         """:raises MailRefused:"""
 
     async def check(self) -> None:
-        """Connect, encrypt and log in; raise the errors of the library."""
+        """Raise the errors of the library."""
 
 
 def compose(

@@ -18,7 +18,6 @@ class Audience:
     """
     People by public id. Only those who can see the subject are notified.
 
-    :param organizations: members who may act in workflows
     :param acts: of `organizations`, notify the members whom the step asks instead
     :param users: notified whatever their permissions are
     :param parties: `originator`, `recipients` (once issued) or `author` of the document
@@ -35,11 +34,6 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """
-    :param actor: is never notified
-    :param stand: state of the subject, if the event names it
-    """
-
     template: str
     values: JsonObject
     entity_type: str
@@ -87,7 +81,6 @@ def _webhook_notice(payload: JsonObject) -> Notice:
 
 
 def _transition_notices(payload: JsonObject) -> list[Notice]:
-    """Return the notice to the new assignees before that to the people the workflow names."""
     waiting, watchers = replace(_audience(payload.get("waiting")), acts=True), _audience(payload.get("notify"))
     outcome = "finished" if payload.get("terminal") else "moved"
     task = "waiting"
@@ -101,7 +94,6 @@ def _transition_notices(payload: JsonObject) -> list[Notice]:
 
 
 def _reminder_notice(payload: JsonObject) -> Notice:
-    """Remind the assignees; once it is late, also the author."""
     stage = int(str(payload["stage"]))
     template = "due_today" if stage == 0 else "due_soon" if stage < 0 else "overdue"
     parties = frozenset({"author"}) if stage > 0 else frozenset[str]()
@@ -136,7 +128,6 @@ def _notice(template: str, payload: JsonObject, audience: Audience) -> Notice:
 
 
 def add_facts(notice: Notice, facts: SubjectFacts | None) -> Notice:
-    """Add project, sender and due date for the e-mail."""
     if facts is None:
         return notice
     days = [as_text(notice.values.get("dueOn")), facts.due_date.isoformat() if facts.due_date else None]

@@ -1,4 +1,4 @@
-"""Selects the reminder of a due date for a day, in working days."""
+"""Selects the reminder of a due date for a day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -14,7 +14,6 @@ class ReminderSchedule:
     """
     :param before: working days; 0 is the due date itself
     :param every: repeat every so many working days after the last of `after`
-    :param hour: first hour of sending, in the zone of the deployment
     """
 
     before: tuple[int, ...] = (3, 1)
@@ -25,10 +24,7 @@ class ReminderSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """
-    :param stage: working days after the due date, negative before it
-    :param days: working days that are left or have passed
-    """
+    """:param stage: working days after the due date, negative before it"""
 
     stage: int
     days: int
@@ -38,9 +34,7 @@ def due_reminder(
     plan: ReminderSchedule, calendar: WorkCalendar, *, due: date, since: date, today: date
 ) -> Reminder | None:
     """
-    Return the newest reminder that is due today; None on days off.
-
-    Missed earlier reminders are skipped, because the newest replaces them.
+    Return the newest reminder that is due today, which replaces missed ones.
 
     :param since: the day the document began to wait; stages up to that day are skipped
     """

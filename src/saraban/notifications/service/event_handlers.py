@@ -1,4 +1,4 @@
-"""Creates notifications, e-mail lines and webhook news for events."""
+"""Creates notifications, e-mail lines and webhook events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,10 +29,7 @@ from saraban.workflow.service import Subjects, awaited_instances
 
 @dataclass(frozen=True, slots=True)
 class AudienceDirectory:
-    """
-    :param members: by organization key, the members who could be notified
-    :param callers: current permissions
-    """
+    """:param members: by organization key"""
 
     organizations: Mapping[UUID, int]
     members: Mapping[int, Mapping[UUID, int]]
@@ -43,7 +40,6 @@ class AudienceDirectory:
     callers: Mapping[UUID, Caller] = field(default_factory=dict)
 
     def readers(self, notice: Notice) -> list[int]:
-        """Return the keys of the people who can see the notice, without the actor."""
         audience = notice.audience
         keys = {self.organizations[each] for each in audience.organizations if each in self.organizations}
         people = {user: self.users[user] for user in audience.users if user in self.users}
@@ -88,7 +84,6 @@ def subject_state(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> Su
 
 
 async def load_directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> AudienceDirectory:
-    """Load everybody whom the notices name, with their permissions."""
     documents = {UUID(notice.entity_id) for notice in notices if notice.audience.parties and notice.entity_id}
     parties = await repository.parties(session, documents)
     organizations = await repository.organization_keys(
@@ -144,12 +139,9 @@ async def react_all(
     mail_settings: MailSettings | None = None,
 ) -> None:
     """
-    Notify each person once, with as few statements for many events as for one.
-
-    A repeated delivery does not notify again.
+    Notify each person once, even if the delivery is repeated.
 
     :param subjects: kinds that workflows move; notices about others are not sent
-    :param mail_settings: without them no e-mail is sent
     """
     await repository.settle_before(session, before=_settled_entities(events))
     pairs = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
@@ -180,7 +172,6 @@ async def settle_answered(session: AsyncSession, event: Event, *, subjects: Subj
 
 
 def _settled_entities(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
-    """Return the newest event by entity, before which requests for action are settled."""
     moments: dict[tuple[str, str], datetime] = {}
     for event in events:
         payload = event.payload
@@ -196,7 +187,7 @@ class _Deputies:
     directory: AudienceDirectory
 
     def of(self, event: Event, notice: Notice, people: Sequence[int]) -> list[int]:
-        """Return delegates who can see the notice; only steps are delegated."""
+        """Return delegates only for steps."""
         if event.name not in STEP_EVENTS:
             return []
         project, code = as_text(event.payload.get("projectPublicId")), as_text(event.payload.get("workflowCode"))
@@ -255,11 +246,7 @@ async def _notify(
 
 
 def _webhook_event(event: Event, notice: Notice, user: UUID) -> NewEvent:
-    """
-    Return the event for the person's own webhooks.
-
-    It leaves the installation, so it contains number and step but no content of the document.
-    """
+    """Leave out contents of the document, because the event leaves the installation."""
     titles = {language: render_notice(notice.template, notice.values, language)[0] for language in ("th", "en")}
     return NewEvent(
         name=NOTICE,

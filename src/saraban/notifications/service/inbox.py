@@ -45,7 +45,6 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
 
 
 async def settle(ctx: RequestContext, session: AsyncSession, *, entity_id: str) -> None:
-    """Settle notices that asked the caller to act on a document."""
     await repository.settle_for_user(session, entity_id, user_id=ctx.caller.user_id, now=ctx.now)
 
 
@@ -90,7 +89,7 @@ async def read_preferences(ctx: RequestContext, session: AsyncSession, *, mail_i
 
 
 async def save_preferences(ctx: RequestContext, session: AsyncSession, *, order: PreferencesOrder) -> None:
-    """:raises Invalid: for half of a quiet time, and an action notice without a channel"""
+    """:raises Invalid:"""
     if (order.quiet_from is None) != (order.quiet_until is None):
         pointer = "/quietUntil" if order.quiet_until is None else "/quietFrom"
         raise invalid(pointer, "required", "ระบุทั้งเวลาเริ่มและเวลาสิ้นสุด", "Enter both the start and the end time.")

@@ -1,8 +1,7 @@
 """
-Sends e-mail: an event's transaction writes a line, and a worker sends it later.
+Sends e-mail, at least once and always under the same Message-ID.
 
-A mail is sent at least once; a repeated one has the same Message-ID. After a day of attempts it becomes a dead
-letter, which an operator can revive.
+After a day of attempts a mail becomes a dead letter, which an operator can revive.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +61,6 @@ KEEP: Final = timedelta(days=30)
 class MailSettings:
     """
     :param per_minute: outgoing messages, including webhooks; 0: no limit
-    :param gather: how long to wait for further changes of a document
     :param address_of: link to a document by kind and public id, or empty
     :param home: base URL without a final slash; without it no links are mailed
     """
@@ -110,7 +108,7 @@ async def _find_recipient(session: AsyncSession, event: Event) -> int | None:
 async def mail_link(
     session: AsyncSession, event: Event, *, mail_settings: MailSettings | None, template: str = INVITATION
 ) -> None:
-    """Queue a mail with a link; the link is created when the mail is sent, so none is stored."""
+    """Queue a mail; its link is created on sending, so that none is stored."""
     user = await _find_recipient(session, event)
     if mail_settings is None or not mail_settings.home or user is None:
         return
@@ -131,8 +129,6 @@ async def mail_link(
 
 
 class MailJob:
-    """Sends one mail at a time; several workers can share a database."""
-
     def __init__(
         self, db: Database, mail_settings: MailSettings, *, limiter: RateLimiter, clock: Clock, subjects: Subjects
     ) -> None:
@@ -141,7 +137,7 @@ class MailJob:
         self.due = repository.due_mails(events.NOW)
 
     async def round(self) -> bool:
-        """Send the oldest due mail; return False if there is none or the rate limit is reached."""
+        """Return False if no mail is due or the rate limit is reached."""
         now = self._clock.now()
         async with self._db.reading() as session:
             key = await repository.first_due(session, now)
@@ -197,12 +193,7 @@ class MailJob:
     async def _drop_settled(
         self, session: AsyncSession, lines: Sequence[MailLine], reader: UUID, now: datetime
     ) -> list[MailLine]:
-        """
-        Settle lines about steps that no longer wait for the reader, and return the others.
-
-        Events settle most of them. This check finds answers in reviews, reassigned steps, lost rights, ended delegations
-        and unhandled events.
-        """
+        """Settle lines about steps that no longer wait for the reader, which events can miss."""
         steps = {line: step for line in lines if line.template in ASKS_READER and (step := _instance_id(line))}
         if not steps:
             return list(lines)
@@ -257,7 +248,6 @@ async def retry_dead_mail(session: AsyncSession, event: Event) -> None:
 
 
 async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
-    """Delete at most `STEP` old lines, and return their number."""
     return await repository.delete_done(session, before=now - KEEP)
 
 

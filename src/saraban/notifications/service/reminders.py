@@ -1,5 +1,5 @@
 """
-Records reminders of due dates, in the working days of each project.
+Records reminders of due dates.
 
 A reminder's key is written in the event's transaction, so that several workers remind only once.
 """
@@ -48,7 +48,6 @@ class _DueReminder:
 
 
 async def send_reminders(db: Database, subjects: Subjects, zone: ZoneInfo, now: datetime) -> int:
-    """Record every reminder that is due, and return their number."""
     count = 0
     async with db.reading() as session:
         horizons = await _list_horizons(session, now, zone)
@@ -109,7 +108,7 @@ async def _send_step_reminders(db: Database, subjects: Subjects, now: datetime, 
 
 
 async def _due_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[DueStep]) -> list[DueSubject]:
-    """Return steps, without those whose document is due earlier."""
+    """Leave out steps whose document is due earlier."""
     caller = await identity.system_caller(session)
     due_subjects: list[DueSubject] = []
     for kind in sorted({step.entity_type for step in steps if step.entity_type in subjects}):
@@ -123,11 +122,7 @@ async def _due_steps(session: AsyncSession, subjects: Subjects, steps: Sequence[
 
 
 def _is_decisive(due: DueSubject, workflow: RunningWorkflow, zone: ZoneInfo) -> bool:
-    """
-    Choose the earlier due date of step and document, or the step's if they are equal.
-
-    A document in an answered state is no longer due.
-    """
+    """Choose the earlier due date of step and document, or the step's if they are equal."""
     if due.of_step:
         return workflow.due_on == due.due
     if workflow.state in CORRESPONDENCE_RULES.answered:
