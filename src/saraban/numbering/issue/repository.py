@@ -92,6 +92,7 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
+_ENTRY = LEDGER.c
 _FORMAT_OF_NUMBER = (
     sa.select(CorrespondenceType.type_code, *FORMAT_COLUMNS)
     .select_from(LedgerEntry)
@@ -147,20 +148,23 @@ class HeldNumber(NamedTuple):
     originator_organization_id: int
 
 
+_HELD_NUMBER = sa.select(_ENTRY.uuid, _ENTRY.project_id, _ENTRY.originator_organization_id).where(
+    _ENTRY.holder_public_id == sa.bindparam("holder"), _ENTRY.replaced_by_uuid.is_(None)
+)
+
+
 async def held_by(session: AsyncSession, holder: UUID) -> HeldNumber | None:
     """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
-    columns = (getattr(LedgerEntry, name) for name in HeldNumber._fields)
-    row = (await session.execute(sa.select(*columns).where(*_carried_by(holder)))).first()
+    row = (await session.execute(_HELD_NUMBER, {"holder": holder})).first()
     return HeldNumber(*row) if row else None
 
 
 async def lock_held_by(session: AsyncSession, holder: UUID) -> LedgerEntry | None:
     """Return the same as its row, and hold it until the end of the transaction."""
-    return await session.scalar(sa.select(LedgerEntry).where(*_carried_by(holder)).with_for_update())
-
-
-def _carried_by(holder: UUID) -> tuple[sa.ColumnElement[bool], ...]:
-    return LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
+    carried = sa.select(LedgerEntry).where(
+        LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
+    )
+    return await session.scalar(carried.with_for_update())
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> LedgerEntry | None:

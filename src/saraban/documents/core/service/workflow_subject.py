@@ -171,7 +171,7 @@ class DocumentSubject:
         await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
         await self.own_statuses(session, row.revision_id, reached)
         if issued_at is not None:
-            await self.index.renew(session, documents=[row.document_id])
+            await self.index.issue(session, documents=[row.document_id])
             return False
         await self.index.follow(
             session,

@@ -36,11 +36,24 @@ _INSTANCES = table_of(WorkflowInstance)
 _HISTORIES = table_of(WorkflowHistory)
 _ITEMS = table_of(WorkflowWorkItem)
 _SELECT: AnySelect = sa.select(*(_INSTANCES.c[name] for name in Instance.__slots__))
+_INSTANCE = _SELECT.where(_INSTANCES.c.id == sa.bindparam("public_id"))
 _HAS_FILES = (
     sa.exists()
     .where(WorkflowHistory.instance_id == _INSTANCES.c.id, Attachment.workflow_history_id == WorkflowHistory.id)
     .correlate(_INSTANCES)
 )
+# Weighing the index on the key and the version takes MariaDB as long as reading the row.
+_HINTED = _INSTANCE.add_columns(_HAS_FILES).with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
+_CHANGE_INSTANCE = sa.update(_INSTANCES).where(
+    _INSTANCES.c.id == sa.bindparam("public_id"), _INSTANCES.c.version_no == sa.bindparam("expected")
+)
+_INSERT_HISTORY = sa.insert(_HISTORIES)
+_INSERT_ITEMS = sa.insert(_ITEMS)
+_CHANGE_ITEMS, _DELETE_ITEMS = (
+    statement.where(_ITEMS.c.instance_id == sa.bindparam("instance"))
+    for statement in (sa.update(_ITEMS), sa.delete(_ITEMS))
+)
+_LOCKED = {wait: _HINTED.with_for_update(skip_locked=not wait) for wait in (True, False)}
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
@@ -58,7 +71,7 @@ async def active_id(session: AsyncSession, code: str) -> UUID | None:
 
 
 async def instance(session: AsyncSession, public_id: UUID) -> Instance | None:
-    row = (await session.execute(_SELECT.where(_INSTANCES.c.id == public_id))).one_or_none()
+    row = (await session.execute(_INSTANCE, {"public_id": public_id})).one_or_none()
     return None if row is None else Instance(*row)
 
 
@@ -93,9 +106,8 @@ async def compare_and_set(
     session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]
 ) -> bool:
     """Write `values` and the next version number, unless somebody else has moved the instance since."""
-    is_unchanged = _INSTANCES.c.id == public_id, _INSTANCES.c.version_no == expected
-    statement = sa.update(_INSTANCES).where(*is_unchanged).values(version_no=expected + 1, **values)
-    return count_of(await session.execute(statement)) == 1
+    parameters = {"public_id": public_id, "expected": expected, "version_no": expected + 1, **values}
+    return count_of(await session.execute(_CHANGE_INSTANCE, parameters)) == 1
 
 
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
@@ -265,13 +277,18 @@ async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instanc
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
-    """Whom an instance waits for in its state, by key, and since when."""
+    """
+    Whom an instance waits for in its state, by key, and since when.
+
+    :param before: how many it has had: none for certain, one with probability, or None where that is not known
+    """
 
     instance_id: UUID
     state: str
     organizations: Collection[int]
     users: Collection[int]
     since: datetime
+    before: int | None = None
 
 
 _WRITTEN = (
@@ -284,7 +301,6 @@ _WRITTEN = (
     "last_transition_at",
     "updated_at",
 )
-_ITEMS = table_of(WorkflowWorkItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +311,13 @@ class LockedInstance:
     has_files: bool
 
 
-async def lock_instance(session: AsyncSession, public_id: UUID) -> LockedInstance | None:
-    """Lock an instance until the transaction ends; wait for another transaction that holds it."""
-    statement = _SELECT.add_columns(_HAS_FILES).where(_INSTANCES.c.id == public_id).with_for_update()
-    # Weighing the index on the key and the version takes MariaDB as long as reading the row.
-    hinted = statement.with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
-    row = (await session.execute(hinted)).one_or_none()
+async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = True) -> LockedInstance | None:
+    """
+    Lock an instance until the transaction ends.
+
+    :param wait: for another transaction that holds it; otherwise the result is None then, as for one that is not there
+    """
+    row = (await session.execute(_LOCKED[wait], {"public_id": public_id})).one_or_none()
     return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 
 
@@ -315,19 +332,21 @@ async def update_instance(session: AsyncSession, row: Instance) -> bool:
 
 
 async def insert_history(session: AsyncSession, history: Mapping[str, object]) -> None:
-    await session.execute(sa.insert(_HISTORIES).values(history))
+    await session.execute(_INSERT_HISTORY, dict(history))
 
 
 async def write_work_items(session: AsyncSession, items: WorkItems) -> None:
     """Make the work items of an instance exactly these."""
-    await session.execute(sa.delete(_ITEMS).where(_ITEMS.c.instance_id == items.instance_id))
     assignees = [(key, None) for key in sorted(items.organizations)] + [(None, key) for key in sorted(items.users)]
     common = {"instance_id": items.instance_id, "state": items.state, "created_at": items.since}
-    rows = [
-        {"id": new_id(), **common, "organization_id": organization, "user_id": user} for organization, user in assignees
-    ]
+    rows = [{**common, "organization_id": organization, "user_id": user} for organization, user in assignees]
+    instance = {"instance": items.instance_id}
+    if items.before == len(rows) == 1 and count_of(await session.execute(_CHANGE_ITEMS, instance | rows[0])) == 1:
+        return
+    if items.before != 0:
+        await session.execute(_DELETE_ITEMS, instance)
     if rows:
-        await session.execute(sa.insert(_ITEMS), rows)
+        await session.execute(_INSERT_ITEMS, [{"id": new_id(), **row} for row in rows])
 
 
 EVERYWHERE, EVERY_TYPE = 0, ""
