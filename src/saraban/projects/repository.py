@@ -350,14 +350,9 @@ async def participant(
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
-    """
-    Rows of (key, public id, code, role) of the organizations that take part.
-
-    :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
-    """
-    if contract_id is None:
-        return (await session.execute(_PROJECT_PARTIES, {"project_id": project_id})).all()
-    return (await session.execute(_CONTRACT_PARTIES, {"contract_id": contract_id})).all()
+    """Rows of (key, public id, code, role); the role of a contract's party there comes before that in the project."""
+    statement = _PROJECT_PARTIES if contract_id is None else _CONTRACT_PARTIES
+    return (await session.execute(statement, {"project_id": project_id, "contract_id": contract_id})).all()
 
 
 async def all_parties(session: AsyncSession, *, project_id: int, contract_id: int) -> Rows:
