@@ -256,9 +256,13 @@ class Database:
             yield session
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[AsyncSession]:
-        """Open a session whose reads all see the moment of the first."""
-        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
+    async def snapshot(self, level: str = "REPEATABLE READ") -> AsyncIterator[AsyncSession]:
+        """
+        Open a session whose reads all see the moment of the first.
+
+        :param level: on MariaDB; at READ UNCOMMITTED it sees what other transactions have not committed yet
+        """
+        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level=level)
         async with AsyncSession(engine, expire_on_commit=False) as session:
             await _acquire_connection(session)
             yield session

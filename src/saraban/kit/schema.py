@@ -32,6 +32,12 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
 
+    @classmethod
+    def from_object(cls, source: object, **values: object) -> Self:
+        """Return the values, and for the other fields what an object has under their names."""
+        others = (name for name in cls.model_fields if name not in values and hasattr(source, name))
+        return cls.model_validate({name: getattr(source, name) for name in others} | values)
+
 
 class GenericSchema(Schema, Generic[T]):
     """A generic schema whose OpenAPI name begins with the inner schema's: `UserPage`."""
