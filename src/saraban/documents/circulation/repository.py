@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -85,6 +86,7 @@ def _to_name(values: AnyRow) -> UserName | None:
     return None if values.public_id is None else UserName._make(values)
 
 
+@lru_cache(maxsize=256)
 def _select(reach: CirculationReach | None) -> AnySelect:
     """:param reach: None for the system itself"""
     tables = (Circulation, Project, Organization, CirculationStatusCode)
@@ -146,33 +148,40 @@ async def lock(session: AsyncSession, *, circulation_id: int) -> None:
     await session.execute(sa.select(Circulation.id).where(Circulation.id == circulation_id).with_for_update())
 
 
+_place = CirculationRouting.organization_id
+_role_here = sa.exists().where(
+    UserAssignment.user_id == User.user_id, UserAssignment.organization_id == _place, in_force()
+)
+_ASSIGNEES = (
+    sa.select(
+        CirculationRouting,
+        named("person", User),
+        sa.and_(User.is_active, sa.or_(User.primary_organization_id == _place, _role_here)).label("is_active"),
+    )
+    .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
+    .where(CirculationRouting.circulation_id.in_(sa.bindparam("circulations", expanding=True)))
+    .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
+    .execution_options(populate_existing=True)
+)
+
+
 async def assignees(session: AsyncSession, *, circulation_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
-    place = CirculationRouting.organization_id
-    role_here = sa.exists().where(
-        UserAssignment.user_id == User.user_id, UserAssignment.organization_id == place, in_force()
-    )
-    is_active = sa.and_(User.is_active, sa.or_(User.primary_organization_id == place, role_here)).label("is_active")
-    statement = (
-        sa.select(CirculationRouting, named("person", User), is_active)
-        .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
-        .where(CirculationRouting.circulation_id.in_(circulation_ids))
-        .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
-        .execution_options(populate_existing=True)
-    )
     rows: dict[int, list[AssigneeRow]] = {circulation_id: [] for circulation_id in circulation_ids}
-    for routing, person, active in await session.execute(statement):
+    for routing, person, active in await session.execute(_ASSIGNEES, {"circulations": list(circulation_ids)}):
         rows[routing.circulation_id].append(AssigneeRow(routing, _to_name(person), bool(active)))
     return rows
 
 
+_FILES = (
+    sa.select(Attachment, CirculationAttachment.is_main_document)
+    .join(CirculationAttachment, CirculationAttachment.attachment_id == Attachment.id)
+    .where(CirculationAttachment.circulation_id == sa.bindparam("circulation"))
+    .order_by(CirculationAttachment.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+)
+
+
 async def files(session: AsyncSession, *, circulation_id: int) -> Sequence[tuple[Attachment, bool]]:
-    statement = (
-        sa.select(Attachment, CirculationAttachment.is_main_document)
-        .join(CirculationAttachment, CirculationAttachment.attachment_id == Attachment.id)
-        .where(CirculationAttachment.circulation_id == circulation_id)
-        .order_by(CirculationAttachment.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
-    )
-    return [(row[0], row[1]) for row in await session.execute(statement)]
+    return [(row[0], row[1]) for row in await session.execute(_FILES, {"circulation": circulation_id})]
 
 
 async def reaches_file(session: AsyncSession, *, reach: CirculationReach, attachment_id: int) -> bool:

@@ -30,43 +30,50 @@ class ItemState:
     issued_subject: str | None
 
 
+_PURPOSES = sa.select(Transmittal.correspondence_id, Transmittal.purpose).where(
+    Transmittal.correspondence_id.in_(sa.bindparam("documents", expanding=True))
+)
+_INSERT, _INSERT_ITEMS = sa.insert(table_of(Transmittal)), sa.insert(table_of(TransmittalItem))
+
+
 async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
-    statement = sa.select(Transmittal.correspondence_id, Transmittal.purpose)
-    return dict((await session.execute(statement.where(Transmittal.correspondence_id.in_(document_ids)))).all())
+    return dict((await session.execute(_PURPOSES, {"documents": list(document_ids)})).all())
 
 
 async def create(session: AsyncSession, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(sa.insert(table_of(Transmittal)).values(row))
+    await session.execute(_INSERT, row)
     if items:
-        await session.execute(sa.insert(table_of(TransmittalItem)), items)
+        await session.execute(_INSERT_ITEMS, items)
+
+
+_item, _revision = TransmittalItem, DocumentRevision
+_TRANSMITTED = (
+    sa.select(
+        _item.transmittal_revision_id,
+        Document.public_id.label("document_public_id"),
+        # A list from before the revisions were kept may name a document that never had one.
+        sa.func.coalesce(_item.document_number, _revision.correspondence_number, Document.correspondence_number).label(
+            "document_number"
+        ),
+        sa.func.coalesce(_item.revision_label, _revision.revision_label).label("revision_label"),
+        CorrespondenceType.type_code.label("document_type"),
+        sa.func.coalesce(_item.subject, _revision.subject, "").label("subject"),
+        _item.quantity,
+        _item.remarks,
+        sa.null().label("status"),
+    )
+    .join(Document, Document.id == _item.item_correspondence_id)
+    .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
+    .outerjoin(_revision, _revision.id == _item.item_revision_id)
+    .where(_item.transmittal_revision_id.in_(sa.bindparam("revisions", expanding=True)))
+    .order_by(_item.id)
+)
 
 
 async def list_items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[ItemAnswer]]:
     """Return the items by revision, in their order."""
-    item, revision = TransmittalItem, DocumentRevision
-    statement = (
-        sa.select(
-            item.transmittal_revision_id,
-            Document.public_id.label("document_public_id"),
-            # Old lists can contain documents without a revision.
-            sa.func.coalesce(
-                item.document_number, revision.correspondence_number, Document.correspondence_number
-            ).label("document_number"),
-            sa.func.coalesce(item.revision_label, revision.revision_label).label("revision_label"),
-            CorrespondenceType.type_code.label("document_type"),
-            sa.func.coalesce(item.subject, revision.subject, "").label("subject"),
-            item.quantity,
-            item.remarks,
-            sa.null().label("status"),
-        )
-        .join(Document, Document.id == item.item_correspondence_id)
-        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
-        .outerjoin(revision, revision.id == item.item_revision_id)
-        .where(item.transmittal_revision_id.in_(revision_ids))
-        .order_by(item.id)
-    )
     items: dict[int, list[ItemAnswer]] = defaultdict(list)
-    for row in await session.execute(statement):
+    for row in await session.execute(_TRANSMITTED, {"revisions": list(revision_ids)}):
         items[row.transmittal_revision_id].append(ItemAnswer.model_validate(row))
     return items
 

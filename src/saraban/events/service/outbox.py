@@ -159,15 +159,10 @@ async def claim(
     return [EventClaim(Event(*row[1:]), token, row.id) for row in rows]
 
 
-async def deliver(session: AsyncSession, *, claim: EventClaim, handlers: Handlers, now: datetime) -> bool:
-    """Return False if another worker has the lease, and nothing was done."""
-    return bool(await deliver_all(session, claims=[claim], handlers=handlers, now=now))
-
-
 async def deliver_all(
     session: AsyncSession, *, claims: Sequence[EventClaim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
-    """Return the delivered events; an error of a handler undoes all."""
+    """Return the delivered events; the lease of the others was lost to another worker. An error of a handler undoes all."""
     keys = await repository.lock_claimed(session, tokens={claim.key: claim.token for claim in claims})
     events: dict[str, list[Event]] = {}
     for claim in claims:

@@ -219,20 +219,22 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[CirculationRow],
+        facts: core.Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[CirculationSummary]:
         today = local_date(ctx.now, ctx.zone)
         return [CirculationSummary(**_fields(row, today)) for row in rows]
 
     async def parts(
-        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, rows: Sequence[CirculationRow]
+        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, rows: object, facts: core.Facts
     ) -> CirculationParts:
-        key = row.circulation.id
+        key, number = row.circulation.id, row.circulation.number_uuid
+        choice = await numbering.format_choice(session, number) if number else None
         return CirculationParts(
             await _circulated_reference(ctx, session, row),
             (await drawings.carried_answers(session, CirculationDrawing, [key])).get(key, []),
             await repository.files(session, circulation_id=key),
-            await core.number_format(session, row.circulation.number_uuid),
+            choice.shown() if choice else None,
         )
 
     def answer(
