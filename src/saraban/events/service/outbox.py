@@ -162,7 +162,7 @@ async def claim(
 async def deliver_all(
     session: AsyncSession, *, claims: Sequence[EventClaim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
-    """Return the delivered events; the lease of the others was lost to another worker. An error of a handler undoes all."""
+    """Return the events delivered, not those whose lease was lost. An error undoes all."""
     keys = await repository.lock_claimed(session, tokens={claim.key: claim.token for claim in claims})
     events: dict[str, list[Event]] = {}
     for claim in claims:
