@@ -36,7 +36,6 @@ def _clean_name(name: str) -> str:
 
 
 def _unused_path(inside: str, stem: str, end: str, limit: int, taken: dict[str, int]) -> str:
-    """:param taken: by path without case, the last number that was appended"""
     path = inside + _fitting_name(stem, end, limit)
     first = key = _key(path)
     while key in taken:

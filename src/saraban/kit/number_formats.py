@@ -58,10 +58,7 @@ def kind_of(code: str) -> NumberKind:
 
 @lru_cache(maxsize=65536)
 def shown_number(stored: str, code: str) -> str | None:
-    """
-    Return the displayed text, or None if it is not certain, as for every date.
-    :param code: number format; empty if unknown
-    """
+    """Return None if the displayed text is not certain, as for every date."""
     number = Decimal(f"{float(stored):.15g}")  # spreadsheet programs display 15 digits
     if not code or len(code) > _LONGEST_CODE or kind_of(code) == NumberKind.DAY:
         return None
@@ -75,7 +72,7 @@ def shown_number(stored: str, code: str) -> str | None:
 
 @lru_cache(maxsize=65536)
 def shown_text(stored: str, code: str) -> str | None:
-    """Return the displayed text, or None if it is not certain."""
+    """Return None if the displayed text is not certain."""
     parts = _parts(_sections(code[:_LONGEST_CODE])[1])
     return None if parts is None or any(part["figure"] for part in parts) else _join_parts(parts, stored)
 
@@ -190,7 +187,7 @@ _CELLS: Final = (0x06, 0x203, 0x27E, 0xFD, _SEVERAL := 0xBD)
 
 
 def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:
-    """Return the cell formats of each sheet by row and place; the XLS library omits them."""
+    """The XLS library omits the cell formats."""
     with OleFileIO(path) as compound:
         name = "Workbook" if compound.exists("Workbook") else "Book"  # Excel 95 writes formats in another way
         content = compound.openstream(name).read()
@@ -215,7 +212,7 @@ def _cell_formats(content: bytes, start: int, codes: list[str]) -> Iterator[tupl
 
 
 def _records(content: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the records up to the end of a part or its first chart, which follows the cells."""
+    """Stop at the end of a part or its first chart, which follows the cells."""
     kind = 0
     while kind != _END:
         kind, size = struct.unpack_from("<HH", content, start)

@@ -111,7 +111,6 @@ def unify(text: str) -> str:
 
 
 def is_text(content: bytes) -> bool:
-    """Return whether bytes may be text: a UTF-16 mark, or at most 5 % zero bytes."""
     return content.startswith(UTF_16) or content.count(0) * 20 <= len(content)
 
 
@@ -134,10 +133,7 @@ def _vowels_first(marks: re.Match[str]) -> str:
 def normal_form(text: str) -> str:
     """
     Return the form in which codes, numbers, user names and searches compare.
-
-    NFKC with sara am joined, lower case, one hyphen, single spaces, Thai marks once and in one order, เเ as แ,
-    without invisible characters and outer blanks. The database stores normal forms: a change needs a migration that
-    rewrites them.
+    The database stores normal forms: a change needs a migration that rewrites them.
     """
     folded = unify(text).strip()
     # Normalization can move another script's mark from between two Thai marks.
@@ -177,10 +173,7 @@ class Spellings(Mapping[str, T]):
 
 
 def sort_key(number: str) -> str:
-    """
-    Return a text that sorts numbers naturally: 1, 2, 10.
-    Different normal forms have different keys. Each run of digits follows its length and precedes its leading zeros.
-    """
+    """Sort numbers naturally: 1, 2, 10. Different normal forms have different keys."""
     return _DIGITS.sub(_sortable_digits, normal_form(number))[:MOST_KEY]
 
 
@@ -191,7 +184,7 @@ def _sortable_digits(digits: re.Match[str]) -> str:
 
 
 def control_character(text: str, *, multiline: bool = False) -> int | None:
-    """Return the position of the first control, unassigned or private character, or None."""
+    """Return the position of the first character that must not be stored."""
     if text.isprintable():  # a cheap check that most texts pass
         return None
     allowed = "\n\r\t" if multiline else ""

@@ -151,7 +151,6 @@ class DrawingFilePage(PageModel, template="documents/drawing_file.html"):
 
 @router.get("/files/{public_id}")
 async def view(public_id: UUID, page: CurrentPage, session: ReadSession, readers: Readers) -> Response:
-    """A drawing's file with the name of its revision, for callers who may read the file."""
     attachment = await attachments.find(page.context, session, public_id=public_id, rules=readers)
     sheet = await drawings.drawing_of_file(page.context, session, attachment.id)
     page.set_project(sheet.project)
@@ -204,7 +203,6 @@ def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
 
 
 def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
-    """Prefill the next revision with the source drawings of the current one."""
     sources = drawing.revisions[0].derived_from
     if kind.derives_from is None:
         return NEW_FORM.form

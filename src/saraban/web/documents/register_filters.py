@@ -54,7 +54,7 @@ _RFA_TYPE: Final = Text("ประเภท RFA", "RFA type")
 
 
 class RegisterFilters(BaseModel):
-    """Filters as typed in the address; invalid ones are reported and ignored."""
+    """As typed in the address; invalid filters are reported and ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True, alias_generator=to_camel)
 
@@ -76,7 +76,6 @@ class RegisterFilters(BaseModel):
 
     @property
     def given(self) -> dict[str, str]:
-        """The filters that are set, by their names in the address."""
         values = self.model_dump(by_alias=True) | {"q": self.text}
         return {name: value for name, value in values.items() if value}
 
@@ -100,7 +99,6 @@ class RegisterFilters(BaseModel):
         return urlencode(self._other_filters(name))
 
     def sorted_by(self, name: str) -> str:
-        """Return the address sorted by a column, or in its other direction."""
         reversed_orders = {name: f"-{name}", f"-{name}": name}
         new_sort = reversed_orders.get(self.order, f"-{name}" if name == "created" else name)
         rest = self._other_filters("sort")
@@ -193,7 +191,6 @@ def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[st
 
 
 def _order_days(query: core.RegisterQuery) -> core.RegisterQuery:
-    """Swap two days in the wrong order."""
     days: dict[str, date] = {}
     for first, last in (("since", "until"), ("due_from", "due_until")):
         start, end = getattr(query, first), getattr(query, last)
@@ -229,7 +226,6 @@ class SetFilter:
 def set_filters(
     page: PageRequest, web: WebKind, asked: RegisterFilters, choices: FilterChoices | None, faults: FormErrors
 ) -> list[SetFilter]:
-    """Describe each filter; the search has its own field."""
     return [
         SetFilter(
             asked.name_in(web, name),
@@ -243,7 +239,6 @@ def set_filters(
 
 
 def _value_text(page: PageRequest, name: str, value: str, choices: FilterChoices | None) -> str:
-    """Return the value as a reader knows it, or as typed."""
     match name:
         case "mine" | "pending":
             return ""

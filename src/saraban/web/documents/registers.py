@@ -38,8 +38,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 @dataclass(frozen=True, slots=True)
 class DocumentRegister:
-    """A register's texts for pages, and its kind for `documents.core`."""
-
     web: WebKind
     kind: core.AnyKind
 

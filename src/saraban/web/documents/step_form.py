@@ -32,8 +32,6 @@ _EXAMPLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StepField:
-    """A field with its typed or remembered value."""
-
     field: Field
     typed: str
 
@@ -43,7 +41,6 @@ class StepField:
 
     @property
     def at(self) -> str:
-        """The id of its errors, with the start of a long name."""
         return field_id(self.field.name)
 
     @property
@@ -52,7 +49,7 @@ class StepField:
 
     @property
     def pattern(self) -> str:
-        """For the browser, if it reads the pattern like the server; it matches whole values only."""
+        """Empty if browsers would read the pattern differently."""
         regex = self.field.pattern
         is_plain = regex is not None and not any(part in regex for part in ("(?", "\\p", "\\P", "[[", "&&"))
         return f".*(?:{regex}).*" if is_plain else ""
@@ -65,10 +62,8 @@ class StepField:
 @dataclass(frozen=True, slots=True)
 class StepForm:
     """
-    :param stated: earlier values, for the person who decides
     :param judged: a condition reads the values, so they must be sent now
     :param folded: earlier values count, and need not be sent again
-    :param too_many: the dialog shows no fields, because there are too many
     """
 
     rows: Sequence[StepField] = ()
@@ -106,9 +101,8 @@ def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepFor
 def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
     """
     Return the payload, without values that the document remembers.
-
-    It depends only on the form and the definition, so a form sent twice has the same payload.
-    :raises Invalid: for each value that is no JSON, or does not fit the schema
+    It depends only on form and definition, so a form sent twice has the same payload.
+    :raises Invalid:
     """
     names = _read_hidden(form, TAKES)
     fields = [field for field in values.fields if isinstance(names, list) and field.name in names]
@@ -126,11 +120,7 @@ def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
 
 
 def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str, object]] = ()) -> TransitionIn:
-    """
-    Return the transition of a dialog.
-    :param items: answers to single items
-    :raises Invalid:
-    """
+    """:raises Invalid:"""
     payload = payload_of_step(values, form.values)
     payload_ = {
         "action": form.text("action") or "",
@@ -223,7 +213,7 @@ def _escape(name: str) -> str:
 
 
 def _read_hidden(form: Any, name: str) -> Any:
-    """Return JSON that the page itself put into the form, or None if it is unreadable."""
+    """Return JSON that the page itself put into the form."""
     typed = form.get(name)
     if not isinstance(typed, str) or len(typed) > _MOST_KEPT:
         return None

@@ -120,8 +120,6 @@ class FieldWords:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """:param step: label of the workflow step"""
-
     entry: AuditEntryOut
     url: str
     step: str
@@ -197,7 +195,6 @@ def _address(subject: AuditObjectOut) -> str:
 
 
 def _field_label(page: PageRequest, name: str) -> str:
-    """Return the label of a field; of a path, the label of its last part."""
     if not name:
         return ""
     *place, last = name.split(" · ")
@@ -207,7 +204,6 @@ def _field_label(page: PageRequest, name: str) -> str:
 
 
 def _value_words(page: PageRequest, field: str, value: Json, names: Mapping[str, str]) -> str:
-    """Format a value: names for public ids, dates in the reader's era, labels for states."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

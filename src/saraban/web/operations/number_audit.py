@@ -123,8 +123,6 @@ class RefusalQuery(PeriodQuery):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence whose number is a link."""
-
     before: str
     number: str
     url: str
@@ -176,7 +174,6 @@ async def show(
     tab: Annotated[str, Query(max_length=20)] = OPERATIONS,
     cursor: PageCursor = None,
 ) -> Response:
-    """Callers see the operations of their projects; operators also the refusals of all."""
     places = [ref for ref in await page.projects_with(session, None) if page.may(VIEW_COUNTERS, ref)]
     sees_refusals = page.caller.may(SEES, Scope())
     if not (places or sees_refusals) or (tab == REFUSALS and not sees_refusals):
@@ -240,7 +237,6 @@ async def _read_refusals(
 
 
 def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
-    """Describe an operation; its number links to the history."""
     audit = row.audit
     code, is_revision = audit.operation, audit.operation == OperationCode.REVISE
     words = _VARIANTS.get((code, _operation_variant(audit)), SENTENCES.get(code, _OTHER))
@@ -262,7 +258,6 @@ def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
 
 
 def _operation_variant(audit: NumberAudit) -> str:
-    """Return the variant of an operation."""
     if audit.operation == OperationCode.RANGE:
         return str(orjson.loads(audit.new_value or "{}").get("state"))
     if audit.operation == OperationCode.VOID and audit.new_value:

@@ -1,8 +1,4 @@
-"""
-Import people from a spreadsheet: check, correct, invite.
-
-Nothing is stored in between: the page contains the rows, which are checked again.
-"""
+"""Import people from a spreadsheet. The page keeps the rows, which are checked again."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -64,7 +60,7 @@ async def template(page: CurrentPage) -> Response:
 
 @router.post("")
 async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
-    """Run the import, roll it back, and show the result."""
+    """Run the import and roll it back."""
     page.caller.require_somewhere(CREATE)
     try:
         rows = await read_sent_file(page, sent, partial(read_people_sheet, sheet=sent.sheet))
@@ -78,7 +74,7 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
 
 @router.post("/commit")
 async def commit(form: CurrentForm) -> Response:
-    """Invite all people. Without mail, this page shows the links once."""
+    """Without mail, this page shows the links once."""
     page = form.page
     page.caller.require_somewhere(CREATE)
     try:
@@ -98,7 +94,6 @@ async def commit(form: CurrentForm) -> Response:
 
 @router.post("/links")
 async def links_file(form: CurrentForm) -> Response:
-    """The links are not stored, so the page sends them back for the file."""
     form.page.caller.require_somewhere(CREATE)
     rows = unpack_rows(form.text("rows") or "", _LINKS)
     cells = [[*row.cells.values()] for row in rows]

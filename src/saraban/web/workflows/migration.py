@@ -33,7 +33,7 @@ AT_ONCE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class OccupiedState:
-    """A state with documents on other versions, labelled by the newest version that has it."""
+    """Labelled by the newest version that has the state."""
 
     state: str
     label: Text
@@ -43,8 +43,6 @@ class OccupiedState:
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """:param lines: documents that stay"""
-
     moved: bool
     going: int
     looked_at: int
@@ -70,7 +68,7 @@ async def show(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 @router.post("")
 async def migrate(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
-    """Preview the migration; `do=move` moves the documents that can continue."""
+    """`do=move` moves the documents that can continue."""
     page, moves = form.page, form.text("do") == "move"
     page.caller.require(MANAGE, Scope())
     mapping = await _mapping(form, code)

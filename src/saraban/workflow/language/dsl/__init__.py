@@ -37,7 +37,6 @@ class WorkflowNotValid(DomainError):
 
 def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
-    Parse a definition by its form alone.
     :param root: pointer of the definition in the request
     :raises WorkflowNotValid: with at most 100 faults
     """
@@ -49,7 +48,7 @@ def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Defini
 
 
 def _check_size(raw: Json, faults: Faults) -> bool:
-    """Measure without recursion, so that a deep or huge definition costs little."""
+    """Measure without recursion, because a definition may be deep or huge."""
     size = parts = 0
     waiting = [(raw, 1)]
     while waiting:

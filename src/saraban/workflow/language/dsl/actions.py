@@ -90,7 +90,6 @@ def read(action: str, raw: Json, at: str, faults: Faults) -> Transition | None:
 
 
 def _outcomes(part: JsonObject, at: str, faults: Faults) -> tuple[str | None, dict[str, Response], str | None]:
-    """Return the next state, or the response codes and the default code."""
     to = parts.name(part["to"], f"{at}/to", parts.STATE, faults) if "to" in part else None
     if "responses" in part:
         return None, *_responses(part["responses"], f"{at}/responses", to, faults)
@@ -134,7 +133,7 @@ def _responses(raw: Json, at: str, default_state: str | None, faults: Faults) ->
 
 
 def _attachments(raw: Json, at: str, faults: Faults) -> tuple[bool, bool]:
-    """Return whether files are accepted, and whether they are required."""
+    """Return whether files are accepted, and whether required."""
     if raw == "required":
         return True, True
     if type(raw) is not bool:

@@ -1,13 +1,13 @@
 """
-JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once and evaluated within a budget (REQ-WFL-06).
+JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once (REQ-WFL-06).
 
-A part costs one step, a loop its body per round. The cost is charged in advance, so it depends on the sizes of the
-data and not on their order. Intended differences from the reference implementation:
+A part costs one step of the budget, a loop its body per round. The cost is charged in advance, so it depends on the
+sizes of the data and not on their order. Intended differences from the reference implementation:
 
-* an object has exactly one operator, and each operator its number of values; `compile` refuses others; * `var` finds
-keys, indexes and `length`, but no methods of JavaScript's prototypes; * names that `missing` takes from the facts are
-names, never rules; * texts are counted, cut and ordered by code points, not UTF-16 units; integers beyond 2**53 stay
-exact in comparisons.
+    * an object has exactly one operator, and each operator its number of values; `compile` refuses others;
+    * `var` finds keys, indexes and `length`, but no methods of JavaScript's prototypes;
+    * names that `missing` takes from the facts are names, never rules;
+    * texts are counted, cut and ordered by code points, not UTF-16 units; integers beyond 2**53 compare exactly.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class _Part:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """
-    A compiled rule, safe to share between threads.
+    Safe to share between threads.
     :param variables: paths read from the facts, as `document.priority`; `*` for all or a computed path
     """
 
@@ -58,7 +58,7 @@ class Compiled:
 
     def evaluate(self, context: Json) -> Json:
         """
-        Return the rule's value, which may share parts with rule and facts.
+        The value may share parts with rule and facts.
         :raises BudgetExceeded:
         """
         part = self._part
@@ -119,8 +119,6 @@ def _variadic(apply: Callable[[list[Json], Budget], Json], runs: list[Run]) -> R
 
 
 def _short_circuit(*, stops: bool) -> Callable[[list[Run]], Run]:
-    """`and` stops at the first false value, `or` at the first true one; both return that value."""
-
     def choice(runs: list[Run]) -> Run:
         def choose(facts: Json, budget: Budget) -> Json:
             value = None

@@ -1,8 +1,4 @@
-"""
-Operators with JavaScript's truth, numbers, texts, equality and order (ECMAScript 7.1 and 7.2).
-
-Operations on longer texts and lists spend more of the budget.
-"""
+"""Operators with JavaScript's semantics (ECMAScript 7.1, 7.2). Long values cost budget."""
 
 import math
 import operator
@@ -165,7 +161,7 @@ def _join_list(values: list[Json], budget: Budget, depth: int) -> str:
 
 
 def _shortest_digits(value: float) -> tuple[str, int]:
-    """Return the fewest digits that read back as the same number, and the position of the point."""
+    """Return the fewest digits that read back as the same number."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
@@ -178,7 +174,6 @@ NOWHERE = cast("Json", object())
 
 
 def step(place: Json, key: str) -> Json:
-    """Return the value under a key, an index or `length`, or `NOWHERE`."""
     if isinstance(place, dict):
         return place.get(key, NOWHERE)
     if not isinstance(place, list | str):
@@ -214,7 +209,7 @@ def missing(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
 
 
 def missing_some(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
-    """Return the missing names of `names[1]`, unless at least `names[0]` of them exist."""
+    """Return none if at least `names[0]` of `names[1]` exist."""
     needed, options = names
     wanted = options if isinstance(options, list) else [options]
     absent = missing(wanted, facts, budget)
@@ -310,7 +305,7 @@ def _concatenate(values: Values, budget: Budget) -> str:
 
 
 def _to_integer(value: float) -> int:
-    """`ToIntegerOrInfinity`, with a number beyond any length for the infinities."""
+    """`ToIntegerOrInfinity`, with a large number for the infinities."""
     return 0 if math.isnan(value) else int(max(-float(EXACT), min(value, float(EXACT))))
 
 

@@ -87,7 +87,6 @@ FORMAT = Text("ไม่รู้จักรูปแบบ “{format}” ใ�
 
 
 def faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    """Yield the faults of a valid JSON Schema."""
     if str(raw.get("$schema", DIALECT)).rstrip("#") != DIALECT:
         yield FieldProblem("/$schema", "dialect", DRAFT)
     if raw.get("type", "object") != "object":
@@ -106,7 +105,6 @@ def faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
 
 
 def subschemas(raw: Json, *, definitions: bool = True) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield each schema with its pointer, except `true` and `false`."""
     waiting: list[tuple[str, Json]] = [("", raw)]
     while waiting:
         at, schema = waiting.pop()
@@ -190,7 +188,7 @@ def _compiles(pattern: str) -> bool:
 
 
 def _expansion_faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    """Limit the size of a schema with its references: twenty definitions that each use the previous one twice are a million schemas."""
+    """Limit the size with references: 20 definitions can expand to a million schemas."""
     definitions = as_object(raw.get("$defs"))
     uses = {name: _reference_counts(schema) for name, schema in definitions.items()}
     sizes = {name: (len(list(subschemas(schema))), 1) for name, schema in definitions.items()}
