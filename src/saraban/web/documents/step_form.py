@@ -10,6 +10,7 @@ from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.shell.form_state import FormValues
 from saraban.web.shell.forms import SentForm, read_json, text, texts
 from saraban.workflow.engine.step_data import same
+from saraban.workflow.language.faults import escaped
 from saraban.workflow.language.schema.fields import Field, figure, written
 from saraban.workflow.language.subject import ValueOut
 from saraban.workflow.runtime.schemas import TransitionIn
@@ -190,7 +191,7 @@ def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], l
             case "boolean":
                 values[field.name] = typed == TICKED
             case "choice" | "json":
-                value, fault = read_json(typed, f"/payload/{_escape(field.name)}")
+                value, fault = read_json(typed, f"/payload/{escaped(field.name)}")
                 values[field.name] = value
                 problems += [fault] if fault else []
             case "date":
@@ -206,10 +207,6 @@ def _filled_fields(fields: Sequence[Field], form: Any) -> Iterator[tuple[Field, 
         typed = text(form, STEP_PREFIX + field.name)
         if typed is not None:
             yield field, typed
-
-
-def _escape(name: str) -> str:
-    return name[:60].replace("~", "~0").replace("/", "~1")
 
 
 def _read_hidden(form: Any, name: str) -> Any:

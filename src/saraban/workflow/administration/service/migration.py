@@ -39,7 +39,7 @@ from saraban.workflow.administration.repository import (
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
 from saraban.workflow.language.definition import Definition
-from saraban.workflow.language.review import Assignee, BranchStatus, Review
+from saraban.workflow.language.review import BranchStatus, Review
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
@@ -384,7 +384,8 @@ async def _update_branches(
     for place, branch in enumerate(round_):
         # Closed branches come last.
         values = {"position": places.get(branch.name, len(places) + place), "updated_at": now}
-        values |= _request_values(new_assignees[branch.name]) if branch.name in new_assignees else {}
+        if (assignee := new_assignees.get(branch.name)) is not None:
+            values |= {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
         values |= {"status": BranchStatus.SKIPPED} if branch.name in carried.closed else {}
         if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
             raise VersionLost("The branch changed between the lock and the update.")
@@ -396,10 +397,6 @@ async def _update_branches(
     ]
     if rows:
         await assignee_rows.add(session, rows)
-
-
-def _request_values(assignee: Assignee) -> dict[str, Json]:
-    return {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
 
 
 def _branch_changes(carried: MigratedReview | None) -> dict[str, Json]:
