@@ -31,8 +31,8 @@ class ClientPresence:
 
     def take_leave(self) -> bool:
         """Return only once that the client has left, so that cleanup can run."""
-        left, self.has_left = self.has_left, False
-        return left
+        has_just_left, self.has_left = self.has_left, False
+        return has_just_left
 
 
 _presence: ContextVar[ClientPresence | None] = ContextVar("client_presence", default=None)

@@ -137,25 +137,25 @@ def _figure_texts(number: Decimal, figures: str) -> list[str] | None:
     match = _FIGURES.fullmatch(figures)
     if match is None or number >= _MOST:
         return None
-    whole, thousands, point, decimals = match.groups()
+    integer_figures, thousands, point, decimals = match.groups()
     number /= 1000 ** len(thousands)
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
-    required_digits = whole.replace(",", "").lstrip("#?")
-    if (number and not rounded) or ("," in whole and (len(required_digits) > 1 or "?" in whole)):
+    required_digits = integer_figures.replace(",", "").lstrip("#?")
+    if (number and not rounded) or ("," in integer_figures and (len(required_digits) > 1 or "?" in integer_figures)):
         return None
-    text, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+    text, _, fraction = f"{rounded:{',' if ',' in integer_figures else ''}f}".partition(".")
     text = ("" if text == "0" else text).zfill(len(required_digits))
-    head_length = max(len(text) - len(whole) + 1, 1)
+    head_length = max(len(text) - len(integer_figures) + 1, 1)
     places = [text[:head_length], *text[head_length:]] if text else []
-    blanks = [" " if place == "?" else "" for place in whole + decimals]
+    blanks = [" " if place == "?" else "" for place in integer_figures + decimals]
     decimal_count = max(len(decimals.rstrip("#?")), len(fraction.rstrip("0")))
     return [
-        *blanks[: len(whole) - len(places)],
+        *blanks[: len(integer_figures) - len(places)],
         *places,
         *("" for _ in thousands),
         *point,
         *fraction[:decimal_count],
-        *blanks[len(whole) + decimal_count :],
+        *blanks[len(integer_figures) + decimal_count :],
     ]
 
 

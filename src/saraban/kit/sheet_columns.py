@@ -251,10 +251,10 @@ def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], plac
     """Return the headings of the first column that has several."""
     rest = [cell for place, cell in enumerate(cells) if place not in places]
     others = [(cell, {*map(normalize_heading, _parts_of_heading(cell))} - {""}) for cell in rest]
-    for column, taken in zip(names, places, strict=True):
+    for column, place in zip(names, places, strict=True):
         same = [cell for cell, parts in others if parts and parts <= {*column} - _VAGUE]
-        if taken is not None and same:
-            return [cells[taken], *same]
+        if place is not None and same:
+            return [cells[place], *same]
     return []
 
 
@@ -323,8 +323,14 @@ class CellReader:
         texts = [raw if isinstance(raw, str) else "" for raw in raw_cells]
         if normalize_heading(texts[self._at][:_LONGEST_HEADING])[:2] not in self._beginnings:
             return False
-        named = (_names_in(text[:_LONGEST_HEADING]) for text in texts)
-        if sum(not names.isdisjoint(column_names) for names, column_names in zip(named, self._names, strict=True)) < 2:
+        names_by_cell = (_names_in(text[:_LONGEST_HEADING]) for text in texts)
+        if (
+            sum(
+                not names.isdisjoint(column_names)
+                for names, column_names in zip(names_by_cell, self._names, strict=True)
+            )
+            < 2
+        ):
             return False  # cheap check: many numbers begin like their heading
         places = match_headings(self._names, texts)
         return sum(place == at for at, place in enumerate(places)) > 1
@@ -337,10 +343,10 @@ def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
         if text in _ERRORS:
             fault = ("error", _NOT_SHOWN["error"], text)
     else:
-        kind, shown, value = raw[:3]
+        kind, displayed, value = raw[:3]
         is_value = kind in {column.kind, "flag"} and bool(value)
-        text = str((value if shown is None or (is_value and kind != "flag") else shown) or "")
-        fault = None if is_value or shown is not None else (str(kind), _NOT_SHOWN[str(kind)], text)
+        text = str((value if displayed is None or (is_value and kind != "flag") else displayed) or "")
+        fault = None if is_value or displayed is not None else (str(kind), _NOT_SHOWN[str(kind)], text)
     if fault is None and text and column.kind not in {CellKind.TEXT, CellKind.LINES}:
         text, fault = _convert_text(column, text)
     if fault is None and not text and column.is_required:

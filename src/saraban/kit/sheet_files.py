@@ -339,9 +339,9 @@ def _ods_elements(packed: zipfile.ZipFile) -> Iterator[tuple[ET.Element, dict[st
             table, number = table + 1, 1
 
 
-def _ods_rows(packed: zipfile.ZipFile, wanted: int) -> Rows:
+def _ods_rows(packed: zipfile.ZipFile, table_index: int) -> Rows:
     for element, values, table, number in _ods_elements(packed):
-        if table == wanted and element.tag.endswith("}table-row"):
+        if table == table_index and element.tag.endswith("}table-row"):
             read = {
                 at: cell
                 for at, content, cell_values in _ods_cells(element)
@@ -363,15 +363,15 @@ def _ods_cells(row: ET.Element) -> Iterator[tuple[int, ET.Element, dict[str, str
 
 
 def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
-    shown = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
-    kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
+    displayed = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
+    kind = values.get("value-type", "formula" if "formula" in values and not displayed else "string")
     if kind in {"float", "currency", "percentage"}:
-        return ["number", shown, number_formats.plain_number(values["value"])]
+        return ["number", displayed, number_formats.plain_number(values["value"])]
     if kind == "date":
         return ["day", None, values["date-value"][:10], "yyyy-mm-dd"]
     if kind in {"time", "boolean"}:
-        return ["time", shown, ""] if kind == "time" else ["flag", shown, values["boolean-value"]]
-    return [kind, None, shown or "#N/A"] if kind in {"error", "formula"} else shown
+        return ["time", displayed, ""] if kind == "time" else ["flag", displayed, values["boolean-value"]]
+    return [kind, None, displayed or "#N/A"] if kind in {"error", "formula"} else displayed
 
 
 def _ods_text(element: ET.Element) -> str:

@@ -55,12 +55,12 @@ def has_mark_run(text: str) -> bool:
 
 
 def _cut_marks(run: re.Match[str]) -> str:
-    kept, marks = [], 0
+    characters, marks = [], 0
     for character in run[0]:
         marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
         if marks <= MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
+            characters.append(character)
+    return "".join(characters)
 
 
 def check_marks(text: str, pointer: str) -> None:
@@ -155,9 +155,9 @@ def key_text(text: str) -> str:
 class Spellings(Mapping[str, T]):
     """Values by code; an unknown code gets the value of the first code with its normal form."""
 
-    def __init__(self, known: Mapping[str, T]) -> None:
-        self._known = known
-        self._by_form = {normal_form(code): value for code, value in reversed([*known.items()])}
+    def __init__(self, values: Mapping[str, T]) -> None:
+        self._known = values
+        self._by_form = {normal_form(code): value for code, value in reversed([*values.items()])}
 
     def __getitem__(self, code: str) -> T:
         return self._known[code] if code in self._known else self._by_form[normal_form(code)]

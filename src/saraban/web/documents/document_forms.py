@@ -212,7 +212,7 @@ async def choose(path: str, form: CurrentForm) -> Response:
 @router.post("/{path}/new/number")
 async def number(path: str, form: CurrentForm) -> Response:
     page, web = form.page, register_at(path).web
-    missing = [name for name in _needed(web) if not form.values.get(name)]
+    missing = [name for name in _required_fields(web) if not form.values.get(name)]
     if missing:
         return page.show(NumberFragment(number=None, missing=[labels.FIELDS[name] for name in missing]))
     try:
@@ -226,7 +226,7 @@ async def number(path: str, form: CurrentForm) -> Response:
     return page.show(NumberFragment(number=preview.number, missing=[]))
 
 
-def _needed(kind: WebKind) -> list[str]:
+def _required_fields(kind: WebKind) -> list[str]:
     field_by_ask = {"rfa_type": "rfaTypeCode", "sub_type": "subTypeCode", "recipients": "to"}
     fields = [name for ask, name in field_by_ask.items() if ask in kind.asks]
     return [kind.organization_field, *fields, *(["disciplineCode"] if kind.name == "rfa" else [])]
@@ -372,9 +372,9 @@ def payload_of(register: DocumentRegister, form: FormValues) -> dict[str, object
 def changes_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
     """An empty field is removed from the document."""
     web = register.web
-    shown = {"recipients": "to" in form, "assignees": any(name.startswith("part-") for name in form)}
-    shown["items" if "items" in web.asks else "referencePublicIds"] = "picks" in form
-    lists = {name: value for name, value in _lists(web, form).items() if shown.get(name)}
+    shown_fields = {"recipients": "to" in form, "assignees": any(name.startswith("part-") for name in form)}
+    shown_fields["items" if "items" in web.asks else "referencePublicIds"] = "picks" in form
+    lists = {name: value for name, value in _lists(web, form).items() if shown_fields.get(name)}
     return _plain(register.kind.changes, form) | lists
 
 

@@ -240,10 +240,10 @@ async def _refuse_existing(ctx: RequestContext, session: AsyncSession, order: Fo
         )
 
 
-def _version(shown: str | None) -> int | None:
-    if not shown:
+def _version(typed: str | None) -> int | None:
+    if not typed:
         return None
-    return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else 0
 
 
 async def _show_again(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID | None) -> Response:

@@ -129,28 +129,28 @@ class AuditLine:
 
 @router.get("/audit")
 async def show(
-    page: CurrentPage, session: ReadSession, asked: Annotated[AuditFilters, Query()], cursor: PageCursor = None
+    page: CurrentPage, session: ReadSession, filters: Annotated[AuditFilters, Query()], cursor: PageCursor = None
 ) -> Response:
     if not audit_trail.may_read(page.context):
         raise Forbidden("The audit trail is for those who may see it.")
-    query, faults = usable_filters(page, AuditQuery, asked.given)
+    query, faults = usable_filters(page, AuditQuery, filters.given)
     reading = await audit_trail.read_trail(page.context, session, query, cursor=cursor, limit=ROWS)
     model = AuditTrailPage(
         rows=[_row(page, entry, reading.names) for entry in reading.page.items],
         next_cursor=reading.page.next_cursor,
-        asked=asked,
+        asked=filters,
         export=urlencode(query.model_dump(mode="json", by_alias=True, exclude_none=True)),
         kind_names=audit_words.KINDS,
         actions={code: audit_words.action_words(code) for code in audit_words.ACTIONS},
         sees_all=audit_trail.sees_all(page.context),
         faults=faults,
     )
-    return page.show_list(model, cursor, address="/audit" + (f"?{asked.query}" if asked.query else ""))
+    return page.show_list(model, cursor, address="/audit" + (f"?{filters.query}" if filters.query else ""))
 
 
-def usable_filters(page: PageRequest, schema: type[Period], given: Mapping[str, str]) -> tuple[Period, FormErrors]:
+def usable_filters(page: PageRequest, schema: type[Period], typed: Mapping[str, str]) -> tuple[Period, FormErrors]:
     """Return the valid filters, with days in order, and errors by field."""
-    query, faults = usable_query(page, schema, given)
+    query, faults = usable_query(page, schema, typed)
     if query.since and query.until and query.since > query.until:
         query = query.model_copy(update={"since": query.until, "until": query.since})
     return query, faults

@@ -114,14 +114,14 @@ async def listing(
     kind: Typed = "",
     cursor: PageCursor = None,
 ) -> Response:
-    wanted = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
-    people_page = await people.list_people(page.context, session, _search(page, wanted), cursor=cursor, limit=ROWS)
+    filters = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
+    people_page = await people.list_people(page.context, session, _search(page, filters), cursor=cursor, limit=ROWS)
     offer = await people.offered_roles(page.context, session)
     model = PeoplePage(
         rows=people_page.items,
         next_cursor=people_page.next_cursor,
-        query="&".join(f"{name}={value}" for name, value in wanted.items() if value),
-        wanted=wanted,
+        query="&".join(f"{name}={value}" for name, value in filters.items() if value),
+        wanted=filters,
         offer=offer,
         states=STATES,
         may_open=page.caller.may_anywhere("user.create"),
@@ -268,8 +268,8 @@ async def act(public_id: PersonId, action: str, form: CurrentForm) -> Response:
 async def _give_role(form: SentForm, session: AsyncSession, public_id: UUID) -> None:
     person = await people.read_person(form.context, session, public_id)
     home = person.organization.public_id if person.organization else None
-    wanted = await _grant(form, session, home)
-    await people.give_role(form.context, session, person=public_id, wanted=wanted)
+    grant = await _grant(form, session, home)
+    await people.give_role(form.context, session, person=public_id, wanted=grant)
 
 
 async def _invite(public_id: UUID, form: SentForm, *, handed_over: bool) -> Response:

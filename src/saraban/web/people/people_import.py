@@ -69,7 +69,7 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
         if has_own_page(error):
             raise
         return _page(page, error=error)
-    return _page(page, found=result, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
+    return _page(page, result=result, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
 
 
 @router.post("/commit")
@@ -89,7 +89,7 @@ async def commit(form: CurrentForm) -> Response:
         SheetRow(number, {"username": person.username, "name": person.display_name, "link": f"{base}{person.path}"})
         for number, person in enumerate(result.invitations if base is not None else (), 2)
     ]
-    return _page(page, found=result, links=links, packed=pack_rows(links), done=True)
+    return _page(page, result=result, links=links, packed=pack_rows(links), done=True)
 
 
 @router.post("/links")
@@ -104,7 +104,7 @@ async def links_file(form: CurrentForm) -> Response:
 def _page(
     page: PageRequest,
     *,
-    found: PeopleImport | None = None,
+    result: PeopleImport | None = None,
     error: DomainError | None = None,
     packed: str = "",
     links: Sequence[SheetRow] = (),
@@ -119,7 +119,7 @@ def _page(
         PeopleImportPage(
             columns=COLUMNS,
             headings={column.key: column.heading for column in COLUMNS},
-            found=found,
+            found=result,
             report={"faults": faults, "refused": len(row_faults)},
             left_out=[shown_fault(row.number, row.faults[0]) for row in left_out],
             packed=packed,

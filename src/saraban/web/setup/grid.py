@@ -447,14 +447,16 @@ def _merge_typed(stored: GridLine, typed: GridLine, form: SentForm, error: Domai
     series = error.series if isinstance(error, PrintedCodeChanges) else ()
     # Fields that the reader did not change get their stored values.
     merged = {name: stored.values[name] if value == was.get(name) else value for name, value in typed.values.items()}
-    theirs = {name: stored.values[name] for name, value in merged.items() if stale and value != stored.values[name]}
+    changed_values = {
+        name: stored.values[name] for name, value in merged.items() if stale and value != stored.values[name]
+    }
     return replace(
         stored,
         values=merged if stale else typed.values,
         etag=stored.etag if stale else form.text("etag") or "",
         was=stored.was if stale else form.text("was") or "{}",
         faults=replace(typed.faults, fields={}) if series else typed.faults,
-        theirs=theirs,
+        theirs=changed_values,
         is_stale=stale,
         series=series,
         has_cursor=True,

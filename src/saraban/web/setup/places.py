@@ -174,16 +174,16 @@ CurrentGrid = Annotated[GridPlace, Depends(grid_place)]
 
 
 async def owners(
-    ctx: RequestContext, session: AsyncSession, named: Mapping[str, str]
+    ctx: RequestContext, session: AsyncSession, parameters: Mapping[str, str]
 ) -> tuple[MasterRow, MasterRow | None]:
     """
     Return the project and contract of an address.
     :raises NotFound:
     """
-    project = await _entity(ctx, session, PROJECT, named["project"])
-    if "contract" not in named:
+    project = await _entity(ctx, session, PROJECT, parameters["project"])
+    if "contract" not in parameters:
         return project, None
-    contract = await _entity(ctx, session, CONTRACT, named["contract"])
+    contract = await _entity(ctx, session, CONTRACT, parameters["contract"])
     if contract.owner != project.key:
         raise NotFound(f"The project has no contract {contract.public_id}.")
     return project, contract

@@ -204,12 +204,12 @@ def uploaded(form: FormValues) -> list[tuple[str, str]]:
     return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
 
 
-def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, object]) -> tuple[Order, FormErrors]:
+def usable_query(page: PageRequest, schema: type[Order], typed: Mapping[str, object]) -> tuple[Order, FormErrors]:
     try:
-        return checked_values(schema, given), NO_ERRORS
+        return checked_values(schema, typed), NO_ERRORS
     except Invalid as error:
         faults = FormErrors(fields=form_errors(error, page.language).fields)
-        return checked_values(schema, {key: value for key, value in given.items() if key not in faults.fields}), faults
+        return checked_values(schema, {key: value for key, value in typed.items() if key not in faults.fields}), faults
 
 
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:

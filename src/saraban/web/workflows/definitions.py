@@ -177,19 +177,19 @@ def action_summaries(definition: Definition, state: str) -> Iterator[ActionSumma
         requirements = (*_needs(step), *_values(definition, step))
         yield ActionSummary(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), requirements)
     if state_definition.review is not None:
-        asked = tuple(branch.label for branch in state_definition.review.branches.values())
+        branch_labels = tuple(branch.label for branch in state_definition.review.branches.values())
         for verdict, to in state_definition.review.then.items():
-            yield ActionSummary(LABELS[FELL[verdict]], ((to, ""),), asked, (_ANSWERS,))
+            yield ActionSummary(LABELS[FELL[verdict]], ((to, ""),), branch_labels, (_ANSWERS,))
 
 
 def _needs(step: Transition) -> Iterator[Text]:
     codes = [code for code, response in step.responses.items() if response.comment_required]
     always = step.comment_required or (bool(codes) and len(codes) == len(step.responses))
-    some = ", ".join(codes)
+    code_list = ", ".join(codes)
     conditional_words = (
         (_CODE, bool(step.responses) and step.usual is None),
         (_COMMENT, always),
-        (Text(f"{_COMMENT.th} เมื่อตอบ {some}", f"{_COMMENT.en} with {some}"), bool(codes) and not always),
+        (Text(f"{_COMMENT.th} เมื่อตอบ {code_list}", f"{_COMMENT.en} with {code_list}"), bool(codes) and not always),
         (_FILE, step.attachments_required),
         (_CONDITION, step.condition is not None),
     )

@@ -142,9 +142,9 @@ def assignment_rows(assignments: Sequence[WorkflowAssignmentOut], project: UUID 
             choice = next(
                 (by_place[place, kind, code] for place, code in order if (place, kind, code) in by_place), None
             )
-            own = choice is not None and by_place.get((project, kind, type_code)) is choice
+            is_own = choice is not None and by_place.get((project, kind, type_code)) is choice
             yield AssignmentRow(
-                kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, own
+                kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, is_own
             )
 
 

@@ -151,11 +151,11 @@ def verdict(review: Review, answers: Mapping[str, str]) -> Verdict | None:
     if any(code in review.veto for code in answers.values()):
         return AGAINST
     counts = [review.answers[code].counts for code in answers.values()]
-    left = len(review.branches) - len(counts)
+    remaining = len(review.branches) - len(counts)
     if review.completion == "all":
-        if left:
+        if remaining:
             return None
         return FOR if "for" in counts and "against" not in counts else AGAINST
-    if counts.count("for") + left < review.completion:
+    if counts.count("for") + remaining < review.completion:
         return AGAINST
-    return FOR if counts.count("for") >= review.completion and not (left and review.veto) else None
+    return FOR if counts.count("for") >= review.completion and not (remaining and review.veto) else None

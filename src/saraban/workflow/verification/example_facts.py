@@ -125,7 +125,7 @@ def _schema(kind: str) -> ContextSchema:
 
 
 def _relocate(at: str, faults: Iterable[FieldProblem]) -> list[FieldProblem]:
-    return [FieldProblem(at + each.pointer, each.code, each.text, each.values) for each in faults]
+    return [FieldProblem(at + fault.pointer, fault.code, fault.text, fault.values) for fault in faults]
 
 
 def _facts(step: Transition, facts: JsonObject, document: JsonObject) -> Facts:

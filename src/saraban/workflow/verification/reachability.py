@@ -112,8 +112,8 @@ def _examine_condition(state: State, step: Transition, at: str, exits: Exits, fa
 def _opened_exits(state: str, step: Transition, code: str | None) -> set[Exit]:
     """One code stands for all if the condition cannot distinguish them."""
     reads = step.condition.logic.variables if step.condition is not None else frozenset()
-    codes = [each for each, _ in step.outcomes] if reads.isdisjoint(_SENT) else [code or step.usual]
-    return {(state, step.action, each) for each in codes}
+    codes = [outcome_code for outcome_code, _ in step.outcomes] if reads.isdisjoint(_SENT) else [code or step.usual]
+    return {(state, step.action, outcome_code) for outcome_code in codes}
 
 
 def stated_before(definition: Definition) -> dict[str, frozenset[str] | None]:

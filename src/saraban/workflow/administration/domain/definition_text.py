@@ -202,8 +202,8 @@ def difference(before: JsonObject, after: JsonObject) -> list[DefinitionChange]:
     """
     changes = list(_changes("", _by_name(before), _by_name(after)))
     orders = [[_name(state) for state in as_list(raw.get("states"))] for raw in (before, after)]
-    kept = [[name for name in order if name in orders[1 - place]] for place, order in enumerate(orders)]
-    if kept[0] != kept[1]:
+    common_orders = [[name for name in order if name in orders[1 - place]] for place, order in enumerate(orders)]
+    if common_orders[0] != common_orders[1]:
         changes.append(DefinitionChange("/states", "changed", orders[0], orders[1]))
     return changes
 

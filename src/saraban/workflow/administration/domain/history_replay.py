@@ -148,10 +148,10 @@ def _person(user_id: int, public_id: UUID, seats: frozenset[int]) -> Caller:
     return Caller(user_id, public_id, "", "", None, seats, ())
 
 
-def _automatic_step(definition: Definition, left: str, step: RecordedStep, facts: Facts) -> Step | None:
+def _automatic_step(definition: Definition, previous_state: str, step: RecordedStep, facts: Facts) -> Step | None:
     if step.to_state in ENDS:
         return None
-    return decisions.automatic(definition, Step(left, step.action, step.to_state, terminal=False), facts)
+    return decisions.automatic(definition, Step(previous_state, step.action, step.to_state, terminal=False), facts)
 
 
 def _follows(automatic_step: Step, later: Sequence[RecordedStep]) -> bool:

@@ -118,12 +118,12 @@ def continued(before: Review, after: Review, round_: Collection[MigratedBranch])
         for name, branch_definition in after.branches.items()
         if name not in waiting and name not in answers
     )
-    asked = tuple(
+    reassigned = tuple(
         branch_definition
         for name, branch_definition in after.branches.items()
         if name in waiting and _branch_assignee(before, name) != branch_definition.assignee
     )
-    return MigratedReview(opened, asked, tuple(name for name in waiting if name not in after.branches))
+    return MigratedReview(opened, reassigned, tuple(name for name in waiting if name not in after.branches))
 
 
 def _branch_assignee(review: Review, name: str) -> Assignee | None:

@@ -136,7 +136,7 @@ def simulate(
                 definition, step, _facts(SimulationStep(SimulatedActor(), ""), document, due, remembered)
             ),
         ]
-        automatic_actions = tuple(each.action for each in steps[1:])
+        automatic_actions = tuple(automatic_step.action for automatic_step in steps[1:])
         values = step_data.remembered(remembered)
         ahead = access_warnings(definition, last.next_state)
         results.append(

@@ -379,7 +379,7 @@ async def _update_branches(
     """Every open branch gets a new version, so that answers to the old question are refused."""
     row, round_ = item.row, item.round
     opened = round_[0].opened_version if round_ else row.version_no + 1
-    new_assignees = {asked.name: asked.assignee for asked in carried.anew}
+    new_assignees = {requested.name: requested.assignee for requested in carried.anew}
     places = {name: place for place, name in enumerate(after.branches)}
     for place, branch in enumerate(round_):
         # Closed branches come last.

@@ -237,9 +237,9 @@ async def version(session: AsyncSession, *, code: str, version: int) -> Definiti
     return await load(session, row.id)
 
 
-def _require_found(row: WorkflowDefinition | None, what: str) -> WorkflowDefinition:
+def _require_found(row: WorkflowDefinition | None, description: str) -> WorkflowDefinition:
     if row is None:
-        raise NotFound(f"There is no {what}.")
+        raise NotFound(f"There is no {description}.")
     return row
 
 

@@ -87,8 +87,8 @@ async def assign(
         session.add(row)
     row.workflow_code, row.chosen_by_user_id, row.updated_at = workflow_code, ctx.caller.user_id, ctx.now
     await session.flush()
-    what: JsonObject = {"workflowCode": {"old": before, "new": workflow_code}}
-    await _record_audit(ctx, session, "workflow.choose", row, project, what)
+    change: JsonObject = {"workflowCode": {"old": before, "new": workflow_code}}
+    await _record_audit(ctx, session, "workflow.choose", row, project, change)
     return WorkflowAssignmentOut(
         kind=register.name,
         type_code=type_code or None,
@@ -108,8 +108,8 @@ async def unassign(ctx: RequestContext, session: AsyncSession, *, place: Assignm
     if row is None:
         raise NotFound("Nothing is chosen there.")
     await session.delete(row)
-    what: JsonObject = {"workflowCode": {"old": row.workflow_code, "new": None}}
-    await _record_audit(ctx, session, "workflow.take_back", row, project, what)
+    change: JsonObject = {"workflowCode": {"old": row.workflow_code, "new": None}}
+    await _record_audit(ctx, session, "workflow.take_back", row, project, change)
 
 
 async def listing(
@@ -243,12 +243,12 @@ async def _record_audit(
     action: str,
     row: WorkflowAssignment,
     project: ProjectRef | None,
-    what: JsonObject,
+    change: JsonObject,
 ) -> None:
     details = {
         "kind": row.kind,
         "typeCode": row.type_code or None,
         "projectPublicId": str(project.public_id) if project else None,
-        **what,
+        **change,
     }
     await audit.record(ctx, session, audit.AuditEntry(action, "workflow_choice", row.kind, details))

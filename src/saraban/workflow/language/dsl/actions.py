@@ -22,12 +22,12 @@ SUBMITTER = "submitter"
 
 def read_events(raw: Json, at: str, faults: Faults) -> tuple[dict[str, str], ...]:
     events = []
-    for index, each in enumerate(faults.list_of(raw, at, most=MAX_EVENTS, least=0)):
+    for index, raw_event in enumerate(faults.list_of(raw, at, most=MAX_EVENTS, least=0)):
         place = f"{at}/{index}"
-        kind = each.get("type") if isinstance(each, Mapping) else None
+        kind = raw_event.get("type") if isinstance(raw_event, Mapping) else None
         reader = _KINDS.get(kind) if isinstance(kind, str) else None
         key = "action" if kind == "auto_action" else "target"
-        part = faults.keys(each, place, needed={"type", key})
+        part = faults.keys(raw_event, place, needed={"type", key})
         if part is None:
             continue
         if reader is None:

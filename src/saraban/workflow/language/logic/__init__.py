@@ -80,8 +80,8 @@ def _part(rule: Json, reads: Reads) -> _Part:
         return _list(rule, reads)
     if not isinstance(rule, dict):
         return _constant(rule)
-    ((operator, given),) = rule.items()
-    arguments = given if isinstance(given, list) else [given]
+    ((operator, operands),) = rule.items()
+    arguments = operands if isinstance(operands, list) else [operands]
     return _operation(operator, arguments, reads)
 
 
@@ -104,7 +104,7 @@ def _constant(value: Json) -> _Part:
 
 
 def _list(rule: list[Json], reads: Reads) -> _Part:
-    parts = [_part(each, reads) for each in rule]
+    parts = [_part(item, reads) for item in rule]
     cost = 1 + sum(part.cost for part in parts)
     runs = [part.run for part in parts]
     return _Part(lambda facts, budget: [run(facts, budget) for run in runs], cost)
@@ -189,7 +189,7 @@ def _absence(
     runs = [part.run for part in parts]
 
     def run(facts: Json, budget: Budget) -> Json:
-        return apply([each(facts, budget) for each in runs], facts, budget)
+        return apply([argument_run(facts, budget) for argument_run in runs], facts, budget)
 
     return _Part(run, 1 + sum(part.cost for part in parts))
 
@@ -209,13 +209,13 @@ def _record_path(reads: Reads, path: str) -> None:
 def _loop(operator: str, arguments: list[Json], reads: Reads) -> _Part:
     source, body = _part(arguments[0], reads), _part(arguments[1], None)
     start = _part(arguments[2], reads) if len(arguments) > 2 else _constant(None)
-    each = body.cost + 1
+    round_cost = body.cost + 1
     rounds = _LOOPS[operator]
 
     def run(facts: Json, budget: Budget) -> Json:
         items = source.run(facts, budget)
         elements = items if isinstance(items, list) else []
-        budget.spend(len(elements) * each)
+        budget.spend(len(elements) * round_cost)
         return rounds(elements, body.run, start.run(facts, budget), budget)
 
     return _Part(run, 1 + source.cost + start.cost)

@@ -170,7 +170,7 @@ def problems(error: jsonschema_rs.ValidationError) -> Iterator[FieldProblem]:
 
 def _types(names: list[str]) -> Text:
     names_of_types = [TYPES[name] for name in names]
-    thai, english = (" หรือ".join(each.th for each in names_of_types), " or ".join(each.en for each in names_of_types))
+    thai, english = (" หรือ".join(text.th for text in names_of_types), " or ".join(text.en for text in names_of_types))
     return Text(f"ต้องเป็น{thai}", f"This must be {english}.")
 
 
@@ -182,5 +182,5 @@ def _value_text(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return ", ".join(_value_text(each) for each in value[:20])[:300]
+        return ", ".join(_value_text(item) for item in value[:20])[:300]
     return json.dumps(value, ensure_ascii=False, default=str)[:300]

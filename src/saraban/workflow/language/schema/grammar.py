@@ -115,9 +115,9 @@ def subschemas(raw: Json, *, definitions: bool = True) -> Iterator[tuple[str, di
         for keyword, value in schema.items():
             place = below(at, keyword)
             if keyword in MAPS and (definitions or keyword != "$defs"):
-                inner += [(below(place, name), each) for name, each in as_object(value).items()]
+                inner += [(below(place, name), part) for name, part in as_object(value).items()]
             elif keyword in LISTS:
-                inner += [(below(place, index), each) for index, each in enumerate(as_list(value))]
+                inner += [(below(place, index), part) for index, part in enumerate(as_list(value))]
             elif keyword in SINGLE:
                 inner.append((place, value))
         waiting += reversed(inner)
@@ -208,7 +208,9 @@ def _expansion_faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
 
 def _reference_counts(schema: Json, *, definitions: bool = True) -> Counter[str]:
     return Counter(
-        _target(each["$ref"]) or "" for _, each in subschemas(schema, definitions=definitions) if "$ref" in each
+        _target(subschema["$ref"]) or ""
+        for _, subschema in subschemas(schema, definitions=definitions)
+        if "$ref" in subschema
     )
 
 
