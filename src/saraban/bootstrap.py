@@ -158,9 +158,7 @@ def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission
         mail_settings=mail_settings,
         metrics_token=settings.metrics_token.get_secret_value(),
         storage_folder=settings.data_dir,
-        dependencies=Probes(
-            db, connections.redis, connections.lock_masters, settings.data_dir / "files"
-        ).dependencies(),
+        dependencies=_probes(settings, connections).dependencies(),
     )
 
 
@@ -173,6 +171,10 @@ def _connect(settings: Settings) -> Connections:
     attach_index(db, settings.data_dir / "search")
     limiter = RateLimiter(settings.redis_url, timeout=settings.redis_timeout, rest=settings.redis_breaker)
     return Connections(db, redis, masters, notifier, limiter)
+
+
+def _probes(settings: Settings, connections: Connections) -> Probes:
+    return Probes(connections.db, connections.redis, connections.lock_masters, settings.data_dir / "files")
 
 
 def _user_limits(settings: Settings) -> UserLimits:

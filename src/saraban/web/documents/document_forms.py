@@ -281,7 +281,7 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
             choices=await form_choices(page.context, session, kind=register.web, form=form),
             state=state,
             files=uploaded(form),
-            # After another error the key must be new: the first document could be the reason for a warning.
+            # The same key makes a second click a repeat; otherwise the first document would cause a warning.
             key=(text(form, "key") if isinstance(state.error, WarningsUnconfirmed) else None) or str(new_id()),
             today=local_date(page.context.now, page.context.zone),
         )

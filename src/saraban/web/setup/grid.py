@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -196,13 +195,11 @@ async def close(place: CurrentGrid, form: CurrentForm) -> Response:
         async with form.db.reading() as session:
             if confirmation := await _confirm_pending(place, form, session):
                 return confirmation
-    return await _do_with_row(
-        place, form, partial(_set_active, active=False), "removed" if place.has_members else "closed"
-    )
+    return await _do_with_row(place, form, _close, "removed" if place.has_members else "closed")
 
 
 async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _do_with_row(place, form, partial(_set_active, active=True), "reopened")
+    return await _do_with_row(place, form, _reopen, "reopened")
 
 
 async def move(place: CurrentGrid, form: CurrentForm) -> Response:
@@ -397,6 +394,14 @@ async def _save(form: SentForm, session: AsyncSession, place: GridPlace) -> Mast
     row_changes = form.order(row_change(kind), changes | ({"confirmSeries": True} if form.text("confirm") else {}))
     change = member_rows.change if place.has_members else setup.change
     return await change(form.context, session, kind, place.address(ref), wanted=row_changes, if_match=form.text("etag"))
+
+
+async def _close(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
+    return await _set_active(form, session, place, active=False)
+
+
+async def _reopen(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
+    return await _set_active(form, session, place, active=True)
 
 
 async def _set_active(form: SentForm, session: AsyncSession, place: GridPlace, *, active: bool) -> MasterRow:
