@@ -101,7 +101,8 @@ class Claim:
     async def take(self) -> None:
         """
         Claim a key that is new, expired or abandoned, or read the receipt of finished work.
-        Each claim has a new id, so after an unknown COMMIT no node of a cluster can complete the first.
+        A lapsed key may be claimed with another payload. Each claim has a new id, so after an unknown COMMIT no node of a
+        cluster can complete the first.
         :raises KeyReused, KeyInUse:
         """
         operation, before = self._operation, self.id
@@ -314,7 +315,6 @@ def _claim_statement(on_sqlite: bool) -> FastStatement:
     has_lapsed = sa.and_(
         _KEYS.c.completed_at.is_(None),
         _KEYS.c.locked_until <= _database_time_after(_NO_TIME[on_sqlite], on_sqlite=on_sqlite),
-        _KEYS.c.payload_hash == new_values["payload_hash"],
     )
     is_own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _parameter("old_claim", _KEYS.c.claim))
     is_free = sa.or_(_KEYS.c.expires_at <= _parameter("now", _KEYS.c.expires_at), has_lapsed, is_own)

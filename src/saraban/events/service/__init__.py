@@ -1,4 +1,4 @@
-"""What other features and the doors use of `events`."""
+"""Functions of `events` that other features use."""
 
 from saraban.events.domain import Event, EventSearch, EventState
 from saraban.events.repository import NOW, any_unreported, due_in, heartbeat_age, record_heartbeat, what_waits
@@ -22,7 +22,6 @@ from saraban.events.service.outbox import (
     backlog,
     claim,
     counts_as_attempt,
-    deliver,
     deliver_all,
     is_last_attempt,
     mark_delivered,
