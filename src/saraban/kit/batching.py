@@ -84,7 +84,6 @@ class Waiter(Generic[Item, Result]):
         self.on_its_way = False
 
     async def run(self, part: Coroutine[object, object, T]) -> T:
-        """The request's context contains its trace id."""
         return await asyncio.get_running_loop().create_task(part, context=self.context)
 
 

@@ -40,7 +40,6 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """
-    A problem of one input field, or a warning that does not prevent saving.
     :param pointer: JSON pointer (`/recipients/0`), or `query:name`, `header:name`, `path:name`
     :param public_id: of the item that a warning names, which the caller may see
     """

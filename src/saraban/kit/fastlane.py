@@ -286,7 +286,6 @@ def _quote_column(driver: _Driver, convert: Convert, values: Sequence[Any]) -> l
 
 @lru_cache(maxsize=64)
 def _insert_head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[str, Sequence[Convert]]:
-    """Columns of one type share a converter object."""
     quote = dialect.identifier_preparer.quote
     names = ", ".join(quote(name) for name in columns)
     convert_by_type: dict[str, Convert] = {}

@@ -206,7 +206,6 @@ class _RetainedLock(NamedTuple):
 
 
 async def _gather(calls: Sequence[Awaitable[T]]) -> list[T]:
-    """A single call, the usual case, needs no tasks."""
     return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
 
 

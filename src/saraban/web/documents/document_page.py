@@ -238,7 +238,6 @@ async def show_document(
     dialog: str = "",
     created: bool = False,
 ) -> Response:
-    """:param dialog: the dialog whose form was refused"""
     error, form = state.error, state.form
     view = await read_view(page.context, session, register, public_id)
     page.set_project(view.document.project.public_id)

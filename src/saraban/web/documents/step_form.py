@@ -136,7 +136,6 @@ def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str,
 
 
 def version_in(form: FormValues) -> int:
-    """Treat an invalid version as outdated."""
     typed = text(form, "version")
     return int(typed) if typed and typed.isascii() and typed.isdigit() and len(typed) < 10 else 0
 

@@ -183,7 +183,6 @@ def _step(page: PageRequest, entry: AuditEntryOut) -> str:
 
 
 def _address(subject: AuditObjectOut) -> str:
-    """Return the page of an object, or the audit trail filtered by it."""
     if subject.reference is None:
         return ""
     if subject.kind in BY_NAME:

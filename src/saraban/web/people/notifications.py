@@ -126,8 +126,6 @@ async def preferences(page: CurrentPage, session: ReadSession, state: Shown) -> 
 
 @dataclass(frozen=True, slots=True)
 class WebhookGroup:
-    """Webhooks of a project, or the reader's own when `code` is None."""
-
     code: str | None
     rows: list[Webhook]
 

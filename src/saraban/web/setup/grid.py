@@ -86,7 +86,6 @@ class GridLine:
     :param was: values when the row was opened
     :param theirs: new values of fields that another person changed since
     :param series: series that start again if this is saved
-    :param pending: documents that wait for the organization
     """
 
     ref: str = ""

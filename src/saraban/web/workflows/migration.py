@@ -33,8 +33,6 @@ AT_ONCE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class OccupiedState:
-    """Labelled by the newest version that has the state."""
-
     state: str
     label: Text
     count: int
