@@ -1,4 +1,4 @@
-"""Base of all request and response schemas, and their common text fields, without HTTP."""
+"""Base of all schemas, and their common text fields, without HTTP."""
 
 import re
 from collections.abc import Callable
@@ -40,8 +40,6 @@ class Schema(BaseModel):
 
 
 class GenericSchema(Schema, Generic[T]):
-    """A generic schema whose OpenAPI name begins with the inner schema's: `UserPage`."""
-
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
         return str(params[0].__name__).removesuffix("Out") + cls.__name__.removeprefix("Workflow").removesuffix("Out")
