@@ -330,7 +330,7 @@ def _readers(subjects: Subjects) -> AccessRules:
     rules.add(drawings.reads_file)
     rules.add(rfas.reads_file)
     rules.add(transmittals.reads_file)
-    rules.add(documents.step_files(subjects))
+    rules.add(partial(workflow.may_read_step_file, subjects=subjects))
     return rules
 
 

@@ -11,8 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from saraban.attachments.dependencies import FileWiring
 from saraban.documents.core.dependencies import DocumentWiring
-from saraban.documents.demo.service import DemoServices
-from saraban.documents.demo.service.loader import DemoLoader
+from saraban.documents.demo.service import DemoLoader, DemoServices
 from saraban.identity import service as identity
 from saraban.identity.dependencies import Attempts, Throttle, Tokens, refuse_cross_site
 from saraban.identity.service import SETUP_PATH, AlreadySetUp, FirstAdministrator
