@@ -179,6 +179,7 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
 
 _PRIMARY: Final = "PRIMARY"
 _AT_ONCE: Final = 60  # selects of one statement
+_MOST: Final = sa.bindparam("most", type_=sa.Integer())
 
 
 class _Behind(Enum):
@@ -258,7 +259,6 @@ def _of_key(
         .with_hint(_table, f"FORCE INDEX ({name})", "mariadb")
         .with_hint(_table, f"FORCE INDEX ({name})", "mysql")
         .with_hint(_table, f"INDEXED BY {on_sqlite}", "sqlite")
-        .limit(sa.bindparam("most", type_=sa.Integer()))
     )
 
 
@@ -286,7 +286,8 @@ def page_statement(
             statement = statement.where(_NOT_BEHIND)
         if part.behind is not None:
             statement = statement.where(*_after(order, value, part.behind))
-        selects.append(statement.order_by(*(column.desc() if order.descending else column for column in columns)))
+        statement = statement.order_by(*(column.desc() if order.descending else column for column in columns))
+        selects.append(statement.limit(_MOST))
     return _together(selects)
 
 
@@ -352,8 +353,9 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
 
 
 @lru_cache(maxsize=256)
-def _size_statement(tables: RegisterTables, index: Index, given: frozenset[str], parts: tuple[_Part, ...]) -> Any:
-    rows = [_of_key(tables, index, given, place, part, sa.literal_column("1")) for place, part in enumerate(parts)]
+def _size_statement(tables: RegisterTables, index: Index, led: frozenset[str], parts: tuple[_Part, ...]) -> Any:
+    # What is behind counts too: whether it is has to be looked up row by row.
+    rows = [_of_key(tables, index, led, *part, sa.literal_column("1")).limit(_MOST) for part in enumerate(parts)]
     return _together([sa.select(sa.func.count()).select_from(one.subquery()) for one in rows])
 
 
@@ -361,20 +363,18 @@ async def count_rows(
     session: AsyncSession, ask: Ask, keys: Sequence[ReaderKey], index: Index | None, *, most: int
 ) -> list[int]:
     """
-    Count the rows that the filters of one index leave of each key, up to a limit.
-
-    What is behind counts too: whether it is has to be looked up row by row, and nobody is told this number.
+    Count the rows that the filters of one index leave of each key, up to a limit; nobody is told this number.
 
     :param index: None for all that the reader sees
     """
-    given = frozenset[str]() if index is None else _led_by(ask, index)
+    led = frozenset[str]() if index is None else _led_by(ask, index)
     counts: list[int] = []
     for start in range(0, len(keys), _AT_ONCE):
         some, values = keys[start : start + _AT_ONCE], ask.parameters | {"most": most}
         for place, key in enumerate(some):
             values |= _key_values(place, key)
-        parts = tuple(_Part(key.written_in is not None, skips_behind=False) for key in some)
-        statement = _size_statement(ask.tables, index or Index.CREATED, given, parts)
+        parts = tuple(_part_of(ask, key) for key in some)
+        statement = _size_statement(ask.tables, index or Index.CREATED, led, parts)
         counts += await session.scalars(statement, values)
     return counts
 
@@ -416,46 +416,58 @@ def counted_keys(keys: Sequence[ReaderKey]) -> list[CountedKeys]:
 
 @lru_cache(maxsize=256)
 def _count_statement(
-    tables: RegisterTables, index: Index, given: frozenset[str], groups: tuple[tuple[bool, tuple[_Part, ...]], ...]
+    tables: RegisterTables,
+    index: Index,
+    given: frozenset[str],
+    led: frozenset[str] | None,
+    groups: tuple[tuple[bool, tuple[_Part, ...]], ...],
 ) -> Any:
     selects: list[AnySelect] = []
     place = 0
     for of_organizations, parts in groups:
-        wanted: list[Condition] = []
-        if of_organizations:
-            # What was issued in a contract stands under its key too, with the same revision.
-            elsewhere = _reach.contract_id.not_in(many(f"contracts_{place}"))
-            wanted = [sa.or_(_reach.is_draft == sa.true(), elsewhere)]
-        read = []
+        # What was issued in a contract stands under its key too, with the same revision.
+        elsewhere = _reach.contract_id.not_in(many(f"contracts_{place}"))
+        wanted = [sa.or_(_reach.is_draft == sa.true(), elsewhere)] if of_organizations else []
+        rows, exceeds = [], []
         for part in parts:
-            conditions = sa.and_(sa.true(), *wanted, *([_NOT_BEHIND] if part.skips_behind else []))
-            columns = _reach.document_id, sa.case((conditions, 1), else_=0).label("wanted")
-            read.append(_of_key(tables, index, given, place, part, *columns).subquery())
+            found = _of_key(tables, index, given, place, part, _reach.document_id).where(*wanted)
+            rows.append(found.where(_NOT_BEHIND) if part.skips_behind else found)
+            if led is not None:
+                row = _of_key(tables, index, led, place, part, sa.literal_column("1")).limit(1)
+                exceeds.append(row.offset(sa.bindparam("beyond", type_=sa.Integer())).scalar_subquery().is_not(None))
             place += 1
-        counts = [sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(one.c.wanted), 0)) for one in read]
-        if len(read) > 1:
-            distinct = sa.union(*(sa.select(one.c.document_id).where(one.c.wanted == 1) for one in read)).subquery()
-            # With conditions nothing is read that was not counted before.
-            counts = (
-                [] if given else [sa.select(sa.func.count(), sa.literal_column("0")).select_from(one) for one in read]
-            )
-            counts.append(sa.select(sa.literal_column("0"), sa.func.count()).select_from(distinct))
-        selects += counts
-    return sa.union_all(*selects) if len(selects) > 1 else selects[0]
+        count = rows[0].with_only_columns(sa.func.count())
+        if len(rows) > 1:
+            count = sa.select(sa.func.count()).select_from(sa.union(*rows).subquery())
+        # The second is not looked at where the first is true.
+        selects.append(
+            sa.select(sa.case((sa.or_(*exceeds), _MOST), else_=count.scalar_subquery())) if exceeds else count
+        )
+    return _together(selects)
 
 
 async def count_documents(
-    session: AsyncSession, ask: Ask, groups: Sequence[CountedKeys], index: Index, documents: Sequence[int], *, most: int
+    session: AsyncSession,
+    ask: Ask,
+    groups: Sequence[CountedKeys],
+    index: Index,
+    documents: Sequence[int],
+    *,
+    most: int | None,
 ) -> int:
-    """Count how many documents are wanted; `most` where a key has as many rows, which are not looked at any further."""
+    """
+    Count how many documents are wanted.
+
+    :param most: where given, the count of keys of which the filters of the index leave as many rows
+    """
     given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
-    values, place = ask.parameters | {"most": most, "documents": documents}, 0
+    values, place = ask.parameters | {"most": most, "beyond": (most or 1) - 1, "documents": documents}, 0
     for group in groups:
         values[f"contracts_{place}"] = group.contracts
         for key in group.keys:
             values |= _key_values(place, key)
             place += 1
     shapes = tuple((bool(group.contracts), tuple(_part_of(ask, key) for key in group.keys)) for group in groups)
-    statement = _count_statement(ask.tables, index, frozenset(given), shapes)
-    rows = (await session.execute(statement, values)).all()
-    return most if any(read >= most for read, _ in rows) else int(sum(wanted for _, wanted in rows))
+    led = None if most is None else _led_by(ask, index)
+    statement = _count_statement(ask.tables, index, frozenset(given), led, shapes)
+    return sum(await session.scalars(statement, values))
