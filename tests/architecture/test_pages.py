@@ -23,6 +23,31 @@ def test_the_page_is_what_the_code_says(name: str) -> None:
     assert page == write_pages.PAGES[name](), f"run: make {name}"
 
 
+class TestErrorsOfAnOperation:
+    @pytest.mark.parametrize(
+        ("operation", "code"),
+        [
+            ("correspondences_create", "RESERVATION_EXPIRED"),  # by a method of a field of a dependency
+            ("workflow_take_step", "CIRCULATION_NOT_ASSIGNED"),  # by a kind behind a protocol
+            ("roles_close", "ROLE_CHANGED"),  # as the argument of a shared check
+        ],
+    )
+    def test_contain_what_its_functions_raise(self, operation: str, code: str) -> None:
+        assert code in error_catalogue.by_operation()[operation]
+
+    @pytest.mark.parametrize(
+        ("operation", "code"),
+        [
+            ("workflow_list_delegations", "DELEGATION_OVERLAPS"),  # raised by a method of the same name
+            ("projects_apply", "FORMAT_IN_USE"),  # caught on the way
+            ("document_numbering_reserve", "RESERVATION_EXPIRED"),  # the request names no reservation
+            ("organizations_close_organization", "MASTER_CODE_TAKEN"),
+        ],
+    )
+    def test_leave_out_what_cannot_occur(self, operation: str, code: str) -> None:
+        assert code not in error_catalogue.by_operation()[operation]
+
+
 def test_no_two_errors_share_a_code() -> None:
     counts = Counter(error.code for error in ERRORS)
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.kit import idempotency
 from saraban.kit.connections import MariaDbConnection
 from saraban.kit.db import Database, DatabaseFault, database_fault
-from saraban.kit.idempotency import Claim, Idempotency, IdempotencyKey, KeyInUse
+from saraban.kit.idempotency import Claim, Idempotency, IdempotencyKey, KeyInUse, KeyReused
 from saraban.kit.ids import new_id
 from saraban.kit.operation import Operation, Receipt
 from saraban.kit.reconnection import CommitLost, Reconnection
@@ -34,12 +34,12 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 class Request:
     """One request with a key; its effect is a row, and it may be held up before it writes that."""
 
-    def __init__(self, db: Database) -> None:
-        self.db, self.once = db, Idempotency(db)
+    def __init__(self, db: Database, payload_hash: str = "hash") -> None:
+        self.db, self.once, self.payload_hash = db, Idempotency(db), payload_hash
         self.begun, self.go = asyncio.Event(), asyncio.Event()
 
     async def send(self) -> Receipt:
-        operation = Operation(USER, "k", "POST /x", "hash", new_id(), NOW)
+        operation = Operation(USER, "k", "POST /x", self.payload_hash, new_id(), NOW)
         async with self.once.claim(operation) as claim:
             if claim.receipt is not None:
                 return claim.receipt
@@ -53,7 +53,7 @@ class Request:
             while True:
                 try:
                     return await self.send()
-                except KeyInUse:
+                except (KeyInUse, KeyReused):
                     await asyncio.sleep(0.05)
 
     async def _work(self, session: AsyncSession, claim: Claim) -> Receipt:
@@ -90,10 +90,11 @@ class TestRequest:
         assert (await first).outcome == (await Request(any_db).send()).outcome == {"by": str(id(slow))}
         assert await effects(any_db) == 1
 
+    @pytest.mark.parametrize("payload_hash", ["hash", "another"])
     async def test_that_was_frozen_and_lost_its_key_does_nothing(
-        self, any_db: Database, monkeypatch: pytest.MonkeyPatch
+        self, any_db: Database, monkeypatch: pytest.MonkeyPatch, payload_hash: str
     ) -> None:
-        frozen, again = Request(any_db), Request(any_db)
+        frozen, again = Request(any_db), Request(any_db, payload_hash)
         monkeypatch.setattr(idempotency, "_BEAT", 60.0)
         first = asyncio.create_task(frozen.send())
         await frozen.begun.wait()
@@ -104,7 +105,7 @@ class TestRequest:
         with pytest.raises(KeyInUse):
             await first
         assert await effects(any_db) == 1
-        assert (await Request(any_db).send()).repeated
+        assert (await Request(any_db, payload_hash).send()).repeated
 
     async def test_that_met_a_database_fault_alone_is_done_when_the_database_is_back(self, mariadb: Database) -> None:
         async with cutting_proxy(mariadb.url.host or "", mariadb.url.port or 0) as proxy:

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -391,6 +392,29 @@ class TestLostCommit:
         retries = [row.retry_count for row in await maria_world.audit("GENERATE")]
         assert retries.count(1) == (len(plans) if lose_commit else 0)  # it was the COMMIT of all
         await check_accounts(maria_world)
+
+    @pytest.mark.parametrize("lose_commit", [False, True])
+    async def test_of_a_reserved_number_gives_it_to_its_document_once(
+        self, wire: Any, maria_world: World, *, lose_commit: bool
+    ) -> None:
+        proxy, world = wire
+        allocator, ctx = world.allocator(), context(caller=world.caller, address="")
+        plan = await world.plan(world.letter())
+        reserved = await allocator.issue(numbering.IssueRequest(ctx, plan, lasts=timedelta(minutes=5)))
+        holder, written = numbering.Holder("letter", new_id()), list[str]()
+
+        async def write(_session: AsyncSession, issued: numbering.Issued) -> None:
+            written.append(issued.number)
+
+        request = numbering.IssueRequest(ctx, plan, holder=holder, write=write, reservation=reserved.public_id)
+        proxy.arm(lose_commit=lose_commit)
+
+        issued = await allocator.issue(request)
+
+        assert (proxy.cut, issued.number, issued.holder, issued.repeated) == (1, reserved.number, holder, False)
+        assert written == [reserved.number] * (1 + lose_commit)
+        assert len(await maria_world.audit("CONFIRM")) == 1
+        assert [entry.holder_public_id for entry in await maria_world.ledger()] == [holder.public_id]
 
     async def test_that_is_lost_every_time_still_gives_no_second_number(self, wire: Any, maria_world: World) -> None:
         proxy, world = wire

@@ -117,12 +117,12 @@ class TestDeliver:
 
         done = [
             await any_db.transact(
-                lambda session, claim=claim: events.deliver(session, claim=claim, handlers=wired, now=clock.at)
+                lambda session, claim=claim: events.deliver_all(session, claims=[claim], handlers=wired, now=clock.at)
             )
             for claim in (old, new, new)
         ]
 
-        assert done == [False, True, False]
+        assert done == [set(), {new.event.public_id}, set()]
         assert len(await traces(any_db)) == 1
 
     async def test_takes_effect_once_when_a_worker_dies_between_claim_and_delivery(
@@ -152,7 +152,9 @@ class TestDeliver:
 
         with pytest.raises(asyncio.CancelledError):
             await any_db.transact(
-                lambda session: events.deliver(session, claim=claim, handlers=handlers(leave_trace, die), now=clock.at)
+                lambda session: events.deliver_all(
+                    session, claims=[claim], handlers=handlers(leave_trace, die), now=clock.at
+                )
             )
         assert await traces(any_db) == []
 

@@ -1,6 +1,6 @@
 """The statements of the trail and of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from saraban.audit.domain.journals import (
     unpack,
 )
 from saraban.audit.models import ALLOW_PURGE, AuditBlock, AuditLog
-from saraban.kit.db import AnySelect, Database, UtcDateTime, table_of
+from saraban.kit.db import AnySelect, Database, UtcDateTime
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import newest_first
 
@@ -92,8 +92,9 @@ async def keys_with_uncommitted(
     """
     key = _table(journal).c[journal.key]
     statement = sa.select(key).where(*_within(key, after, upto)).order_by(key).limit(limit)
-    engine = db.engine if db.is_sqlite else db.engine.execution_options(isolation_level="READ UNCOMMITTED")
-    async with AsyncSession(engine) as session:
+    async with db.reading() as session:
+        if not db.is_sqlite:
+            await session.connection(execution_options={"isolation_level": "READ UNCOMMITTED"})
         return [int(found) for found in await session.scalars(statement)]
 
 
@@ -175,10 +176,6 @@ def header_of(row: AuditBlock) -> BlockHeader:
 def listed_rows(row: AuditBlock) -> list[RowDigest] | None:
     """Return a block's own list of its rows; None once they were deleted."""
     return None if row.row_list is None else unpack(row.row_list)
-
-
-async def insert_entries(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(sa.insert(table_of(AuditLog)), rows)
 
 
 class AuditRecord(NamedTuple):

@@ -118,10 +118,15 @@ def setup(
 async def new_set_up_token(system: "System") -> str:
     """Give the token of the set-up page, on a database that may have its tables and nothing in them."""
     from saraban import bootstrap
-    from saraban.identity import service as identity
 
     await bootstrap.seed(system, demo=False)
-    return await system.db.transact(lambda session: identity.issue_setup_token(session, now=system.clock.now()))
+    return await system.db.transact(_issue_token, system)
+
+
+async def _issue_token(system: "System", session: "AsyncSession") -> str:
+    from saraban.identity import service as identity
+
+    return await identity.issue_setup_token(session, now=system.clock.now())
 
 
 def print_set_up_link(settings: config.Settings, token: str) -> None:

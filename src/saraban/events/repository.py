@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 
 from saraban.events.domain import EventSearch, EventState, Lane
 from saraban.events.models import DeadLetter, OutboxEvent, WorkerHeartbeat
-from saraban.kit.db import AnyRow, AnySelect, Database, UtcDateTime, database_now, table_of
+from saraban.kit.db import AnyRow, AnySelect, Database, UtcDateTime, database_now
 from saraban.kit.pagination import newest_first
 
 PURGE_STEP = 1000
@@ -22,10 +22,6 @@ _PARTS = (
     *(OutboxEvent.public_id, OutboxEvent.name, OutboxEvent.aggregate_type, OutboxEvent.aggregate_id),
     *(OutboxEvent.payload, OutboxEvent.created_at, OutboxEvent.attempts),
 )
-
-
-async def add(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(sa.insert(table_of(OutboxEvent)), rows)
 
 
 async def lock_due(session: AsyncSession, now: datetime, limit: int, *, lane: Lane | None = None) -> Sequence[AnyRow]:

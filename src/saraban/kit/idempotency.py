@@ -106,6 +106,8 @@ class Claim:
         """
         Take the key if it is new, expired, or left by a process that died; read the receipt if the work is done.
 
+        A request with another payload takes a lapsed key too: of the first one nothing is saved.
+
         Taken again, after a COMMIT whose outcome is unknown, it gets another id: on a cluster no node can then complete the first.
 
         :raises KeyReused: when the key came before with another operation or payload
@@ -338,7 +340,6 @@ def _taking(on_sqlite: bool) -> FastStatement:
     lapsed = sa.and_(
         _KEYS.c.completed_at.is_(None),
         _KEYS.c.locked_until <= _later(_NO_TIME[on_sqlite], on_sqlite=on_sqlite),
-        _KEYS.c.payload_hash == claimed["payload_hash"],
     )
     own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _parameter("old_claim", _KEYS.c.claim))
     free = sa.or_(_KEYS.c.expires_at <= _parameter("now", _KEYS.c.expires_at), lapsed, own)

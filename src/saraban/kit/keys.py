@@ -76,3 +76,12 @@ def is_spelled(column: Any, texts: Collection[str]) -> sa.ColumnElement[bool]:
 def spelled(statement: sa.Select[*Ts], column: Any, text: str) -> sa.Select[*Ts]:
     """Limit a statement to the row with the text, or else to the row with its normal form."""
     return statement.where(is_spelled(column, [text])).order_by(column != text).limit(1)
+
+
+def has_spelling(column: Any) -> sa.ColumnElement[bool]:
+    """Return the condition of `is_spelled` for a statement that is built once: its parameters are `spelling(text)`."""
+    return sa.or_(column == sa.bindparam("text"), key_column(column) == sa.bindparam("text_key"))
+
+
+def spelling(text: str) -> dict[str, str]:
+    return {"text": text, "text_key": text}

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow
+from saraban.kit.db import AnyRow, table_of
 from saraban.kit.pagination import newest_first
 from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
 from saraban.projects.models import Project
@@ -166,9 +166,14 @@ async def page(
     return (await session.scalars(statement)).all()
 
 
+_NOTIFICATION = table_of(Notification).c
+_UNREAD = sa.select(sa.func.count()).where(
+    _NOTIFICATION.user_id == sa.bindparam("user_id"), _NOTIFICATION.is_read.is_(False)
+)
+
+
 async def count_unread(session: AsyncSession, *, user_id: int) -> int:
-    unread = (Notification.user_id == user_id, Notification.is_read.is_(False))
-    return await session.scalar(sa.select(sa.func.count()).select_from(Notification).where(*unread)) or 0
+    return await session.scalar(_UNREAD, {"user_id": user_id}) or 0
 
 
 async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:

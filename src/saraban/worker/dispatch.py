@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from enum import StrEnum
 from typing import ClassVar
+from uuid import UUID
 
 import structlog
 from prometheus_client import Counter, Histogram
+from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import service as events
 from saraban.kit.clock import Clock, stopwatch
@@ -64,11 +66,10 @@ class LaneDispatcher(ABC):
             (waits,) = await events.what_waits(session, (self.due,), now=now)
         if not waits:
             return []
-        return await self._db.transact(
-            lambda session: events.claim(
-                session, now=self._clock.now(), limit=limit, lease=self._lease, lane=self._lane
-            )
-        )
+        return await self._db.transact(self._take_due, limit)
+
+    async def _take_due(self, limit: int, session: AsyncSession) -> list[events.EventClaim]:
+        return await events.claim(session, now=self._clock.now(), limit=limit, lease=self._lease, lane=self._lane)
 
     async def _deliver(self, claim: events.EventClaim) -> None:
         begin_trace()
@@ -89,11 +90,7 @@ class LaneDispatcher(ABC):
             "reason": error_text(error),
         }
         try:
-            dead = await self._db.transact(
-                lambda session: events.record_failure(
-                    session, claim=claim, error=error, now=self._clock.now(), handlers=self._handlers
-                )
-            )
+            dead = await self._db.transact(self._plan_retry, claim, error)
         except Exception as fault:  # noqa: BLE001  the lease runs out, and the event is claimed again
             log.warning("event_failure_not_recorded", fault=error_text(fault), **facts)
             return DeliveryOutcome.UNRECORDED
@@ -104,6 +101,12 @@ class LaneDispatcher(ABC):
             return DeliveryOutcome.POSTPONED
         log.warning("event_retry", counted=events.counts_as_attempt(error, outside=self.outside), **facts)
         return DeliveryOutcome.RETRY
+
+    async def _plan_retry(
+        self, claim: events.EventClaim, session: AsyncSession, error: Exception
+    ) -> events.DeadLetterView | None:
+        now = self._clock.now()
+        return await events.record_failure(session, claim=claim, error=error, now=now, handlers=self._handlers)
 
     def _measure(self, claim: events.EventClaim, outcome: DeliveryOutcome, seconds: float) -> None:
         label = claim.event.name if claim.event.name in self._handlers.names() else "other"
@@ -132,11 +135,7 @@ class Dispatcher(LaneDispatcher):
         begin_trace()
         began = stopwatch()
         try:
-            done = await self._db.transact(
-                lambda session: events.deliver_all(
-                    session, claims=claims, handlers=self._handlers, now=self._clock.now()
-                )
-            )
+            done = await self._db.transact(self._handle, claims)
         except Exception as error:  # noqa: BLE001  the door: one of them fails, and each shall be tried by itself
             log.info("events_delivered_by_halves", events=len(claims), reason=error_text(error))
             middle = len(claims) // 2
@@ -149,9 +148,10 @@ class Dispatcher(LaneDispatcher):
             self._measure(claim, DeliveryOutcome.DELIVERED if delivered else DeliveryOutcome.LEASE_LOST, each)
 
     async def _attempt(self, claim: events.EventClaim) -> bool:
-        return await self._db.transact(
-            lambda session: events.deliver(session, claim=claim, handlers=self._handlers, now=self._clock.now())
-        )
+        return bool(await self._db.transact(self._handle, [claim]))
+
+    async def _handle(self, claims: Sequence[events.EventClaim], session: AsyncSession) -> set[UUID]:
+        return await events.deliver_all(session, claims=claims, handlers=self._handlers, now=self._clock.now())
 
 
 class OutboundDispatcher(LaneDispatcher):
@@ -200,6 +200,7 @@ class OutboundDispatcher(LaneDispatcher):
         send = self._handlers.sender_of(claim.event.name)
         assert send is not None  # the lane holds nothing else
         await send(claim.event)
-        return await self._db.transact(
-            lambda session: events.mark_delivered(session, claim=claim, now=self._clock.now())
-        )
+        return await self._db.transact(self._mark_sent, claim)
+
+    async def _mark_sent(self, claim: events.EventClaim, session: AsyncSession) -> bool:
+        return await events.mark_delivered(session, claim=claim, now=self._clock.now())

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import Mapped, mapped_column
 
 from saraban.bootstrap import System
-from saraban.kit.db import Base, Database
+from saraban.kit.db import Base, Database, database_now
 
 CLAIM_LIFE: Final = timedelta(hours=1)
 RETRY_PAUSE: Final = timedelta(minutes=10)
@@ -23,7 +23,8 @@ class TimerRun(Base):
     A timer with a time of day.
 
     :param done_for: the moment whose run is done
-    :param claimed_until: until when no other process begins the run that is due
+    :param claimed_until: until when no other process begins the run that is due, by the database's clock. It names the claim: a later
+        claim ends later
     """
 
     __tablename__ = "timer_runs"
@@ -74,15 +75,15 @@ class Schedule:
             await timer.run(self.system, now)
             return True
         db = self.system.db
-        daily = DailyRun(timer.name, last_due(timer.at, now=now, zone=self.system.clock.zone), now)
-        if not await daily.claim(db):
+        daily = DailyRun(timer.name, last_due(timer.at, now=now, zone=self.system.clock.zone))
+        if (claim := await daily.claim(db)) is None:
             return False
         try:
             await timer.run(self.system, now)
         except BaseException:
-            await db.transact(daily.put_off)
+            await db.transact(daily.put_off, claim)
             raise
-        await db.transact(daily.complete)
+        await db.transact(daily.complete, claim)
         return True
 
 
@@ -92,38 +93,40 @@ class DailyRun:
 
     name: str
     due: datetime
-    now: datetime
 
-    async def claim(self, db: Database) -> bool:
-        """Return whether this process is to run it; a run that is done or claimed costs a read."""
+    async def claim(self, db: Database) -> datetime | None:
+        """Return until when this process has the run; None for a run that is done or claimed, which costs a read."""
         async with db.reading() as session:
-            if not self._is_open(await session.get(TimerRun, self.name)):
-                return False
+            if not await self._is_open(session, await session.get(TimerRun, self.name)):
+                return None
         try:
             return await db.transact(self._take)
         except IntegrityError:  # another process added the row in this moment
-            return False
+            return None
 
-    async def put_off(self, session: AsyncSession) -> None:
-        row = await session.get_one(TimerRun, self.name)
-        row.claimed_until = self.now + RETRY_PAUSE
+    async def put_off(self, claim: datetime, session: AsyncSession) -> None:
+        await self._release(claim, session, claimed_until=await database_now(session) + RETRY_PAUSE)
 
-    async def complete(self, session: AsyncSession) -> None:
-        row = await session.get_one(TimerRun, self.name)
-        row.done_for, row.claimed_until = self.due, None
+    async def complete(self, claim: datetime, session: AsyncSession) -> None:
+        await self._release(claim, session, claimed_until=None, done_for=self.due)
 
-    def _is_open(self, row: TimerRun | None) -> bool:
+    async def _release(self, claim: datetime, session: AsyncSession, **values: datetime | None) -> None:
+        """Save the end of a run, unless the claim lapsed and another process has claimed the run since."""
+        mine = sa.update(TimerRun).where(TimerRun.name == self.name, TimerRun.claimed_until == claim)
+        await session.execute(mine.values(**values))
+
+    async def _is_open(self, session: AsyncSession, row: TimerRun | None) -> bool:
         if row is None:
             return True
         is_done = row.done_for is not None and row.done_for >= self.due
-        return not is_done and (row.claimed_until is None or row.claimed_until <= self.now)
+        return not is_done and (row.claimed_until is None or row.claimed_until <= await database_now(session))
 
-    async def _take(self, session: AsyncSession) -> bool:
+    async def _take(self, session: AsyncSession) -> datetime | None:
         row = await session.get(TimerRun, self.name, with_for_update=True)
-        if not self._is_open(row):
-            return False
+        if not await self._is_open(session, row):
+            return None
         row = row or TimerRun(name=self.name)
-        row.claimed_until = self.now + CLAIM_LIFE
+        row.claimed_until = await database_now(session) + CLAIM_LIFE
         session.add(row)
         await session.flush()
-        return True
+        return row.claimed_until

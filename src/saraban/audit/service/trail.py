@@ -13,8 +13,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
-from saraban.audit.models import Severity
+from saraban.audit.models import AuditLog, Severity
 from saraban.audit.repository import AuditRecord, AuditSearch
+from saraban.kit.db import table_of
+from saraban.kit.fastlane import insert_rows
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.pagination import Page, page_of
 
@@ -79,8 +81,7 @@ async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) ->
 async def record_all(ctx: AuditContext, session: AsyncSession, entries: Sequence[AuditEntry]) -> None:
     """Add the rows of several entries, in their order, with one statement."""
     if entries:
-        await session.flush()  # what they tell of, where that is still in the session's memory
-        await repository.insert_entries(session, [_row(ctx, entry) for entry in entries])
+        await insert_rows(session, table_of(AuditLog), [_row(ctx, entry) for entry in entries])
 
 
 def _row(ctx: AuditContext, entry: AuditEntry) -> dict[str, object]:

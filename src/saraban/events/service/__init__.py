@@ -22,7 +22,6 @@ from saraban.events.service.outbox import (
     backlog,
     claim,
     counts_as_attempt,
-    deliver,
     deliver_all,
     is_last_attempt,
     mark_delivered,

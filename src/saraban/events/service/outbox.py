@@ -16,10 +16,12 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.events import repository
 from saraban.events.domain import FIRST_DELAY, Event, Lane, next_attempt
+from saraban.events.models import OutboxEvent
 from saraban.events.service.dead_letters import DeadLetterView, move_to_dead_letters
-from saraban.kit.db import database_fault, notify_after_commit
+from saraban.kit.db import database_fault, notify_after_commit, table_of
 from saraban.kit.error_text import error_text
 from saraban.kit.errors import DomainError
+from saraban.kit.fastlane import insert_rows
 from saraban.kit.ids import new_id
 
 Handler = Callable[[AsyncSession, Event], Awaitable[None]]
@@ -153,7 +155,7 @@ async def record_all(session: AsyncSession, news: Sequence[NewEvent]) -> list[UU
     if not news:
         return []
     ids = [new_id() for _ in news]
-    await repository.add(session, [_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
+    await insert_rows(session, table_of(OutboxEvent), [_row(one, uuid) for one, uuid in zip(news, ids, strict=True)])
     notify_after_commit(session)
     return ids
 
@@ -181,22 +183,13 @@ async def claim(
     return [EventClaim(Event(*row[1:]), token, row.id) for row in rows]
 
 
-async def deliver(session: AsyncSession, *, claim: EventClaim, handlers: Handlers, now: datetime) -> bool:
-    """
-    Run the handlers and mark the event delivered, all in the caller's transaction.
-
-    :returns: False when the lease was lost to another worker, and nothing was done
-    """
-    return bool(await deliver_all(session, claims=[claim], handlers=handlers, now=now))
-
-
 async def deliver_all(
     session: AsyncSession, *, claims: Sequence[EventClaim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
     """
-    Do the same for several events; what one of their handlers raises undoes all.
+    Run the handlers and mark the events delivered, all in the caller's transaction; what a handler raises undoes all.
 
-    :returns: the events that were delivered; the lease of the others was lost
+    :returns: the events that were delivered; the lease of the others was lost to another worker, and nothing was done
     """
     keys = await repository.lock_claimed(session, tokens={one.key: one.token for one in claims})
     held: dict[str, list[Event]] = {}

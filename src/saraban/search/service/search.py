@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -127,31 +128,32 @@ async def search(ctx: RequestContext, session: AsyncSession, asked: SearchQuesti
 
 def _matches(found: SearchIndex, wanted: IndexQuery, asked: "SearchQuestion", years: Mapping[int, int]) -> NewestHits:
     needed = max(COUNTED, asked.skipped + asked.limit) + 1
-    facets = BEHIND if asked.with_facets else 0
     limit = max(0, min(asked.limit, BEHIND - asked.skipped))
+    facets = BEHIND if asked.with_facets else 0
     if not asked.best_first or not wanted.words:
         return found.newest(wanted, skip=asked.skipped, limit=limit, needed=needed, facets=facets, years=years)
-    return _best_first(found, wanted, asked.skipped, limit, needed)
+    start = asked.skipped - asked.skipped % COUNTED
+    end = -(-(asked.skipped + limit) // COUNTED) * COUNTED
+    matched = found.newest(wanted, skip=start, limit=end - start, needed=needed, facets=facets, years=years)
+    ordered = _best_first(found, wanted, matched.hits, end)
+    return matched._replace(hits=ordered[asked.skipped - start :][:limit])
 
 
-def _best_first(found: SearchIndex, wanted: IndexQuery, skip: int, limit: int, needed: int) -> NewestHits:
+def _best_first(found: SearchIndex, wanted: IndexQuery, hits: Sequence[Hit], end: int) -> list[Hit]:
     """
-    Return matches in order of their rank, as many at a time as are counted: a later page continues where the earlier one ended.
+    Sort each block of `COUNTED` matches: first numbers that are a word, then numbers that contain each word, then the others.
 
-    Numbers that are a word come first, then numbers that contain each word.
+    Pages that follow each other repeat no match and lose none, because a block has the same matches on every page.
+
+    :param hits: whole blocks, the newest first, up to the match `end`
     """
-    start = skip - skip % COUNTED
-    matched = found.newest(wanted, skip=start, limit=COUNTED, needed=needed)
-    every = start + COUNTED
-    whole = [
-        hit
-        for word in wanted.words
-        for hit in found.newest(replace(wanted, numbers=[f"{END}{word}{END}"]), skip=0, limit=every, needed=every).hits
-    ]
-    part = found.newest(replace(wanted, numbers=wanted.words), skip=0, limit=every, needed=every).hits
-    ranks = dict.fromkeys(part, 1) | dict.fromkeys(whole, 2)
-    ordered = sorted(matched.hits, key=lambda hit: -ranks.get(hit, 0))
-    return matched._replace(hits=ordered[skip - start :][:limit])
+    numbers = [*([f"{END}{word}{END}"] for word in wanted.words), wanted.words]
+    *whole, part = (
+        found.newest(replace(wanted, numbers=asked), skip=0, limit=end, needed=end).hits for asked in numbers
+    )
+    ranks = dict.fromkeys(part, 1) | dict.fromkeys(chain(*whole), 2)
+    blocks = (hits[start : start + COUNTED] for start in range(0, len(hits), COUNTED))
+    return [hit for block in blocks for hit in sorted(block, key=lambda hit: -ranks.get(hit, 0))]
 
 
 @lru_cache(maxsize=8)

@@ -5,6 +5,7 @@ The directory contains one folder per version of the schema, with the state of t
 see `writing`; every process opens the index again when its state names another one, and reloads it after a commit.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -62,23 +63,31 @@ def _schema() -> Schema:
 SCHEMA: Final = _schema()
 
 
-class IndexDamaged(Exception):
-    """The library cannot read or write the files of the index."""
+# The library limits what it counts; a process ends that still holds the lock; the system lacks memory (12), permission (13),
+# open files (23, 24) or room (28, 122).
+_PASSING: Final = re.compile(r"Aborting aggregation|LockBusy|(?:os error |code: )(?:12|13|23|24|28|122)\b")
+
+
+class IndexFault(Exception):
+    """The library refused to read or write the index."""
+
+
+class IndexDamaged(IndexFault):
+    """The library cannot read or write the files of the index: another one has to be built."""
 
 
 @contextmanager
-def damage_reported() -> Iterator[None]:
+def faults_sorted() -> Iterator[None]:
     """
-    :raises IndexDamaged: for whatever the library raises; it raises a panic as a `BaseException` that cannot be imported
+    :raises IndexFault: for a limit that may pass
+    :raises IndexDamaged: for whatever else the library raises; it raises a panic as a `BaseException` that cannot be imported
     """
     try:
         yield
-    except (OSError, ValueError) as fault:
-        raise IndexDamaged(str(fault)) from fault
     except BaseException as fault:
-        if type(fault).__name__ != "PanicException":
+        if not isinstance(fault, OSError | ValueError) and type(fault).__name__ != "PanicException":
             raise
-        raise IndexDamaged(str(fault)) from fault
+        raise (IndexFault if _PASSING.search(str(fault)) else IndexDamaged)(str(fault)) from fault
 
 
 def open_folder(folder: Path) -> Index:
@@ -240,25 +249,29 @@ class SearchIndex:
         state = self.state()
         if state is None:
             return None
-        path = self.folder / state.generation
-        try:
-            with damage_reported():
-                meta = (path / "meta.json").stat()
-                if self._index is None or state.generation != self._generation:
-                    self._index, self._generation = open_folder(path), state.generation
-                    self._commit = (0, 0)
-                if (meta.st_mtime_ns, meta.st_ino) != self._commit:
-                    self._index.reload()
-                    self._commit = (meta.st_mtime_ns, meta.st_ino)
-                return self._index.searcher()
-        except IndexDamaged as fault:
-            self._report_damage(fault)
-            return None
+        path, searcher = self.folder / state.generation, None
+        with self._faults_reported():
+            meta = (path / "meta.json").stat()
+            if self._index is None or state.generation != self._generation:
+                self._index, self._generation = open_folder(path), state.generation
+                self._commit = (0, 0)
+            if (meta.st_mtime_ns, meta.st_ino) != self._commit:
+                self._index.reload()
+                self._commit = (meta.st_mtime_ns, meta.st_ino)
+            searcher = self._index.searcher()
+        return searcher  # noqa: RET504  the block may end early
 
-    def _report_damage(self, fault: Exception) -> None:
-        """Have the writer build another index."""
-        log.warning("search_index_damaged", reason=str(fault))
-        self.request_rebuild()
+    @contextmanager
+    def _faults_reported(self) -> Iterator[None]:
+        """End the block at a fault; of a damaged index have the writer build another one."""
+        try:
+            with faults_sorted():
+                yield
+        except IndexFault as fault:
+            is_damaged = isinstance(fault, IndexDamaged)
+            log.warning("search_index_damaged" if is_damaged else "search_index_refused", reason=str(fault))
+            if is_damaged:
+                self.request_rebuild()
 
     @property
     def rebuild_request(self) -> Path:
@@ -281,16 +294,13 @@ class SearchIndex:
         searcher = self._searcher()
         if searcher is None:
             return NewestHits([], 0, {})
-        try:
-            with damage_reported():
-                most = max(facets, skip + limit, 1)
-                built, found = self._newest(searcher, query, most, max(needed, most + 1))
-                addresses = [address for _, address in found.hits[skip : skip + limit]]
-                counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
-                return NewestHits(_hits(searcher, addresses), _total(found), counted)
-        except IndexDamaged as fault:
-            self._report_damage(fault)
-            return NewestHits([], 0, {})
+        hits, total, counted = list[Hit](), 0, dict[str, dict[int, int]]()
+        with self._faults_reported():
+            most = max(facets, skip + limit, 1)
+            built, found = self._newest(searcher, query, most, max(needed, most + 1))
+            hits, total = _hits(searcher, [address for _, address in found.hits[skip : skip + limit]]), _total(found)
+            counted = _facets(searcher, built, found.hits, facets, years) if facets else {}
+        return NewestHits(hits, total, counted)
 
     def _newest(self, searcher: Searcher, asked: IndexQuery, most: int, needed: int) -> tuple[Query, SearchResult]:
         """Return so many of the newest matches, with a query that finds at least as many as are needed."""
@@ -326,19 +336,17 @@ class SearchIndex:
         searcher = self._searcher()
         if searcher is None:
             return set()
-        try:
-            with damage_reported():
-                if "head" in query.values:
-                    found = _by_age(searcher, query.build(), most + 1)
-                else:
-                    _, found = self._newest(searcher, query, most + 1, most + 1)
-                if _total(found) > most:
-                    return None
-                hits = _hits(searcher, [address for _, address in found.hits])
-                return {(hit.head_id, hit.revision_id) for hit in hits}
-        except IndexDamaged as fault:
-            self._report_damage(fault)
-            return set()
+        pairs = set[tuple[int, int]]()
+        with self._faults_reported():
+            if "head" in query.values:
+                found = _by_age(searcher, query.build(), most + 1)
+            else:
+                _, found = self._newest(searcher, query, most + 1, most + 1)
+            if _total(found) > most:
+                return None
+            hits = _hits(searcher, [address for _, address in found.hits])
+            pairs.update((hit.head_id, hit.revision_id) for hit in hits)
+        return pairs
 
     def digests(self, heads: Collection[int]) -> dict[tuple[int, int], list[int]]:
         """Return the digests of entries by the values of `head` and `revision`: one, unless the index is wrong."""
@@ -346,15 +354,12 @@ class SearchIndex:
         if searcher is None or not heads:
             return {}
         digests: dict[tuple[int, int], list[int]] = defaultdict(list)
-        try:
-            with damage_reported():
-                found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
-                addresses = [address for _, address in found]
-                columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
-                for head, revision, digest in zip(*columns, strict=True):
-                    digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
-        except IndexDamaged as fault:
-            self._report_damage(fault)
+        with self._faults_reported():
+            found = searcher.search(one_of("head", heads), limit=len(heads) * 8, count=False).hits
+            addresses = [address for _, address in found]
+            columns = (searcher.fast_field_values(name, addresses) for name in ("head", "revision", "digest"))
+            for head, revision, digest in zip(*columns, strict=True):
+                digests[int(head or 0), int(revision or 0)].append(int(digest or 0))
         return digests
 
 
@@ -374,7 +379,8 @@ def _hits(searcher: Searcher, addresses: list[DocAddress]) -> list[Hit]:
     ]
 
 
-_MOST_VALUES: Final = 65_000
+# Values that are counted, the most frequent. All of them are fewer than the 65,000 beyond which the library counts nothing.
+_MOST_VALUES: Final = {"kind": 100, "status": 10_000, "type": 10_000, "party": 40_000}
 
 
 def _facets(
@@ -385,8 +391,8 @@ def _facets(
         return {}
     newest, oldest = hits[0][0], hits[:most][-1][0]
     asked: dict[str, Any] = {
-        name: {"terms": {"field": name, "size": _MOST_VALUES, "segment_size": _MOST_VALUES}}
-        for name in ("kind", "status", "type", "party")
+        name: {"terms": {"field": name, "size": most_values, "segment_size": most_values}}
+        for name, most_values in _MOST_VALUES.items()
     }
     ranges = [
         {"key": str(year), "from": first, "to": years.get(year + 1, _END_OF_TIME)}

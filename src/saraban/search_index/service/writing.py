@@ -28,10 +28,11 @@ from saraban.search_index.repository import Change
 from saraban.search_index.service.reading import (
     SCHEMA,
     IndexDamaged,
+    IndexFault,
     IndexState,
     SearchIndex,
     attached_index,
-    damage_reported,
+    faults_sorted,
     index_of,
     one_of,
     open_folder,
@@ -131,11 +132,12 @@ class SearchWriter:
         else:
             try:
                 self._open(state, db)
-            except IndexDamaged as fault:
-                if "LockBusy" in str(fault):  # a process that ends still commits
+            except IndexFault as fault:
+                is_damaged = isinstance(fault, IndexDamaged)
+                log.warning("search_index_damaged" if is_damaged else "search_index_refused", reason=str(fault))
+                if not is_damaged:
                     self.close()
                     return False
-                log.warning("search_index_damaged", reason=str(fault))
                 await self._begin_anew(db, state)
         return True
 
@@ -172,7 +174,7 @@ class SearchWriter:
     def _open(self, state: IndexState, db: Database) -> None:
         folder = self._index.folder / state.generation
         folder.mkdir(exist_ok=True)
-        with damage_reported():
+        with faults_sorted():
             self._writer = open_folder(folder).writer(_HEAP, 1)
         lag = db.longest_transaction + _MARGIN if db.longest_transaction else 0.0
         self.follower = ChangeFollower(state.position, lag)
@@ -217,7 +219,7 @@ class SearchWriter:
         self._writer.commit()
 
     async def _in_thread(self, work: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
-        task = asyncio.ensure_future(asyncio.to_thread(damage_reported()(work), *args, **kwargs))
+        task = asyncio.ensure_future(asyncio.to_thread(faults_sorted()(work), *args, **kwargs))
         try:
             await asyncio.shield(task)
         except BaseException as fault:

@@ -153,13 +153,12 @@ class Allocator:
 
         :raises NumberingBusy: after the lock's retries or its deadline
         :raises NumberingConflict: after the compare-and-set's retries
-        :raises NumberingFailed, CommitLost: after the database's retries; without a key, when a COMMIT may have saved it. The COMMIT
-            of a reserved number is not looked up: a repetition with the same key finds its receipt
+        :raises NumberingFailed, CommitLost: after the database's retries; without a key, when a COMMIT may have saved it
         :raises SequenceExhausted: where the format refuses to widen, or a kept range is used up
         :raises KeyInUse: when another request took the key over; no number is issued
         """
         if request.reservation is not None:
-            return await self._db.transact(_take_up, request)
+            return await self._bind(request)
         pending = PendingIssue(request, request.plan, Attempts(self._budget))
         try:
             issued = await self._ask(pending)
@@ -182,6 +181,18 @@ class Allocator:
         if issued.repeated and request.claim is not None:
             await request.claim.complete_found(request.receipt(issued))
         return issued
+
+    async def _bind(self, request: IssueRequest) -> Issued:
+        """:raises CommitLost: when a COMMIT was lost and the database is still away"""
+        try:
+            return await self._db.transact(_take_up, request)
+        except CommitLost as lost:
+            try:
+                return await self._db.transact(_take_up, request)
+            except Exception as error:
+                if database_fault(error) is None:
+                    raise
+                raise lost from error
 
     async def redis_up(self) -> bool:
         up = await self._locks.up()
@@ -425,13 +436,15 @@ async def replace_number(
 
 
 async def _take_up(request: IssueRequest, session: AsyncSession) -> Issued:
-    """Write the holder's rows with the number that was reserved for it."""
+    """Write the holder's rows with the number that was reserved for it, unless a COMMIT whose answer was lost has saved them."""
     assert request.reservation is not None
     assert request.holder is not None
     assert request.write is not None
     issued = await bind_reservation(
         request.ctx, session, token=request.reservation, plan=request.plan, holder=request.holder, fields=request.fields
     )
+    if issued.repeated:
+        return replace(issued, repeated=False)
     await request.write(session, issued)
     if request.claim is not None:
         await request.claim.complete(session, request.receipt(issued))

@@ -343,7 +343,7 @@ async def bind_reservation(
     ctx: RequestContext, session: AsyncSession, *, token: UUID, plan: Plan, holder: Holder, fields: Mapping[str, str]
 ) -> Issued:
     """
-    Give a reserved number to a document, in the transaction that writes it.
+    Give a reserved number to a document, in the transaction that writes it; `repeated` if the document has it already.
 
     :param plan: what the document would get; the number must print the same parties and codes
     :param fields: what the document's own schema calls a field, where it differs
@@ -352,9 +352,9 @@ async def bind_reservation(
     _check_agrees(await own_reservation(ctx, session, token), plan, fields)
     values = {"confirmed_at": ctx.now, "holder_kind": holder.kind, "holder_public_id": holder.public_id}
     entry, done = await _settled(ctx, session, token, NumberState.CONFIRMED, values)
-    if not done:
+    if not done and entry.holder_public_id != holder.public_id:
         raise _refusal(entry)
-    return issued_of(entry)
+    return replace(issued_of(entry), repeated=not done)
 
 
 async def cancel_reservation(ctx: RequestContext, session: AsyncSession, *, token: UUID, reason: str) -> Issued:
