@@ -334,7 +334,7 @@ async def _rows_along(
     session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, after: After | None, most: int
 ) -> list[NarrowRow]:
     found = sizes.documents.get(index, ())
-    statements = registers.page_statements(ask, index, after=after, most=most, documents=found, many=bool(sizes.many))
+    statements = registers.page_statements(ask, index, after=after, most=most, documents=found)
     rows = await registers.narrow_rows(session, statements)
     return merged(rows, descending=ask.order.descending, limit=most)
 
@@ -381,7 +381,10 @@ def _with_words(ask: Ask) -> list[int] | None:
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
-    return sum(await registers.count_rows(session, ask, ask.keys, index, most=FEW + 1))
+    several = _growing(ask.keys)
+    return sum(
+        [count for keys in several for count in await registers.count_rows(session, ask, keys, index, most=FEW + 1)]
+    )
 
 
 async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
