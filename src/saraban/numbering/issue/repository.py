@@ -15,7 +15,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.domain.context import RequestContext
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow, AnySelect, table_of
+from saraban.kit.db import AnyRow, AnySelect
 from saraban.kit.fastlane import FastStatement, Packet
 from saraban.kit.ids import new_id
 from saraban.kit.keys import is_spelled, spelled
@@ -28,6 +28,7 @@ from saraban.numbering.series.models import (
     AUDIT,
     AUDIT_COLUMNS,
     COUNTERS,
+    FORMAT_COLUMNS,
     LEDGER,
     LEDGER_COLUMNS,
     PERSON_NAME,
@@ -91,27 +92,19 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
-_ENTRY, _FORMAT, _TYPE = table_of(LedgerEntry).c, table_of(NumberFormat).c, table_of(CorrespondenceType).c
+_ENTRY = LEDGER.c
 _FORMAT_OF_NUMBER = (
-    sa.select(
-        _ENTRY.format_template,
-        _ENTRY.source,
-        _ENTRY.format_source,
-        _TYPE.type_code,
-        _FORMAT.uuid,
-        _FORMAT.sub_type_code,
-        _FORMAT.rfa_type_code,
-        _FORMAT.discipline_code,
-    )
-    .join_from(table_of(LedgerEntry), table_of(CorrespondenceType), _TYPE.id == _ENTRY.correspondence_type_id)
-    .outerjoin(table_of(NumberFormat), _FORMAT.uuid == _ENTRY.format_uuid)
-    .where(_ENTRY.uuid == sa.bindparam("public_id"))
+    sa.select(CorrespondenceType.type_code, *FORMAT_COLUMNS)
+    .select_from(LedgerEntry)
+    .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+    .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+    .where(LedgerEntry.public_id == sa.bindparam("number"))
 )
 
 
 async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     """Return what the ledger keeps of a number's format, with what that format is for."""
-    return (await session.execute(_FORMAT_OF_NUMBER, {"public_id": public_id})).first()
+    return (await session.execute(_FORMAT_OF_NUMBER, {"number": public_id})).first()
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:

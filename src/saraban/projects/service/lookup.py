@@ -109,10 +109,7 @@ async def list_parties(session: AsyncSession, *, project_id: int, contract_id: i
 
     :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
     """
-    return _parties(await repository.parties(session, project_id=project_id, contract_id=contract_id))
-
-
-def _parties(rows: Sequence[AnyRow]) -> list[Party]:
+    rows = await repository.parties(session, project_id=project_id, contract_id=contract_id)
     return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
 

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple, Self
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.orm import aliased
 
-from saraban.documents.core.models import Document, DocumentRevision
-from saraban.identity.models import Organization, User, UserName, name_columns
+from saraban.documents.core.models import Document, DocumentReference, DocumentRevision, DocumentRevisionAttachment
+from saraban.identity.models import Organization, User, UserName
 from saraban.kit.db import AnySelect, table_of
+from saraban.numbering.series.models import FORMAT_COLUMNS, LedgerEntry, NumberFormat
 from saraban.projects.models import (
     Contract,
     CorrespondenceStatus,
@@ -104,6 +104,8 @@ class SubTypeName(NamedTuple):
 
 
 class DocumentTexts(NamedTuple):
+    """:param number_format: the values of `FORMAT_COLUMNS`, None without a number"""
+
     body: str | None
     description: str | None
     remarks: str | None
@@ -112,8 +114,11 @@ class DocumentTexts(NamedTuple):
     received_date: datetime | None
     cancel_reason: str | None
     revised_at: datetime
+    has_files: bool
+    has_references: bool
     reviser: UserName
     canceller: UserName | None
+    number_format: Sequence[Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +193,6 @@ class DocumentRow:
         return self.revision.version
 
 
-_reviser = aliased(User, name="reviser")
-_canceller = aliased(User, name="canceller")
 _PARTS: Sequence[tuple[Any, Any]] = (
     (DocumentHead, Document),
     (RevisionRow, DocumentRevision),
@@ -215,19 +218,28 @@ _SUMMARY = [
     _type.c.type_code,
 ]
 _WIDTH = len(_SUMMARY)
-_OWN = DocumentTexts._fields[:-4]
+_link, _reference = table_of(DocumentRevisionAttachment).c, table_of(DocumentReference).c
+_number, _format = table_of(LedgerEntry), table_of(NumberFormat)
+_reviser, _canceller = _user.alias("reviser"), _user.alias("canceller")
+_NAME = [User.__mapper__.columns[name].name for name in UserName._fields]
 _TEXTS = [
-    *(getattr(DocumentRevision, name) for name in _OWN),
-    Document.cancel_reason,
-    DocumentRevision.created_at,
-    *name_columns(_reviser),
-    *name_columns(_canceller),
+    *(_revision.c[name] for name in DocumentTexts._fields[:6]),
+    _head.c.cancel_reason,
+    _revision.c.created_at,
+    sa.exists().where(_link.correspondence_revision_id == _revision.c.id),
+    sa.or_(
+        sa.exists().where(_reference.src_correspondence_id == _head.c.id),
+        sa.exists().where(_reference.tgt_correspondence_id == _head.c.id),
+    ),
+    *(person.c[name] for person in (_reviser, _canceller) for name in _NAME),
+    *FORMAT_COLUMNS,
 ]
 
 
 def _texts(values: Sequence[Any]) -> DocumentTexts:
-    *own, reviser, canceller = (*values[:-8], UserName._make(values[-8:-4]), UserName._make(values[-4:]))
-    return DocumentTexts._make((*own, reviser, canceller if canceller.public_id is not None else None))
+    reviser, canceller, number_format = UserName._make(values[10:14]), UserName._make(values[14:18]), values[18:]
+    there = canceller if canceller.public_id is not None else None
+    return DocumentTexts._make((*values[:10], reviser, there, None if number_format[0] is None else number_format))
 
 
 def summary_select() -> AnySelect:
@@ -252,6 +264,8 @@ def whole_select() -> AnySelect:
     return (
         summary_select()
         .add_columns(*_TEXTS)
-        .join(_reviser, _reviser.user_id == DocumentRevision.created_by)
-        .outerjoin(_canceller, _canceller.user_id == Document.cancelled_by)
+        .join(_reviser, _reviser.c.user_id == _revision.c.created_by)
+        .outerjoin(_canceller, _canceller.c.user_id == _head.c.cancelled_by)
+        .outerjoin(_number, _number.c.uuid == _head.c.number_uuid)
+        .outerjoin(_format, _format.c.uuid == _number.c.format_uuid)
     )

@@ -32,13 +32,13 @@ from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
     DocumentServices,
+    Facts,
     OwnFields,
     UnnumberedDraft,
 )
 from saraban.documents.core.service.presentation import (
     coded,
     file_answer,
-    number_format,
     person,
     reference,
     status_answer,

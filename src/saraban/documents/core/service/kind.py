@@ -85,6 +85,7 @@ class UnnumberedDraft:
 
 # What a subtype adds to an answer, or says otherwise in it, by revision id.
 OwnFields = Mapping[int, Mapping[str, Any]]
+Facts = Mapping[str, SubjectFacts]  # by entity id
 Row = TypeVar("Row", bound=DocumentHeader)
 Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
@@ -177,9 +178,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Hold the document and its workflow instance until the end of the transaction."""
 
     @abstractmethod
-    async def facts(
-        self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo
-    ) -> Mapping[str, SubjectFacts]: ...
+    async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Facts: ...
 
     @abstractmethod
     async def summaries(
@@ -187,7 +186,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[Row],
-        facts: Mapping[str, SubjectFacts],
+        facts: Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[Schema]:
         """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
@@ -205,11 +204,14 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
 
     @abstractmethod
-    async def parts(self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row]) -> Any:
+    async def parts(
+        self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row], facts: Facts
+    ) -> Any:
         """
         Read what one document shows of the rows around its own.
 
         :param rows: of which it is one, where all of them are shown
+        :param facts: of `rows`
         """
 
     @abstractmethod
@@ -259,7 +261,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         session: AsyncSession,
         rows: Sequence[Row],
         *,
-        facts: Mapping[str, SubjectFacts] | None = None,
+        facts: Facts | None = None,
         now: datetime | None = None,
     ) -> dict[str, workflow.InstanceState]:
         """

@@ -122,6 +122,12 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
     )
 
 
+def recipients_in(facts: SubjectFacts) -> Sequence[RecipientRow]:
+    """Return the recipients of the document that facts of `facts_in` are about."""
+    assert isinstance(facts.source, SubjectContext)
+    return facts.source.recipients
+
+
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
     """Return the public ids among texts that should be some."""
     found = []
@@ -165,7 +171,7 @@ class DocumentSubject:
         await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
         await self.own_statuses(session, row.revision_id, reached)
         if issued_at is not None:
-            await self.index.renew(session, documents=[row.document_id])
+            await self.index.issue(session, documents=[row.document_id])
             return False
         await self.index.follow(
             session,
