@@ -310,7 +310,7 @@ def page_statements(
 
 
 async def narrow_rows(session: AsyncSession, statements: Sequence[tuple[Any, FilterValues]]) -> list[NarrowRow]:
-    return [NarrowRow(*row) for statement, values in statements for row in await session.execute(statement, values)]
+    return [NarrowRow(*row) for statement in statements for row in (await session.execute(*statement)).all()]
 
 
 def _after(order: Order, value: Sequence[Any], behind: _Behind) -> list[Condition]:

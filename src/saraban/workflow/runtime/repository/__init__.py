@@ -101,7 +101,7 @@ async def instances_with_files(
 ) -> dict[str, tuple[Instance, bool]]:
     """Return the instance of each subject, and whether a step of it has files."""
     values = {"entity_type": entity_type, "entity_ids": list(entity_ids)}
-    rows = await session.execute(_INSTANCES_WITH_FILES, values)
+    rows = (await session.execute(_INSTANCES_WITH_FILES, values)).all()
     return {
         row.entity_id: (row, bool(has_files)) for row, has_files in ((Instance(*one[:-1]), one[-1]) for one in rows)
     }
