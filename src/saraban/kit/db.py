@@ -204,7 +204,7 @@ class Database:
         self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "pool_size": pool_size,
             "max_overflow": pool_size,
             "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,

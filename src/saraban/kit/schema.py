@@ -188,7 +188,7 @@ class PeriodQuery(Schema):
 MAX_PAYLOAD = 16_000
 
 
-def storable(value: dict[str, Any]) -> dict[str, Any]:
+def storable(value: dict[str, object]) -> dict[str, object]:
     # Half surrogates, numbers beyond 64 bits and deep nesting pass the JSON parser and fail in the database.
     try:
         orjson.dumps(value)
@@ -200,7 +200,7 @@ def storable(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def small(value: dict[str, Any]) -> dict[str, Any]:
+def small(value: dict[str, object]) -> dict[str, object]:
     if len(orjson.dumps(value)) > MAX_PAYLOAD:
         th = f"ต้องไม่เกิน {MAX_PAYLOAD} ไบต์"
         raise PydanticCustomError("too_large", "This may have at most {most} bytes.", {"most": MAX_PAYLOAD, "th": th})
