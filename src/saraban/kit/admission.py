@@ -1,9 +1,4 @@
-"""
-Limit on the requests that a process handles at the same time, without HTTP.
-
-A request releases its slot while it waits for a lock or another attempt. The limit falls while responses take longer
-than `TARGET_SECONDS`.
-"""
+"""Limit on the requests in progress, lowered while responses exceed `TARGET_SECONDS`."""
 
 import asyncio
 from collections.abc import Iterator
@@ -80,7 +75,6 @@ class Admission:
             self._waiting.pop().set_result(None)
 
     def adapt(self, seconds: float) -> None:
-        """Adjust the limit; lower it once per `TARGET_SECONDS` at most."""
         if seconds <= TARGET_SECONDS:
             if self._waiting:
                 self.limit = min(self.limit + (_INCREASE if self._lowered_at else 1), self.most)

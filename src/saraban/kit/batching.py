@@ -24,14 +24,11 @@ class TurnMissed(Exception):
 @dataclass(slots=True, eq=False)
 class Waiter(Generic[Item, Result]):
     """
-    A request that waits for its answer.
     :param shares: whether it may be in a batch with others
     :param follows: an unanswered earlier request of the same identity
-    :param arrived: stopwatch, like `late_at` and `ready_at`
-    :param late_at: it fails if its turn has not come by then
-    :param ready_at: before that it only joins a batch of others
+    :param late_at: stopwatch; it fails if its turn has not come by then
+    :param ready_at: stopwatch; before that it only joins a batch of others
     :param on_its_way: its turn has come: it gets a result even if its caller has left
-    :param settled: it has its answer, or left before its turn
     """
 
     item: Item
@@ -57,7 +54,7 @@ class Waiter(Generic[Item, Result]):
         return self.follows is not None and not self.follows.settled
 
     def still_waits(self) -> bool:
-        """Return whether the caller waits; a departed client gets `ClientGone`."""
+        """A departed client gets `ClientGone`."""
         if self.client is not None and not self.on_its_way and self.client.take_leave():
             self.fail(ClientGone())
         return not self.answer.done()
@@ -67,7 +64,6 @@ class Waiter(Generic[Item, Result]):
         self.on_its_way = False
 
     def begin(self) -> bool:
-        """Start the turn, and return whether the caller still waited."""
         self.on_its_way = self.still_waits() and not self.settled
         return self.on_its_way
 
@@ -88,7 +84,6 @@ class Waiter(Generic[Item, Result]):
         self.on_its_way = False
 
     async def run(self, part: Coroutine[object, object, T]) -> T:
-        """Run a part of the batch in the request's context, for its trace id."""
         return await asyncio.get_running_loop().create_task(part, context=self.context)
 
 
@@ -96,7 +91,6 @@ class BatchQueue(Generic[Item, Result]):
     """
     Requests in order of arrival, one per identity at a time. An idle queue has no task.
     :param run: settles its waiters or calls their `again`; others fail, all fail if it raises
-    :param most: requests per batch
     :param room: sum of the sizes in a batch; the owner may change it
     :param lanes: concurrent batches; another starts when more wait than fit in one
     :param give_way: seconds after which a running batch lets another lane start
@@ -126,9 +120,8 @@ class BatchQueue(Generic[Item, Result]):
         self, item: Item, identity: Hashable, *, shares: bool = True, size: int = 0, within: float | None = None
     ) -> Result:
         """
-        Wait for the answer. Cancelling a caller after the start of its turn does not stop the work.
-        :param within: seconds in which the turn must come
-        :raises TurnMissed:
+        Wait for the answer. A cancellation after the start of the turn does not stop the work.
+        :raises TurnMissed: after `within` seconds
         :raises ClientGone: when the client left before the turn
         """
         before = self._latest.get(identity)
@@ -157,7 +150,7 @@ class BatchQueue(Generic[Item, Result]):
         return len(self._unanswered)
 
     async def close(self, within: float | None = None) -> None:
-        """Wait for all answers; after `within` seconds fail the requests that still wait."""
+        """After `within` seconds, fail the requests that still wait."""
         if self._lanes:
             await asyncio.wait(self._lanes, timeout=within)
         while self._waiting:
@@ -205,7 +198,7 @@ class BatchQueue(Generic[Item, Result]):
                 self._on_idle()
 
     def _pause(self) -> float | None:
-        """Return the seconds until a waiter may be served; None if none waits for this lane."""
+        """Return None if no waiter waits for this lane."""
         now, soonest = stopwatch(), None
         for waiter in self._waiting:
             if not waiter.still_waits():
@@ -217,7 +210,6 @@ class BatchQueue(Generic[Item, Result]):
         return None if soonest is None else soonest - now
 
     def _take(self) -> list[Waiter[Item, Result]]:
-        """Take the next batch, including waiters that back off; drop callers that left."""
         batch: list[Waiter[Item, Result]] = []
         passed_over = []
         size = 0
@@ -262,7 +254,6 @@ class BatchQueue(Generic[Item, Result]):
         self._open_lane()
 
     def _put_back(self, batch: Sequence[Waiter[Item, Result]]) -> None:
-        """Put the waiters that try again in front, in their order."""
         for waiter in reversed(batch):
             if waiter.on_its_way and not waiter.settled:
                 waiter.fail(RuntimeError("A batch left a request without an answer."))

@@ -35,8 +35,8 @@ class ChildPool:
 
     async def run(self, user: UUID, work: Callable[[], T]) -> T:
         """
-        Run `work` in a thread. After a cancellation the place stays taken until `work` returns.
-        :raises FileReadersBusy: when the queue is full, or the user has too many files in it
+        After a cancellation the place stays taken until `work` returns.
+        :raises FileReadersBusy:
         """
         with self._lock:
             if self._files.total() >= RUNNING + WAITING or self._files[user] >= OF_USER:

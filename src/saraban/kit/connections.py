@@ -36,19 +36,12 @@ _Connection: Any = Connection  # the driver has no types
 
 
 class MariaDbConnection(_Connection):  # type: ignore[misc]
-    """
-    A connection that counts as lost after `silence` seconds (REQ-NUM-09).
-    The driver's `read_timeout` creates a task per response, which costs more than a small statement. A timer is
-    enough.
-    """
+    """Lost after `silence` seconds (REQ-NUM-09); a driver's timeout costs a task per response."""
 
     silence: float
 
     async def connect(self) -> None:
-        """
-        Connect, and check the session that the quoting of `kit.fastlane` needs.
-        :raises DatabaseConnectionChanged:
-        """
+        """:raises DatabaseConnectionChanged: if the quoting of `kit.fastlane` would be unsafe"""
         try:
             await super().connect()
         except RuntimeError as error:  # from the driver, when a proxy closes the connection at once
@@ -69,13 +62,12 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             timer.cancel()
 
     def _abort(self) -> None:
-        """Close the connection: a waiting request gets the error of a lost connection."""
         if self._transport is not None:
             self._transport.abort()
 
 
 class ReadingConnection(MariaDbConnection):
-    """A read-only connection, outside transactions. It reconnects and repeats (REQ-LCK-08)."""
+    """Read-only, outside transactions; it reconnects and repeats (REQ-LCK-08)."""
 
     reconnection: Reconnection
     _is_repeating = False
@@ -109,10 +101,9 @@ class ReadingConnection(MariaDbConnection):
             raise
 
 
-def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection | None = None) -> dict[str, Any]:
+def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection | None = None) -> dict[str, object]:
     """
-    Return the driver's options.
-    :param read_timeout: seconds of silence after which client and server end the connection
+    :param read_timeout: seconds of silence after which client and server disconnect
     :param reading: makes the connection read-only, because nothing would roll back a write
     """
     session = MARIADB_SESSION.format(ceil(read_timeout)) + (
@@ -131,10 +122,7 @@ async def connect_mariadb(*, silence: float, reading: Reconnection | None, **opt
 
 
 class DatabaseConnectionChanged(DomainError):
-    """
-    A proxy or another program between Saraban and MariaDB changes the connection.
-    It changes the character set or the `sql_mode`.
-    """
+    """A program before MariaDB, such as a proxy, changes the character set or `sql_mode`."""
 
     kind, code = ErrorKind.BROKEN, "DATABASE_CONNECTION_CHANGED"
     says = Text(
@@ -162,10 +150,7 @@ def _check_session(*session: str) -> None:
 
 
 def replace_closed(engine: sa.Engine) -> None:
-    """
-    Replace connections that the server closed, and the whole pool after an unfit node.
-    The check reads local state: `pool_pre_ping` costs a round trip for each session.
-    """
+    """Check connections locally: `pool_pre_ping` costs a round trip per session."""
 
     @event.listens_for(engine, "checkout")
     def on_checkout(connection: Any, _record: Any, _proxy: Any) -> None:

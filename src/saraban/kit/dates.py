@@ -20,7 +20,7 @@ def local_date(moment: datetime, zone: ZoneInfo) -> date:
 
 
 def moments_of_days(first: date | None, last: date | None, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-    """:raises Invalid: at `query:until`, when the last day is before the first"""
+    """:raises Invalid: at `query:until`"""
     if first and last and last < first:
         raise invalid("query:until", "before_start", "วันสุดท้ายต้องไม่อยู่ก่อนวันแรก", "The last day is before the first one.")
     begin = datetime.combine(first, time.min, tzinfo=zone) if first else None
@@ -70,9 +70,9 @@ _MIDNIGHT: Final = re.compile(r"0?0[:.]00(?:[:.]00(?:\.0+)?)?(?: ?น\.?)?|12[:.
 
 def read_date(typed: str, pointer: str = "") -> date:
     """
-    Read a typed date: day or year first, months in figures or Thai and English names.
-    A year from 2400 on is Buddhist. Midnight after the day, as spreadsheets write it, is ignored.
-    :raises Invalid: naming `pointer`
+    Read a typed date: day or year first, months in figures or by name.
+    A year from 2400 on is Buddhist. Midnight, as spreadsheets write it, is ignored.
+    :raises Invalid:
     """
     result = _date_or_fault(typed) if len(typed) <= _MOST else "malformed"
     if isinstance(result, date):
@@ -90,7 +90,7 @@ def _date_or_fault(typed: str) -> date | str:
     """Return the date, or the code of the fault."""
     plain = ascii_digits(normal_form(typed))
     spellings = _SPELLINGS if len(plain) <= _MOST else ()
-    match = next((match for spelling in spellings if (match := spelling.fullmatch(plain))), None)
+    match = next(filter(None, (spelling.fullmatch(plain) for spelling in spellings)), None)
     month_text = match["month"] if match else ""
     month = int(month_text) if month_text.isdecimal() else _month_names().get(_letters(month_text))
     if match is None or month is None:

@@ -1,5 +1,5 @@
 """
-Database sessions, faults, and the column types with equal behaviour on both databases.
+Database sessions, faults and column types.
 
 SQLite runs in WAL with `synchronous=FULL`; writers begin `IMMEDIATE`, because the default loses concurrent
 increments. MariaDB runs at READ COMMITTED (REQ-LCK-10).
@@ -123,7 +123,6 @@ class HasPublicId:
 
 
 def public_id_index(table: str, *more: SchemaItem, unique: bool = True) -> TableArguments:
-    """Return `__table_args__` with the index of REQ-IDN-04."""
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
 
 
@@ -144,7 +143,7 @@ _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snap
 
 
 def database_fault(error: BaseException) -> DatabaseFault | None:
-    """Return the expected fault of a statement, or None for a bug or a violated constraint."""
+    """Return None for a bug or a violated constraint."""
     if isinstance(error, PoolTimeout):
         return DatabaseFault.POOL
     if isinstance(error, CommitLost):
@@ -176,11 +175,10 @@ def violates_constraint(error: IntegrityError, *names: str) -> bool:
 class Database:
     """
     `commit_listener` is called after commits with `notify_after_commit`.
-    :param url: `sqlite:///path` or `mysql://user:password@host:port/name`, without a driver
-    :param read_timeout: seconds until a silent MariaDB connection is lost (REQ-NUM-09), on both sides
+    :param url: `sqlite:///path` or `mysql://user:password@host:port/name`
+    :param read_timeout: seconds until a silent MariaDB connection is lost (REQ-NUM-09)
     :param transaction_seconds: limit of a transaction on MariaDB
     :param sync_wait: `wsrep_sync_wait`: which statements wait for the other nodes' writes
-    :param reconnection: for reads, and for transactions before COMMIT
     """
 
     def __init__(
@@ -204,7 +202,7 @@ class Database:
         self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "pool_size": pool_size,
             "max_overflow": pool_size,
             "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,
@@ -247,18 +245,21 @@ class Database:
     async def reading(self) -> AsyncIterator[AsyncSession]:
         """
         Open a session for reads, which takes its connection at the first statement.
-
-        On MariaDB there is no transaction: each statement sees the latest commits, and a write fails. On SQLite all
-        statements see one moment, and writes are rolled back. To compare several statements use `snapshot`.
+        On MariaDB each statement sees the latest commits, and a write fails. On SQLite all statements see one moment,
+        and writes are rolled back. To compare statements use `snapshot`.
         """
         refuse_departed()
         async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
             yield session
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[AsyncSession]:
-        """Open a session whose reads all see the moment of the first."""
-        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
+    async def snapshot(self, level: str = "REPEATABLE READ") -> AsyncIterator[AsyncSession]:
+        """
+        All reads see the moment of the first.
+
+        :param level: on MariaDB; READ UNCOMMITTED also sees what other transactions have not committed
+        """
+        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level=level)
         async with AsyncSession(engine, expire_on_commit=False) as session:
             await _acquire_connection(session)
             yield session
@@ -313,9 +314,8 @@ class Database:
 
     async def transact(self, work: Callable[..., Awaitable[Any]], /, *command: Any, **kwargs: Any) -> Any:
         """
-        Call `work(command, session, …)`, or `work(session)`, in a transaction and commit it.
-
-        The work runs again after a collision, without a free connection, and after a connection lost before COMMIT.
+        Call `work(command, session, …)`, or `work(session)`, and commit.
+        It runs again after a collision, without a free connection, and after a loss before COMMIT.
         :raises CommitLost: when the result of COMMIT is unknown (REQ-NUM-09)
         """
         return await self.repeat(self.transact_once, work, *command, **kwargs)
@@ -325,7 +325,6 @@ class Database:
             return await work(*command[:1], session, *command[1:], **kwargs)
 
     async def repeat(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the attempt, again after a collision or a lost connection."""
         return await self.reconnection.run(_try_again, attempt, *args, **kwargs)
 
     async def ping(self) -> None:
@@ -337,7 +336,6 @@ class Database:
             await engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:
-        """Return the state of the fuller of the two pools, which have equal sizes."""
         pools: list[Any] = [self.engine.pool, self.reading_engine.pool]
         pool = max(pools, key=lambda candidate: candidate.checkedout())
         overflow = max(pool.overflow(), 0)
@@ -370,7 +368,7 @@ async def _commit(session: AsyncSession) -> None:
 
 @asynccontextmanager
 async def _time_limit(seconds: float | None) -> AsyncIterator[asyncio.Event]:
-    """:raises CommitLost: for a timeout or a lost connection after the block has set the event"""
+    """:raises CommitLost: for a lost connection after the block has set the event"""
     sent = asyncio.Event()
     try:
         async with asyncio.timeout(seconds):  # its error counts as a lost connection
@@ -383,7 +381,7 @@ async def _time_limit(seconds: float | None) -> AsyncIterator[asyncio.Event]:
 
 
 async def _acquire_connection(session: AsyncSession) -> None:
-    """Wait up to `_POOL_WAIT` seconds: the pool's timeout is short, for the number allocator."""
+    """The pool's own timeout is short, for the number allocator."""
     until = monotonic() + _POOL_WAIT
     while True:
         refuse_departed()

@@ -1,8 +1,8 @@
 """
 Detect that the client of a request has disconnected.
 
-The request is marked, not cancelled: cancelling would lose the connection or the outcome of a commit. It checks the
-mark only before it starts a connection, transaction, batch or key, never inside a transaction.
+The request checks a mark before it starts a connection, transaction, batch or key. It is not cancelled, because that
+would lose the connection or the outcome of a commit.
 """
 
 import asyncio
@@ -31,8 +31,8 @@ class ClientPresence:
 
     def take_leave(self) -> bool:
         """Return only once that the client has left, so that cleanup can run."""
-        left, self.has_left = self.has_left, False
-        return left
+        has_just_left, self.has_left = self.has_left, False
+        return has_just_left
 
 
 _presence: ContextVar[ClientPresence | None] = ContextVar("client_presence", default=None)

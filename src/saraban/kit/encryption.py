@@ -23,7 +23,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str | None:
-    """Return the text, or None if it was encrypted with another key."""
+    """Return None for a text encrypted with another key."""
     raw = base64.urlsafe_b64decode(encrypted.removeprefix("v1:"))
     try:
         return _key.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], None).decode()

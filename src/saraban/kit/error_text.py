@@ -17,7 +17,7 @@ def error_text(error: BaseException) -> str:
 
 
 def safe_message(error: BaseException) -> str:
-    """Return the message; `…` replaces the values in a database message."""
+    """`…` replaces the values in a database message."""
     if type(error).__module__.partition(".")[0] not in _DATABASE_MODULES:
         return str(error)
     cause = getattr(error, "orig", None) or error

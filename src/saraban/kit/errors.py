@@ -1,9 +1,4 @@
-"""
-Expected errors.
-
-Each error class is next to the function that raises it and has its message in both languages. `kit.problem` maps a
-kind to an HTTP status, the command line to an exit code.
-"""
+"""Expected errors. Each class is next to the function that raises it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +40,6 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """
-    A problem of one input field, or a warning that does not prevent saving.
     :param pointer: JSON pointer (`/recipients/0`), or `query:name`, `header:name`, `path:name`
     :param public_id: of the item that a warning names, which the caller may see
     """
@@ -151,5 +145,4 @@ def required(pointer: str) -> Invalid:
 
 
 def unknown(pointer: str, what: str) -> Invalid:
-    """For a code or id that does not exist, or that the caller may not use here."""
     return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” was not found.", value=what)

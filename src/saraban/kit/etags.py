@@ -9,22 +9,14 @@ ANY = "*"
 
 
 class Stale(DomainError):
-    """
-    `If-Match` names another version than the current one.
-
-    Each resource has its own code and message.
-    """
+    """`If-Match` names another version than the current one; each resource has its code."""
 
     kind = ErrorKind.STALE
     recovery = (REFRESH,)
 
 
 class WeakETag(DomainError):
-    """
-    `If-Match` contains a weak tag (`W/"…"`), and only a strong tag can match.
-
-    A proxy that compresses responses may have weakened it.
-    """
+    """`If-Match` has a weak tag (`W/"…"`), perhaps from a proxy; only strong tags match."""
 
     kind, code = ErrorKind.STALE, "ETAG_WEAK"
     says = Text(
@@ -49,7 +41,7 @@ def require_strong(tags: Collection[str]) -> None:
 
 def require_match(if_match: str | None, present: str, stale: type[Stale]) -> None:
     """
-    Compare the header with the `present` tag; no header matches any version.
+    No header matches any version.
     :raises Stale: when no tag matches
     :raises WeakETag: when no tag matches and one is weak
     :raises Invalid: when no tag matches and a part is not a tag

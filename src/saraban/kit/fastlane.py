@@ -1,9 +1,7 @@
 """
 The fast lane: statements sent to MariaDB as text, several in one round trip.
 
-SQLAlchemy takes four times as long as a small statement. Here a statement is compiled once per dialect, its values
-are quoted into the text, and one packet runs on the driver's connection, in the session's transaction. SQLite uses
-SQLAlchemy.
+SQLAlchemy takes four times as long as a small statement. SQLite uses SQLAlchemy.
 """
 
 import asyncio
@@ -34,10 +32,7 @@ _GUARD = (
 
 
 class FastStatement:
-    """
-    A statement compiled once per dialect, with named parameters quoted into the text.
-    :param before: text in front of the statement on MariaDB
-    """
+    """Compiled once per dialect, with parameters quoted into the text."""
 
     def __init__(self, statement: Any, *, before: str = "") -> None:
         self.statement = statement
@@ -85,8 +80,6 @@ class _Result(NamedTuple):
 
 
 class _Driver:
-    """The driver's connection under a session or connection."""
-
     def __init__(self, dialect: sa.Dialect, pooled: PoolProxiedConnection) -> None:
         self.dialect, self._pooled = dialect, pooled
         self._connection: Any = pooled.driver_connection
@@ -100,12 +93,7 @@ class _Driver:
         return cls(connection.dialect, inner.connection)
 
     def quote(self, convert: Convert, value: object) -> str:
-        """
-        Quote a value for MariaDB, converted by its column's type.
-
-        Connections use UTF-8 and backslash escapes (`kit.connections` refuses others), so only a quote or a backslash
-        can end a text.
-        """
+        """Connections use UTF-8 and backslash escapes (see `kit.connections`)."""
         if value is None:
             return "NULL"
         if type(value) is UUID:
@@ -120,10 +108,7 @@ class _Driver:
         return self._connection.literal(value)  # type: ignore[no-any-return]
 
     async def send(self, texts: Sequence[str]) -> list[_Result]:
-        """
-        Execute the statements in one round trip.
-        :raises DBAPIError: for the first failed statement, without its text, which contains values
-        """
+        """:raises DBAPIError: without the text, which contains values"""
         try:
             async with self._connection.cursor() as cursor:
                 await cursor.execute(";".join(texts))
@@ -200,8 +185,6 @@ class _Insertion(NamedTuple):
 
 
 class Packet:
-    """Statements of one transaction, sent in one round trip on MariaDB."""
-
     def __init__(self, connected: SessionOrConnection) -> None:
         self._connected = connected
         self._entries: list[_Execution | _Insertion] = []
@@ -218,14 +201,13 @@ class Packet:
         self._entries.append(_Execution(statement, values, refusal, guards))
 
     def insert(self, table: sa.Table, columns: tuple[str, ...], rows: Sequence[Sequence[object]]) -> None:
-        """Insert rows with a value for each column."""
         if rows:
             self._entries.append(_Insertion(table, columns, rows))
 
     async def send(self) -> None:
         """
         Flush the session, then send the statements.
-        :raises DBAPIError: like SQLAlchemy, for the first that failed
+        :raises DBAPIError: for the first that failed
         """
         entries, self._entries = self._entries, []
         session = self._connected if isinstance(self._connected, AsyncSession) else None
@@ -259,7 +241,6 @@ async def _send(driver: _Driver, entries: Sequence[_Execution | _Insertion]) -> 
 
 
 async def insert_rows(session: AsyncSession, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
-    """Flush the session, then insert rows with the same columns."""
     packet = Packet(session)
     packet.insert(table, tuple(rows[0]), [tuple(row.values()) for row in rows])
     await packet.send()
@@ -287,7 +268,7 @@ async def _run_alone(db: Database, statement: FastStatement, values: Mapping[str
 
 
 def _quote_column(driver: _Driver, convert: Convert, values: Sequence[Any]) -> list[str]:
-    """Many rows of a batch share their objects, so each object is quoted once."""
+    """Many rows of a batch share objects, so each object is quoted once."""
     types = set(map(type, values))
     if types == {int} and convert is None:
         return list(map(str, values))
@@ -305,7 +286,6 @@ def _quote_column(driver: _Driver, convert: Convert, values: Sequence[Any]) -> l
 
 @lru_cache(maxsize=64)
 def _insert_head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[str, Sequence[Convert]]:
-    """Return the start of an insertion, and the converter of each column, one object per type."""
     quote = dialect.identifier_preparer.quote
     names = ", ".join(quote(name) for name in columns)
     convert_by_type: dict[str, Convert] = {}

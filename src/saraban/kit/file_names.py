@@ -22,34 +22,33 @@ _JOINED: Final = re.compile(
 def archive_paths(files: Iterable[tuple[Hashable, str, str]]) -> Iterator[str]:
     """:param files: owner of the folder, name of the folder (empty: none) and name of the file"""
     folders: dict[Hashable, str] = {}
-    taken: dict[str, int] = {}
+    used: dict[str, int] = {}
     for owner, folder, name in files:
         if folder and owner not in folders:
-            folders[owner] = _unused_path("", _clean_name(folder), "", _MAX_FOLDER, taken) + "/"
+            folders[owner] = _unused_path("", _clean_name(folder), "", _MAX_FOLDER, used) + "/"
         inside, cleaned = folders[owner] if folder else "", _clean_name(name)
         end = "".join(_END.findall(cleaned))
-        yield _unused_path(inside, cleaned.removesuffix(end), end, MAX_PATH - _units(inside), taken)
+        yield _unused_path(inside, cleaned.removesuffix(end), end, MAX_PATH - _units(inside), used)
 
 
 def _clean_name(name: str) -> str:
     return _FORBIDDEN.sub("-", fold_stored(name)).strip().rstrip(". ")
 
 
-def _unused_path(inside: str, stem: str, end: str, limit: int, taken: dict[str, int]) -> str:
-    """:param taken: by path without case, the last number that was appended"""
+def _unused_path(inside: str, stem: str, end: str, limit: int, used: dict[str, int]) -> str:
     path = inside + _fitting_name(stem, end, limit)
     first = key = _key(path)
-    while key in taken:
-        taken[first] += 1
-        path = inside + _fitting_name(stem, f" ({taken[first]}){end}", limit)
+    while key in used:
+        used[first] += 1
+        path = inside + _fitting_name(stem, f" ({used[first]}){end}", limit)
         key = _key(path)
-    taken[key] = 1
+    used[key] = 1
     return path
 
 
 def _fitting_name(stem: str, end: str, limit: int) -> str:
-    kept = _cut(stem, limit - _units(end) - 1, MAX_NAME_BYTES - len(end.encode()) - 1) or "_"
-    return f"_{kept}{end}" if _RESERVED.match(kept + end) else kept + end
+    shortened = _cut(stem, limit - _units(end) - 1, MAX_NAME_BYTES - len(end.encode()) - 1) or "_"
+    return f"_{shortened}{end}" if _RESERVED.match(shortened + end) else shortened + end
 
 
 def _cut(text: str, units: int, size: int) -> str:

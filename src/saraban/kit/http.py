@@ -1,8 +1,4 @@
-"""
-HTTP helpers: read session, language, problem responses, and headers for retries.
-
-Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
-"""
+"""HTTP helpers. Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import them."""
 
 import inspect
 import re
@@ -59,7 +55,7 @@ class OrjsonResponse(JSONResponse):
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """Objects that `bootstrap` creates for the endpoints. Each feature extends it in its dependencies."""
+    """Objects that `bootstrap` creates; each feature extends it in its dependencies."""
 
     db: Database
     clock: Clock
@@ -77,10 +73,7 @@ def wiring(request: Request, part: type[W]) -> W:
 
 
 class Received(Generic[T]):
-    """
-    A dependency that reads a type known only at run time.
-    :param annotation: for FastAPI, such as a model, or a model annotated with `Query()`
-    """
+    """:param annotation: for FastAPI, such as a model, or a model annotated with `Query()`"""
 
     def __init__(self, name: str, annotation: object) -> None:
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -109,7 +102,7 @@ async def read_session(request: Request) -> AsyncIterator[AsyncSession]:
 
 
 def language(request: Request) -> str:
-    """Return `th` or `en` from the `lang` cookie, then `Accept-Language`, then Thai."""
+    """From the `lang` cookie, then `Accept-Language`, then Thai."""
     chosen = request.cookies.get("lang")
     if chosen in {"th", "en"}:
         return chosen
@@ -147,10 +140,7 @@ _MOST_PARAMETER: Final = 4_000  # characters; a field may allow fewer
 
 
 async def check_texts(request: Request) -> None:
-    """
-    Check the path, the query and the parsed form.
-    :raises Invalid: for a parameter that is too long, or a run of combining marks
-    """
+    """:raises Invalid: for a parameter that is too long, or a run of combining marks"""
     parameters = [(f"path:{name}", str(value)) for name, value in request.path_params.items()]
     parameters += [(f"query:{name[:50]}", value) for name, value in request.query_params.multi_items()]
     for pointer, text in parameters:
@@ -197,14 +187,13 @@ def idempotency_key(request: Request) -> str | None:
 def respond(
     model: BaseModel, *, status: int = 200, receipt: Receipt | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Send a model; `receipt` adds the header `Idempotent-Replay` to a repeated request."""
     repeated = {"Idempotent-Replay": "true"} if receipt is not None and receipt.repeated else {}
     body = model.model_dump_json(by_alias=True)
     return Response(body, status_code=status, headers={**(headers or {}), **repeated}, media_type="application/json")
 
 
 class DoneButNotShown(DomainError):
-    """The request was carried out, but its result could not be read afterwards. Do not send it again."""
+    """The request was carried out, but its result could not be read. Do not send it again."""
 
     kind, code = ErrorKind.BUSY, "DONE_BUT_NOT_SHOWN"
     says = Text("ดำเนินการเสร็จแล้ว แต่ยังแสดงผลไม่ได้", "It is done, but the result cannot be shown now.")
@@ -220,7 +209,7 @@ class DoneButNotShown(DomainError):
 @contextmanager
 def showing_done_work() -> Iterator[None]:
     """
-    Distinguish errors after the commit: a client that retries would repeat the work.
+    After the commit, a client that retries would repeat the work.
     :raises DoneButNotShown: for an unexpected error
     """
     try:
@@ -293,7 +282,7 @@ BINARY: dict[int | str, dict[str, Any]] = {
 
 
 class NotAWorkbook(DomainError):
-    """The body is not a spreadsheet, or its content type is not one of the supported formats."""
+    """The content type of the body is not one of the spreadsheet formats."""
 
     kind, code = ErrorKind.UNSUPPORTED, "NOT_A_WORKBOOK"
     says = Text("ต้องส่งไฟล์ {known}", "Send a sheet: {known}.")
@@ -306,11 +295,7 @@ def sheet_body(description: str) -> dict[str, Json]:
 
 
 async def read_sent_sheet(request: Request, read: Callable[[FilePath], T]) -> T:
-    """
-    Read the body as a file, in a child process.
-    :raises NotAWorkbook: for another content type
-    :raises FileReadersBusy:
-    """
+    """:raises NotAWorkbook, FileReadersBusy:"""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type not in SHEETS:
         raise NotAWorkbook(values={"known": ", ".join(form.upper() for form in SHEETS.values())})
@@ -326,7 +311,7 @@ async def read_sent_sheet(request: Request, read: Callable[[FilePath], T]) -> T:
 
 
 async def written_file(name: str, write: Callable[[FilePath], Awaitable[object]]) -> Response:
-    """Write a file and send it. The folder is removed first; the open file can still be read."""
+    """The folder is removed first; the open file can still be read."""
     with TemporaryDirectory(prefix="saraban-") as folder:
         path = FilePath(folder) / name
         await write(path)

@@ -1,10 +1,9 @@
 """
 `Idempotency-Key`: a request sent twice has one effect and one result (REQ-NUM-10).
 
-One statement claims the key in its own transaction, so a second request learns at once that the first still runs. The
-receipt is stored in the transaction of the work. The process renews its short lease (database clock) while the work
-lasts; if the process dies, the key is free within seconds. If another request takes the key over, the first is rolled
-back at the end.
+A key is claimed in its own transaction; the receipt is stored in the transaction of the work. The process renews a
+short lease (database clock). If it dies, the key is free within seconds; if another request takes the key over, the
+first is rolled back.
 """
 
 import asyncio
@@ -89,7 +88,6 @@ _RETURNED = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "o
 
 class Claim:
     """
-    The right to do the work of one operation.
     :param row: None without a key
     :param receipt: of an earlier request that did the work
     """
@@ -103,12 +101,9 @@ class Claim:
     async def take(self) -> None:
         """
         Claim a key that is new, expired or abandoned, or read the receipt of finished work.
-
-        A request with another payload claims a lapsed key too: nothing of the first one is saved.
-        Each claim has a new id, so after an unknown COMMIT no node of a cluster can complete the first.
-
-        :raises KeyReused: when the key belongs to another operation or payload
-        :raises KeyInUse: when the first request still runs
+        A lapsed key may be claimed with another payload. Each claim has a new id, so after an unknown COMMIT no node of a
+        cluster can complete the first.
+        :raises KeyReused, KeyInUse:
         """
         operation, before = self._operation, self.id
         self.id = new_id()
@@ -150,7 +145,7 @@ class Claim:
 
     async def complete(self, session: AsyncSession, receipt: Receipt) -> None:
         """
-        Store the receipt as the last statement of the work's transaction.
+        Call it last in the transaction of the work.
         :raises KeyInUse: when another request took the key over: roll the work back
         """
         packet = Packet(session)
@@ -175,7 +170,7 @@ class Claim:
         await self.complete(session, receipt)
 
     async def complete_found(self, receipt: Receipt) -> None:
-        """Store the receipt of work that another process committed before it died."""
+        """Another process committed the work and died."""
         await self._db.transact(self._complete, receipt)
 
     async def release(self) -> None:
@@ -188,8 +183,6 @@ class Claim:
 
 
 class Idempotency:
-    """Renews the leases of this process; without claims it has no task."""
-
     def __init__(self, db: Database) -> None:
         self._db = db
         self._running: set[Claim] = set()
@@ -214,9 +207,8 @@ class Idempotency:
         self, operation: Operation, work: Callable[..., Awaitable[Receipt]], /, *command: Any, **kwargs: Any
     ) -> Receipt:
         """
-        Do the work once per key, called like `Database.transact`; a repeat returns the receipt.
-        :raises KeyReused:
-        :raises KeyInUse:
+        Do the work once per key, called like `Database.transact`.
+        :raises KeyReused, KeyInUse:
         """
         async with self.claim(operation) as claim:
             if claim.receipt is not None:
@@ -231,9 +223,8 @@ class Idempotency:
     @asynccontextmanager
     async def claim(self, operation: Operation) -> AsyncIterator[Claim]:
         """
-        Claim the operation's key, and release it if the work is refused.
-        :raises KeyReused:
-        :raises KeyInUse:
+        Release the key if the work is refused.
+        :raises KeyReused, KeyInUse:
         """
         refuse_departed()
         claim = Claim(self._db, operation)
@@ -285,8 +276,8 @@ async def _complete_work(
     claim: Claim,
     session: AsyncSession,
     work: Callable[..., Awaitable[Receipt]],
-    command: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    command: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> Receipt:
     receipt = await work(*command[:1], session, *command[1:], **kwargs)
     await claim.complete(session, receipt)
@@ -307,12 +298,8 @@ async def _renew_claims(claims: Mapping[UUID, int], session: AsyncSession) -> No
 
 @cache
 def _claim_statement(on_sqlite: bool) -> FastStatement:
-    """
-    Return the statement that claims a free key and returns its row.
-
-    MariaDB assigns from left to right and sees new values at once; SQLite sees the old row.
-    """
-    new_values: dict[str, Any] = {
+    """MariaDB assigns from left to right and sees new values; SQLite sees the old row."""
+    new_values: dict[str, object] = {
         "claim": _parameter("new_claim", _KEYS.c.claim),
         "operation": _parameter("name", _KEYS.c.operation),
         "payload_hash": _parameter("hash", _KEYS.c.payload_hash),

@@ -29,7 +29,6 @@ _trace: ContextVar[str] = ContextVar("trace_id", default="")
 
 
 def begin_trace(traceparent: str | None = None) -> str:
-    """Set the trace id: of a valid W3C `traceparent` header, or a new one."""
     parts = (traceparent or "").split("-")
     is_valid = (
         len(parts) == 4 and len(parts[1]) == 32 and set(parts[1]) <= set("0123456789abcdef") and set(parts[1]) != {"0"}

@@ -1,8 +1,8 @@
 """
-Key columns: the unique normal forms of codes, user names and numbers.
+Key columns `<column>_key`: the unique normal forms of codes, user names and numbers.
 
-The key of a column is `<column>_key`. Rows from before the keys can share a normal form. The first has the key, the
-others have NULL: an exact text selects them, and `saraban number verify` lists them.
+Rows from before the keys can share a normal form. The first has the key, the others have NULL: an exact text selects
+them, and `saraban number verify` lists them.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -33,8 +33,6 @@ def key_of(column: str) -> MappedColumn[str | None]:
 
 
 def keyed(*columns: str) -> Callable[[type[Model]], type[Model]]:
-    """Add the key of the last column, unique among rows that agree in the other columns."""
-
     def add_key(model: type[Model]) -> type[Model]:
         table, name = cast("sa.Table", model.__table__), f"{columns[-1]}_key"
         setattr(model, name, key_of(columns[-1]))

@@ -1,8 +1,8 @@
 """
 Named locks across processes.
 
-They order the waiting. Only the compare-and-set in the database makes numbers unique, also when a paused process
-outlives its lock (REQ-LCK-03).
+Only the compare-and-set in the database makes numbers unique, also when a paused process outlives its lock
+(REQ-LCK-03).
 """
 
 import asyncio
@@ -38,9 +38,7 @@ class Locks(Protocol):
 
     async def up(self) -> bool: ...
 
-    async def close(self) -> None:
-        """Release the retained locks."""
-        ...
+    async def close(self) -> None: ...
 
 
 class DatabaseLocks:
@@ -100,7 +98,6 @@ _MOST_CALLS = 200
 class RedisLocks:
     """
     Locks in one Redis, or in a majority of independent masters (Redlock).
-    :param masters: an odd number of independent servers
     :param ttl: seconds after which a lock expires
     :param rest: seconds without requests to a master that failed
     """
@@ -152,7 +149,7 @@ class RedisLocks:
             await asyncio.wait(self._releasing)
 
     async def _take_retained(self, name: str) -> "_RetainedLock | None":
-        """Return the retained lock; release it if a paused process kept it too long."""
+        """Release a lock that a paused process kept too long."""
         retained = self._retained.pop(name, None)
         if retained is None:
             return None
@@ -201,7 +198,7 @@ class RedisLocks:
 
 
 class _RetainedLock(NamedTuple):
-    """A lock that is kept a moment for the next caller of this process; `end` releases it."""
+    """Kept a moment for the next caller of this process; `end` releases it."""
 
     token: str
     since: float
@@ -209,7 +206,6 @@ class _RetainedLock(NamedTuple):
 
 
 async def _gather(calls: Sequence[Awaitable[T]]) -> list[T]:
-    """A single call, the usual case, needs no tasks."""
     return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
 
 
@@ -235,7 +231,7 @@ class _Master:
         return True
 
     async def acquire(self, name: str, token: str, ttl: float) -> int | None:
-        """Return 0 if the lock is taken, 2 if others wait for it too, None without a response."""
+        """Return 0 if the lock is taken, 2 if others wait, None without a response."""
         if self._breaker.is_open:
             return None
         try:

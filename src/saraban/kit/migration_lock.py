@@ -1,10 +1,9 @@
 """
 Lock that lets one process at a time migrate a MariaDB database.
 
-`GET_LOCK` and `FOR UPDATE` are local to a node of a Galera cluster. So the process claims a row by an update that
-names the owner and beat it read; only one node can commit that. The owner raises the beat while it works. Its claim
-is free once `GET_LOCK` succeeds on the same node, or after `EXPIRY` without a beat on another. An interrupted
-movement is finished first.
+`GET_LOCK` and `FOR UPDATE` are local to a Galera node. So the process claims a row by an update that names the owner
+and beat it read, and raises the beat while it works. A claim is free once `GET_LOCK` succeeds on the same node, or
+after `EXPIRY` without a beat on another.
 """
 
 import asyncio
@@ -46,10 +45,9 @@ class MigrationUnderWay(DomainError):
 
 async def run_alone(connection: AsyncConnection, work: Callable[[str], Awaitable[None]]) -> None:
     """
-    Do the work while no other process migrates.
     :param connection: in autocommit, and used for nothing else
     :param work: takes the interrupted movement, or an empty string
-    :raises MigrationUnderWay: when another process keeps the lock for a minute, or took it over
+    :raises MigrationUnderWay:
     """
     owner = {"owner": str(new_id())}
     working = asyncio.ensure_future(work(await _claim(connection, owner)))

@@ -1,9 +1,4 @@
-"""
-Migrate a SQLite or MariaDB database.
-
-These functions start an event loop: call them only where none runs. The wheel contains the scripts as
-`saraban/migrations`.
-"""
+"""Migrate a database. The functions start an event loop, so none may run."""
 
 import asyncio
 import logging
@@ -34,7 +29,7 @@ _PATIENCE = 3600.0  # seconds; the rebuild of a large table is one statement
 
 
 class DatabaseNotUtf8mb4(DomainError):
-    """The MariaDB database has another character set, in which neither Thai nor codes are kept as they are."""
+    """The MariaDB database is not utf8mb4, which Thai text and codes need."""
 
     kind, code = ErrorKind.CONFLICT, "DATABASE_NOT_UTF8MB4"
     says = Text(
@@ -62,7 +57,6 @@ def downgrade(url: str, revision: str) -> None:
 
 
 def current(url: str) -> str | None:
-    """Return the revision; no SQLite file is created."""
     address = sa.make_url(url)
     if address.get_backend_name() == "sqlite" and address.database and not Path(address.database).exists():
         return None
@@ -136,7 +130,6 @@ def _disable_foreign_keys(connection: Any, _record: object) -> None:
 
 
 def _take_step(connection: sa.Connection, movement: str) -> None:
-    """On MariaDB the lock row keeps the movement until its last statement."""
     direction, _, revision = movement.partition(" ")
     _refuse_step(connection, revision)
     if connection.dialect.name == "sqlite":

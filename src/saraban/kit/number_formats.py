@@ -58,10 +58,7 @@ def kind_of(code: str) -> NumberKind:
 
 @lru_cache(maxsize=65536)
 def shown_number(stored: str, code: str) -> str | None:
-    """
-    Return the displayed text, or None if it is not certain, as for every date.
-    :param code: number format; empty if unknown
-    """
+    """Return None if the displayed text is not certain, as for every date."""
     number = Decimal(f"{float(stored):.15g}")  # spreadsheet programs display 15 digits
     if not code or len(code) > _LONGEST_CODE or kind_of(code) == NumberKind.DAY:
         return None
@@ -75,7 +72,7 @@ def shown_number(stored: str, code: str) -> str | None:
 
 @lru_cache(maxsize=65536)
 def shown_text(stored: str, code: str) -> str | None:
-    """Return the displayed text, or None if it is not certain."""
+    """Return None if the displayed text is not certain."""
     parts = _parts(_sections(code[:_LONGEST_CODE])[1])
     return None if parts is None or any(part["figure"] for part in parts) else _join_parts(parts, stored)
 
@@ -140,25 +137,25 @@ def _figure_texts(number: Decimal, figures: str) -> list[str] | None:
     match = _FIGURES.fullmatch(figures)
     if match is None or number >= _MOST:
         return None
-    whole, thousands, point, decimals = match.groups()
+    integer_figures, thousands, point, decimals = match.groups()
     number /= 1000 ** len(thousands)
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
-    required_digits = whole.replace(",", "").lstrip("#?")
-    if (number and not rounded) or ("," in whole and (len(required_digits) > 1 or "?" in whole)):
+    required_digits = integer_figures.replace(",", "").lstrip("#?")
+    if (number and not rounded) or ("," in integer_figures and (len(required_digits) > 1 or "?" in integer_figures)):
         return None
-    text, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
+    text, _, fraction = f"{rounded:{',' if ',' in integer_figures else ''}f}".partition(".")
     text = ("" if text == "0" else text).zfill(len(required_digits))
-    head_length = max(len(text) - len(whole) + 1, 1)
+    head_length = max(len(text) - len(integer_figures) + 1, 1)
     places = [text[:head_length], *text[head_length:]] if text else []
-    blanks = [" " if place == "?" else "" for place in whole + decimals]
+    blanks = [" " if place == "?" else "" for place in integer_figures + decimals]
     decimal_count = max(len(decimals.rstrip("#?")), len(fraction.rstrip("0")))
     return [
-        *blanks[: len(whole) - len(places)],
+        *blanks[: len(integer_figures) - len(places)],
         *places,
         *("" for _ in thousands),
         *point,
         *fraction[:decimal_count],
-        *blanks[len(whole) + decimal_count :],
+        *blanks[len(integer_figures) + decimal_count :],
     ]
 
 
@@ -190,7 +187,7 @@ _CELLS: Final = (0x06, 0x203, 0x27E, 0xFD, _SEVERAL := 0xBD)
 
 
 def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:
-    """Return the cell formats of each sheet by row and place; the XLS library omits them."""
+    """The XLS library omits the cell formats."""
     with OleFileIO(path) as compound:
         name = "Workbook" if compound.exists("Workbook") else "Book"  # Excel 95 writes formats in another way
         content = compound.openstream(name).read()
@@ -215,7 +212,7 @@ def _cell_formats(content: bytes, start: int, codes: list[str]) -> Iterator[tupl
 
 
 def _records(content: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the records up to the end of a part or its first chart, which follows the cells."""
+    """Stop at the end of a part or its first chart, which follows the cells."""
     kind = 0
     while kind != _END:
         kind, size = struct.unpack_from("<HH", content, start)

@@ -36,7 +36,6 @@ class OperationContext(Protocol):
 class Operation:
     """
     :param name: method and route, such as `POST /rfas`; ids belong to the payload
-    :param payload_hash: identifies a repeated request; empty without a key
     :param token: identifies the work: equal for repetitions of a keyed request, new without a key
     """
 
@@ -63,9 +62,8 @@ class Operation:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """
-    Stored result of an operation, from which responses are made with the caller's rights.
+    Stored result of an operation; responses are made from it with the caller's rights.
     :param outcome: public ids, codes and versions; no free text, no secret
-    :param repeated: an earlier request with the same key did the work
     """
 
     kind: str

@@ -10,7 +10,7 @@ log = structlog.get_logger(__name__)
 
 
 def protect_folder(folder: Path) -> None:
-    """Create the folder, and remove the access of other accounts to it and its direct entries."""
+    """Remove the access of other accounts to the folder and its direct entries."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in (folder, *folder.iterdir()):
         try:

@@ -159,7 +159,6 @@ def checked_values(schema: type[Checked], values: Mapping[str, object]) -> Check
 
 
 def field_problems(errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
-    """Return the first `MOST_PROBLEMS` errors, and the count of the others."""
     problems: dict[tuple[str, str], FieldProblem] = {}
     for position, error in enumerate(errors):
         if len(problems) == MOST_PROBLEMS:
@@ -181,7 +180,7 @@ def _problem(error: ErrorDetails) -> FieldProblem:
 
 
 def _values(context: Mapping[str, object]) -> dict[str, object]:
-    """Return the limits for the message. It must never contain the input."""
+    """The message must never contain the input."""
     values = {_LIMITS.get(name, name): value for name, value in context.items()}
     if "expected" in values:
         values["expected"] = str(values["expected"]).replace("'", "").replace(" or ", ", ")
@@ -189,7 +188,7 @@ def _values(context: Mapping[str, object]) -> dict[str, object]:
 
 
 def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
-    """Return the JSON pointer (RFC 6901) into the body, or `query:limit`, `header:If-Match`, …"""
+    """Return a JSON pointer (RFC 6901), or `query:limit`, `header:If-Match`, …"""
     origin, *path = location or ("body",)
     if origin == "body":
         return "".join(f"/{escape_pointer(part)}" for part in path) if is_json else ""

@@ -1,8 +1,4 @@
-"""
-Rate limits per minute, counted in Redis for all servers, or in this process.
-
-After a Redis error each process counts by itself for a while, so no request waits for a timeout.
-"""
+"""Rate limits in Redis for all servers, or in this process without a working Redis."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -33,7 +29,6 @@ class RateLimitRule:
     """
     :param policy: name in the headers, such as `user`
     :param subject: whose operations are counted; empty counts all together
-    :param limit: operations per `minutes`
     :param cost: more than 1 only with a window of a day
     """
 
@@ -50,10 +45,7 @@ class RateLimitRule:
 
 @dataclass(frozen=True, slots=True)
 class RateLimitResult:
-    """
-    :param remaining: of the first rule, or 0 when refused
-    :param reset: seconds until one more operation is allowed
-    """
+    """:param remaining: of the first rule, or 0 when refused"""
 
     rules: tuple[RateLimitRule, ...]
     refused: RateLimitRule | None
@@ -78,7 +70,6 @@ class RateLimitUsage(NamedTuple):
 
 class RateLimiter:
     """
-    :param redis_url: empty counts in this process alone
     :param timeout: seconds until a silent Redis counts as down
     :param rest: seconds without requests to a Redis that failed
     """

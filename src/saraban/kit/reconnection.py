@@ -41,10 +41,9 @@ def is_lost(error: BaseException) -> bool:
 @dataclass(slots=True)
 class Reconnection:
     """
-    Repeat work after a lost connection: at once, then with pauses that double.
+    Repeat at once, then with pauses that double.
     :param retries: attempts after a pause; 0 disables all repeats
     :param pause: seconds before the first of these attempts
-    :param listener: called with the number of each repeat
     """
 
     retries: int = 3
@@ -52,7 +51,7 @@ class Reconnection:
     listener: Callable[[int], None] | None = None
 
     async def run(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Repeat the attempt until it succeeds, or the total time of the pauses is over."""
+        """Stop when the total time of the pauses is over."""
         pauses = [0.0, *(self.pause * 2**count for count in range(self.retries))] if self.retries else []
         until = 0.0
         for count, pause in enumerate(pauses, 1):

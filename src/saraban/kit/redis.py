@@ -1,14 +1,10 @@
-"""
-Connections to Redis, and the notification of workers in other processes.
-
-Without Redis, workers find events by polling.
-"""
+"""Connections to Redis, and the notification of workers in other processes."""
 
 import asyncio
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
@@ -34,15 +30,12 @@ _SENTINELS: Final = re.compile(
 class SentinelAddress(NamedTuple):
     servers: list[tuple[str, int]]
     service: str
-    master: dict[str, Any]
-    sentinel: dict[str, Any]
+    master: dict[str, object]
+    sentinel: dict[str, object]
 
 
 def sentinel_address(url: str) -> SentinelAddress | None:
-    """
-    Parse `redis+sentinel://user:password@host:26379,host:26379/service/0?…`.
-    :returns: None for another scheme or a malformed address
-    """
+    """Parse `redis+sentinel://user:password@host:26379,host:26379/service/0?…`."""
     match = _SENTINELS.fullmatch(url)
     if match is None:
         return None
@@ -51,7 +44,7 @@ def sentinel_address(url: str) -> SentinelAddress | None:
     hosts_and_ports = [(at.hostname, at.port or 26379) for at in servers if at and at.hostname and at.port != 0]
     if len(hosts_and_ports) < len(servers):
         return None
-    options: dict[str, Any] = {**parse_url(f"{scheme}://{users}{service}{database}{query}")}
+    options: dict[str, object] = {**parse_url(f"{scheme}://{users}{service}{database}{query}")}
     tls = {"ssl": options.pop("connection_class", None) is not None}
     sentinel_options = {
         name.removeprefix("sentinel_"): options.pop(name) for name in list(options) if name.startswith("sentinel_")
@@ -67,10 +60,9 @@ class _SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
 
 
 def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnectionPool:
-    """Callers wait for a free connection, and a server silent for `timeout` seconds is down."""
     # The default pool raises at its limit instead of waiting. A retry inside the client would hide a frozen server.
     waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), timeout) | {"retry": Retry(NoBackoff(), 0)}
-    size: dict[str, Any] = {"max_connections": connections, "timeout": timeout}
+    size: dict[str, object] = {"max_connections": connections, "timeout": timeout}
     if (address := sentinel_address(url)) is None:
         return BlockingConnectionPool.from_url(url, **size, **waits)
     sentinels = Sentinel(address.servers, sentinel_kwargs=waits | address.sentinel)  # type: ignore[no-untyped-call]
@@ -117,8 +109,6 @@ _PING_AFTER = 10.0  # seconds of silence after which the connection is pinged
 
 
 class WorkerNotifier:
-    """:param rest: seconds without requests to a Redis that failed"""
-
     def __init__(self, redis: Redis | None, *, rest: float = 5.0) -> None:
         self._redis, self._rest = redis, rest
         self._breaker = RedisBreaker(redis.connection_pool if redis else None, rest)
@@ -131,7 +121,7 @@ class WorkerNotifier:
         self._listeners.append(listener)
 
     def notify(self) -> None:
-        """Notify workers, without waiting or raising; other processes only if none listens here."""
+        """Never wait or raise; notify other processes only if none listens here."""
         for listener in self._listeners:
             listener()
         if self._listeners or self._redis is None or self._breaker.is_open:

@@ -6,7 +6,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 
 
 class DatabaseNewer(DomainError):
-    """A newer version of Saraban has migrated the database. This one does not know its tables."""
+    """A newer version of Saraban has migrated the database."""
 
     kind, code = ErrorKind.CONFLICT, "DATABASE_NEWER"
     says = Text(
@@ -18,10 +18,7 @@ class DatabaseNewer(DomainError):
 
 
 class DatabaseBeforeRelease(DomainError):
-    """The database is at a revision between 0005 and 0071.
-
-    Version 1.0 has one migration instead of these.
-    """
+    """The database is at a revision between 0005 and 0071, which version 1.0 replaced."""
 
     kind, code = ErrorKind.CONFLICT, "DATABASE_BEFORE_RELEASE"
     says = Text(

@@ -1,4 +1,4 @@
-"""Columns of a spreadsheet: match headings, and convert cells to texts or faults, without I/O."""
+"""Columns of a spreadsheet: match headings, and convert cells, without I/O."""
 
 import re
 import unicodedata
@@ -34,7 +34,7 @@ _MEMORY: Final = 4096  # cells of each column that need not be read again
 
 
 class CellKind(StrEnum):
-    """Format of a column's texts: a day becomes 2026-12-31, a flag `true` or `false`, a choice its key."""
+    """A day becomes 2026-12-31, a flag `true` or `false`, a choice its key."""
 
     TEXT = "text"
     LINES = "lines"
@@ -47,11 +47,9 @@ class CellKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SheetColumn:
     """
-    A column, found by its key, its Thai or English name, both names, or a synonym.
     :param is_required: every sheet has the column, and every row a text in it
     :param synonyms: headings of other programs; case, blanks and punctuation do not count
     :param choices: names by key; `aliases` are keys by further names
-    :param example: for the template
     """
 
     key: str
@@ -86,9 +84,8 @@ class SheetColumn:
 @dataclass(frozen=True, slots=True)
 class SheetRow:
     """
-    A non-empty row below the headings.
     :param number: row in the file, from 1
-    :param cells: by key of the columns present; an empty cell is an empty text
+    :param cells: by key of the columns present
     :param faults: at `/key`; each text names the cell
     :param originals: refused numbers and days, with their formats
     """
@@ -100,22 +97,17 @@ class SheetRow:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether the row is a section title, a total or a heading; its fault says so."""
+        """Whether the row is a section title, a total or a heading."""
         return any(fault.code == _LEFT_OUT for fault in self.faults)
 
 
 def at_column(fault: FieldProblem, columns: Mapping[str, str], otherwise: str | None = None) -> FieldProblem:
-    """
-    Replace the API field of a fault by the sheet's column.
-    :param columns: by field; other fields map to `otherwise`, or keep their name
-    """
+    """:param columns: by field; other fields map to `otherwise`, or keep their name"""
     name = fault.pointer.rpartition("/")[2]
     return replace(fault, pointer=f"/{columns.get(name, otherwise or name)}")
 
 
 class RowFaults:
-    """The first fault of each cell, for sheets that are imported completely or not at all."""
-
     def __init__(self) -> None:
         self._faults: dict[str, FieldProblem] = {}
 
@@ -129,7 +121,6 @@ class RowFaults:
 
     @contextmanager
     def at(self, line: int, columns: Mapping[str, str] = _NO_NAMES) -> Iterator[None]:
-        """Record the errors of a row, and continue."""
         try:
             yield
         except DomainError as error:
@@ -214,8 +205,6 @@ def normalize_heading(text: str) -> str:
 
 def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list[int | None]:
     """
-    Return the place of each column in a row of headings.
-
     A heading may contain two names, as in `เลขที่แบบ (Drawing No.)`.
     :param names: normalized, in order of preference
     """
@@ -236,7 +225,7 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
 
 
 def join_headings(above: Sequence[str], below: Sequence[str], wide: Sequence[tuple[int, int]]) -> list[str]:
-    """Join two heading rows; an upper heading continues below in the `wide` ranges."""
+    """An upper heading continues below in the `wide` ranges."""
     return [
         f"{upper}\n{text}" if any(left <= place <= right for left, right in wide) else text or upper * bool(wide)
         for place, (upper, text) in enumerate(zip(above, below, strict=True))
@@ -244,7 +233,7 @@ def join_headings(above: Sequence[str], below: Sequence[str], wide: Sequence[tup
 
 
 def _whole_headings(cell: str) -> list[str]:
-    """Return the heading, and each name above combined with the last line: `Title / ชื่อ` above `Thai`."""
+    """Combine names above with the last line: `Title / ชื่อ` above `Thai`."""
     above, _, below = cell[:_LONGEST_HEADING].rpartition("\n")
     return [cell[:_LONGEST_TEXT], *(part + below for part in _parts_of_heading(above))]
 
@@ -259,18 +248,17 @@ def _names_in(cell: str) -> frozenset[str]:
 
 
 def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
-    """Return the headings of the first column that has several, except vague ones."""
+    """Return the headings of the first column that has several."""
     rest = [cell for place, cell in enumerate(cells) if place not in places]
     others = [(cell, {*map(normalize_heading, _parts_of_heading(cell))} - {""}) for cell in rest]
-    for column, taken in zip(names, places, strict=True):
+    for column, place in zip(names, places, strict=True):
         same = [cell for cell, parts in others if parts and parts <= {*column} - _VAGUE]
-        if taken is not None and same:
-            return [cells[taken], *same]
+        if place is not None and same:
+            return [cells[place], *same]
     return []
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
-    """Return the text to store and its fault; `separator` joins its lines."""
     if text.isascii() and text.isprintable():
         return text.strip(), None
     if has_mark_run(text):
@@ -295,8 +283,6 @@ def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
 
 
 class CellReader:
-    """Converts cells, and caches texts that many rows share."""
-
     def __init__(self, columns: Sequence[SheetColumn], places: Sequence[int]) -> None:
         self._at = next((at for at, column in enumerate(columns) if column.is_required), 0)
         self._first = columns[self._at].key
@@ -337,24 +323,30 @@ class CellReader:
         texts = [raw if isinstance(raw, str) else "" for raw in raw_cells]
         if normalize_heading(texts[self._at][:_LONGEST_HEADING])[:2] not in self._beginnings:
             return False
-        named = (_names_in(text[:_LONGEST_HEADING]) for text in texts)
-        if sum(not names.isdisjoint(column_names) for names, column_names in zip(named, self._names, strict=True)) < 2:
+        names_by_cell = (_names_in(text[:_LONGEST_HEADING]) for text in texts)
+        if (
+            sum(
+                not names.isdisjoint(column_names)
+                for names, column_names in zip(names_by_cell, self._names, strict=True)
+            )
+            < 2
+        ):
             return False  # cheap check: many numbers begin like their heading
         places = match_headings(self._names, texts)
         return sum(place == at for at, place in enumerate(places)) > 1
 
 
 def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
-    """Return the text to store, or the cell's content and its fault."""
+    """Return the text to store and its fault."""
     if isinstance(raw, str):
         text, fault = clean_text(raw[: _LONGEST_TEXT + 1], "\n" if column.kind == CellKind.LINES else " ")
         if text in _ERRORS:
             fault = ("error", _NOT_SHOWN["error"], text)
     else:
-        kind, shown, value = raw[:3]
+        kind, displayed, value = raw[:3]
         is_value = kind in {column.kind, "flag"} and bool(value)
-        text = str((value if shown is None or (is_value and kind != "flag") else shown) or "")
-        fault = None if is_value or shown is not None else (str(kind), _NOT_SHOWN[str(kind)], text)
+        text = str((value if displayed is None or (is_value and kind != "flag") else displayed) or "")
+        fault = None if is_value or displayed is not None else (str(kind), _NOT_SHOWN[str(kind)], text)
     if fault is None and text and column.kind not in {CellKind.TEXT, CellKind.LINES}:
         text, fault = _convert_text(column, text)
     if fault is None and not text and column.is_required:

@@ -1,8 +1,7 @@
 """
-Read the rows of a spreadsheet file, as a child process of `kit.spreadsheets` with limits.
+Read the rows of a spreadsheet file, as a child process of `kit.spreadsheets`.
 
-It writes JSON lines: the table, then each row. A file of 1 KB can describe 17 billion cells; only this process dies
-of it.
+A file of 1 KB can describe 17 billion cells; only this process dies of it.
 """
 
 import csv
@@ -56,8 +55,6 @@ Rows = Iterator[tuple[int, Cells]]
 
 
 class Problem(Exception):
-    """The parent has the messages."""
-
     def __init__(self, code: str, **values: object) -> None:
         super().__init__(code)
         self.values = {"problem": code, **values}
@@ -85,7 +82,7 @@ class _Table(NamedTuple):
     ignored: list[str]
 
 
-def main(path: Path, columns: int, rows: int, options: dict[str, Any]) -> None:
+def main(path: Path, columns: int, rows: int, options: dict[str, object]) -> None:
     seconds = SECONDS + rows // ROWS_PER_SECOND
     for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(limit, (most, most))
@@ -105,7 +102,6 @@ def _end_with_parent() -> None:
 
 
 def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iterator[object]:
-    """:param options: `names` and `required` of the columns, and the `sheet`"""
     sheets = [sheet for sheet in _sheets(path, options["names"]) if options["sheet"] in {None, sheet.name}]
     table = _find_table(sheets, columns, options)
     yield {"row": table.row, "places": table.places, "ignored": table.ignored}
@@ -124,10 +120,7 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
 
 
 def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
-    """
-    Return the only table whose headings include every required column.
-    :raises Problem: for none, or several
-    """
+    """:raises Problem: for no table, or several"""
     required, tables, nearest = options["required"], [], (-1, 0)
     for sheet in sheets:
         candidates, above = [], [""] * columns
@@ -158,7 +151,7 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
 
 def _refuse_repeated(table: _Table, columns: int, names: Sequence[Sequence[str]]) -> _Table:
     """
-    Return the table with its rows below the merged cells of its headings.
+    Return the table without the merged cells of its headings.
     :raises Problem: when two headings name one column
     """
     merges = [merge for merge in table.sheet.merges if merge.top <= table.row <= merge.bottom]
@@ -190,7 +183,7 @@ def _fill_merges(sheet: _SourceSheet, columns: int) -> Rows:
 
 def _sheets(path: Path, names: Sequence[Sequence[str]]) -> list[_SourceSheet]:
     """
-    Return the visible sheets. The content decides the format, not the name.
+    The content decides the format, not the name.
     :raises Problem: when the file is no spreadsheet
     """
     with path.open("rb") as file:
@@ -214,7 +207,6 @@ def _sheets(path: Path, names: Sequence[Sequence[str]]) -> list[_SourceSheet]:
 
 
 def _elements(packed: zipfile.ZipFile, part: str, *names: str) -> Iterator[ET.Element]:
-    """Yield the elements with these names, and clear each."""
     with packed.open(part) as file:
         for _, element in ET.iterparse(file):  # noqa: S314  under the limits of this process
             if element.tag.endswith(names) and element.tag.rpartition("}")[2] in names:
@@ -259,7 +251,6 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]
 
 
 def _remove_guard(cell: str) -> str:
-    """Remove the prefix by which exports prevent formulas."""
     if cell.startswith('="') and cell.endswith('"'):
         return cell[2:-1].replace('""', '"')
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
@@ -338,7 +329,7 @@ def _ods_sheets(packed: zipfile.ZipFile) -> list[_SourceSheet]:
 
 
 def _ods_elements(packed: zipfile.ZipFile) -> Iterator[tuple[ET.Element, dict[str, str], int, int]]:
-    """Yield styles, rows and tables: attributes, table key, row number. A table follows its rows."""
+    """A table follows its rows."""
     table, number = 0, 1
     for element in _elements(packed, "content.xml", "style", "table-row", "table"):
         values = _attributes(element)
@@ -348,9 +339,9 @@ def _ods_elements(packed: zipfile.ZipFile) -> Iterator[tuple[ET.Element, dict[st
             table, number = table + 1, 1
 
 
-def _ods_rows(packed: zipfile.ZipFile, wanted: int) -> Rows:
+def _ods_rows(packed: zipfile.ZipFile, table_index: int) -> Rows:
     for element, values, table, number in _ods_elements(packed):
-        if table == wanted and element.tag.endswith("}table-row"):
+        if table == table_index and element.tag.endswith("}table-row"):
             read = {
                 at: cell
                 for at, content, cell_values in _ods_cells(element)
@@ -372,15 +363,15 @@ def _ods_cells(row: ET.Element) -> Iterator[tuple[int, ET.Element, dict[str, str
 
 
 def _ods_cell(element: ET.Element, values: dict[str, str]) -> RawCell:
-    shown = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
-    kind = values.get("value-type", "formula" if "formula" in values and not shown else "string")
+    displayed = "\n".join(_ods_text(child) for child in element if child.tag.endswith("}p"))
+    kind = values.get("value-type", "formula" if "formula" in values and not displayed else "string")
     if kind in {"float", "currency", "percentage"}:
-        return ["number", shown, number_formats.plain_number(values["value"])]
+        return ["number", displayed, number_formats.plain_number(values["value"])]
     if kind == "date":
         return ["day", None, values["date-value"][:10], "yyyy-mm-dd"]
     if kind in {"time", "boolean"}:
-        return ["time", shown, ""] if kind == "time" else ["flag", shown, values["boolean-value"]]
-    return [kind, None, shown or "#N/A"] if kind in {"error", "formula"} else shown
+        return ["time", displayed, ""] if kind == "time" else ["flag", displayed, values["boolean-value"]]
+    return [kind, None, displayed or "#N/A"] if kind in {"error", "formula"} else displayed
 
 
 def _ods_text(element: ET.Element) -> str:
@@ -494,7 +485,6 @@ class _Workbook:
 
 
 def _text_of(element: ET.Element) -> str:
-    """Join the runs of a string, without its phonetic guide."""
     runs = [run for child in element for run in (child if child.tag.endswith("}r") else [child])]
     return _unescape("".join(run.text or "" for run in runs if run.tag.endswith("}t")))
 

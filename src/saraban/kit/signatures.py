@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 
 class Signer:
-    """Signs with a key derived from the installation's secret, a different one per purpose."""
+    """Each purpose has its own key, derived from the installation's secret."""
 
     def __init__(self, secret: str, *, purpose: str) -> None:
         self._key = Ed25519PrivateKey.from_private_bytes(hmac.digest(secret.encode(), purpose.encode(), "sha256"))

@@ -71,10 +71,8 @@ def read_table(
 ) -> Iterator[SheetRow]:
     """
     Find the table of a file by its headings. It blocks: call it in a thread.
-    :param sheet: the only sheet to read
     :returns: rows that are read lazily; iterating raises `Invalid` at `/file` for a cell beyond the limits
-    :raises Invalid: at `/file`, for a file that is no spreadsheet, lacks a required column, has two matching sheets, or
-        exceeds the limits of cells, memory or time
+    :raises Invalid: at `/file`
     """
     names = {"names": [column.names for column in columns], "required": [column.is_required for column in columns]}
     lines = _child_lines(path, MOST_COLUMNS, most_rows + 1, {**names, "sheet": sheet}, columns)
@@ -84,7 +82,7 @@ def read_table(
 
 def read_pasted(text: str, columns: Sequence[SheetColumn]) -> Iterator[SheetRow]:
     """
-    Read pasted rows; without headings the cells have the order of the columns.
+    Without headings the cells have the order of the columns.
     :raises Invalid: at `/pasted`, when the first column counts the rows
     """
     table: list[list[str]] = [[]]

@@ -55,12 +55,12 @@ def has_mark_run(text: str) -> bool:
 
 
 def _cut_marks(run: re.Match[str]) -> str:
-    kept, marks = [], 0
+    characters, marks = [], 0
     for character in run[0]:
         marks = marks + 1 if unicodedata.category(character)[0] == "M" else 0
         if marks <= MOST_MARKS:
-            kept.append(character)
-    return "".join(kept)
+            characters.append(character)
+    return "".join(characters)
 
 
 def check_marks(text: str, pointer: str) -> None:
@@ -111,7 +111,6 @@ def unify(text: str) -> str:
 
 
 def is_text(content: bytes) -> bool:
-    """Return whether bytes may be text: a UTF-16 mark, or at most 5 % zero bytes."""
     return content.startswith(UTF_16) or content.count(0) * 20 <= len(content)
 
 
@@ -134,10 +133,7 @@ def _vowels_first(marks: re.Match[str]) -> str:
 def normal_form(text: str) -> str:
     """
     Return the form in which codes, numbers, user names and searches compare.
-
-    NFKC with sara am joined, lower case, one hyphen, single spaces, Thai marks once and in one order, เเ as แ,
-    without invisible characters and outer blanks. The database stores normal forms: a change needs a migration that
-    rewrites them.
+    The database stores normal forms: a change needs a migration that rewrites them.
     """
     folded = unify(text).strip()
     # Normalization can move another script's mark from between two Thai marks.
@@ -159,9 +155,9 @@ def key_text(text: str) -> str:
 class Spellings(Mapping[str, T]):
     """Values by code; an unknown code gets the value of the first code with its normal form."""
 
-    def __init__(self, known: Mapping[str, T]) -> None:
-        self._known = known
-        self._by_form = {normal_form(code): value for code, value in reversed([*known.items()])}
+    def __init__(self, values: Mapping[str, T]) -> None:
+        self._known = values
+        self._by_form = {normal_form(code): value for code, value in reversed([*values.items()])}
 
     def __getitem__(self, code: str) -> T:
         return self._known[code] if code in self._known else self._by_form[normal_form(code)]
@@ -177,10 +173,7 @@ class Spellings(Mapping[str, T]):
 
 
 def sort_key(number: str) -> str:
-    """
-    Return a text that sorts numbers naturally: 1, 2, 10.
-    Different normal forms have different keys. Each run of digits follows its length and precedes its leading zeros.
-    """
+    """Sort numbers naturally: 1, 2, 10. Different normal forms have different keys."""
     return _DIGITS.sub(_sortable_digits, normal_form(number))[:MOST_KEY]
 
 
@@ -191,7 +184,7 @@ def _sortable_digits(digits: re.Match[str]) -> str:
 
 
 def control_character(text: str, *, multiline: bool = False) -> int | None:
-    """Return the position of the first control, unassigned or private character, or None."""
+    """Return the position of the first character that must not be stored."""
     if text.isprintable():  # a cheap check that most texts pass
         return None
     allowed = "\n\r\t" if multiline else ""

@@ -102,7 +102,6 @@ class SheetWriter:
 
 
 def harmless(cell: object) -> object:
-    """Prefix a CSV text that a spreadsheet program would read as a formula."""
     if isinstance(cell, tuple):
         return "#N/A"  # a CSV cannot keep the number's format
     if isinstance(cell, datetime):
@@ -141,8 +140,6 @@ def write_table(path: Path, columns: Sequence[SheetColumn], rows: Iterable[Seque
 
 
 class ResultWorkbook(SheetWriter):
-    """:param outcomes: texts by the `state` of `add_row`"""
-
     def __init__(self, path: Path, columns: Sequence[SheetColumn], outcomes: Mapping[str, Text]) -> None:
         self._keys, self._outcomes = [column.key for column in columns], outcomes
         titles = [column.title for column in columns]

@@ -113,7 +113,7 @@ class FailurePage(PageModel, template="shell/failure.html", fragments=("shell/fa
 
 
 async def answer_failure(request: Request, error: DomainError, status: int) -> Response:
-    """Show an error of a page; a fragment's error goes to the notices, so no input is lost."""
+    """A fragment's error goes to the notices, so that no input is lost."""
     response = (
         _redirect_to_login(request)
         if error.kind is ErrorKind.UNAUTHENTICATED
@@ -155,7 +155,6 @@ async def _render_failure(request: Request, error: DomainError, status: int) -> 
 
 
 async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:
-    """Return the page of a signed-in caller, so that the error page has the menu."""
     if error.kind is ErrorKind.BUSY:
         return None
     try:

@@ -78,7 +78,6 @@ class DocumentForm(SentForm):
 
     @asynccontextmanager
     async def dialog(self, dialog: str) -> AsyncIterator[None]:
-        """If the block is refused, show the document with the error in the dialog."""
         async with self.show_on_refusal(show_document, self.register, self.subjects, self.public_id, dialog=dialog):
             yield
 
@@ -138,7 +137,6 @@ async def act(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/branches/{branch_id}")
 async def answer(branch_id: UUID, form: CurrentDocumentForm) -> Response:
-    """Answer a branch of a parallel review, by the branch's version that the reader saw."""
     async with form.dialog(f"branch-{form.text('branch')}"):
         instance = instance_of(await form.read())
         payload = {

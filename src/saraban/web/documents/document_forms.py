@@ -55,8 +55,6 @@ _LONGEST: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class FormChoices:
-    """Options of the selects, which depend on the values chosen so far."""
-
     projects: tuple[ProjectRef, ...]
     project: ProjectRef | None
     contracts: list[ContractSummary]
@@ -134,7 +132,7 @@ async def form_choices(
 
 
 async def _acts_for(ctx: RequestContext, session: AsyncSession) -> dict[UUID, int]:
-    """Return the rank of each organization the caller acts for; the main one is first."""
+    """Rank the organizations that the caller acts for; the main one is first."""
     profile = await identity.profile(ctx, session)
     main = profile.organization.public_id if profile.organization else None
     ordered = sorted(
@@ -194,10 +192,7 @@ async def new(path: str, page: CurrentPage, session: ReadSession) -> Response:
 
 
 async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path: str) -> list[tuple[str, str]]:
-    """
-    Return the fields of a letter that replies to a received document.
-    :raises NotFound: when the reader cannot reply to it
-    """
+    """:raises NotFound: when the reader cannot reply to the document"""
     document = await core.read_whole(page.context, session, register_at(path).kind, public_id)
     sender = replying_organization(page.context, document)
     if sender is None:
@@ -216,9 +211,8 @@ async def choose(path: str, form: CurrentForm) -> Response:
 
 @router.post("/{path}/new/number")
 async def number(path: str, form: CurrentForm) -> Response:
-    """Preview the number; none is issued."""
     page, web = form.page, register_at(path).web
-    missing = [name for name in _needed(web) if not form.values.get(name)]
+    missing = [name for name in _required_fields(web) if not form.values.get(name)]
     if missing:
         return page.show(NumberFragment(number=None, missing=[labels.FIELDS[name] for name in missing]))
     try:
@@ -232,7 +226,7 @@ async def number(path: str, form: CurrentForm) -> Response:
     return page.show(NumberFragment(number=preview.number, missing=[]))
 
 
-def _needed(kind: WebKind) -> list[str]:
+def _required_fields(kind: WebKind) -> list[str]:
     field_by_ask = {"rfa_type": "rfaTypeCode", "sub_type": "subTypeCode", "recipients": "to"}
     fields = [name for ask, name in field_by_ask.items() if ask in kind.asks]
     return [kind.organization_field, *fields, *(["disciplineCode"] if kind.name == "rfa" else [])]
@@ -287,7 +281,7 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
             choices=await form_choices(page.context, session, kind=register.web, form=form),
             state=state,
             files=uploaded(form),
-            # After another error the key must be new: the first document could be the reason for a warning.
+            # The same key makes a second click a repeat; otherwise the first document would cause a warning.
             key=(text(form, "key") if isinstance(state.error, WarningsUnconfirmed) else None) or str(new_id()),
             today=local_date(page.context.now, page.context.zone),
         )
@@ -296,7 +290,7 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
 
 @dataclass(frozen=True, slots=True)
 class DraftChoices:
-    others: list[Any]
+    others: list[object]
     people: tuple[OrganizationMember, ...] = ()
 
 
@@ -350,7 +344,6 @@ async def edit(path: str, public_id: UUID, form: CurrentForm, services: Document
 
 
 def _plain(schema: type[Schema], form: FormValues) -> dict[str, object]:
-    """Return the form's fields of the schema; an empty one is None."""
     names = [schema_field.alias for schema_field in schema.model_fields.values() if schema_field.alias]
     return {name: text(form, name) for name in names if name in form}
 
@@ -369,7 +362,6 @@ def _lists(web: WebKind, form: FormValues) -> dict[str, object]:
 
 
 def payload_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
-    """Return the JSON body without empty fields."""
     web = register.web
     plain = {name: value for name, value in _plain(register.kind.new, form).items() if value is not None}
     defaults = {"correspondenceTypeCode": web.type_code} if web.types else {}
@@ -378,11 +370,11 @@ def payload_of(register: DocumentRegister, form: FormValues) -> dict[str, object
 
 
 def changes_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
-    """Return the changes of a draft; an empty field is removed from the document."""
+    """An empty field is removed from the document."""
     web = register.web
-    shown = {"recipients": "to" in form, "assignees": any(name.startswith("part-") for name in form)}
-    shown["items" if "items" in web.asks else "referencePublicIds"] = "picks" in form
-    lists = {name: value for name, value in _lists(web, form).items() if shown.get(name)}
+    shown_fields = {"recipients": "to" in form, "assignees": any(name.startswith("part-") for name in form)}
+    shown_fields["items" if "items" in web.asks else "referencePublicIds"] = "picks" in form
+    lists = {name: value for name, value in _lists(web, form).items() if shown_fields.get(name)}
     return _plain(register.kind.changes, form) | lists
 
 
@@ -445,7 +437,7 @@ def _assignee(form: FormValues, name: str, part: object) -> dict[str, object]:
 
 
 def replying_organization(ctx: RequestContext, reading: core.DocumentReading) -> UUID | None:
-    """Return the caller's first organization that received the document."""
+    """Return the caller's first organization that received it."""
     document = reading.shown.data
     is_issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
     if not is_issued or not ctx.caller.may_anywhere(CREATE_LETTERS):
@@ -469,6 +461,5 @@ def reply_form(document: Any, replying_organization: UUID, language: str) -> lis
 
 
 def reply_subject(subject: str, language: str) -> str:
-    """Prefix the subject, unless it has a prefix already."""
     has_prefix = subject.startswith((_REPLY_PREFIX.th, _REPLY_PREFIX.en))
     return (subject if has_prefix else _REPLY_PREFIX.say(language) + subject)[:_LONGEST]

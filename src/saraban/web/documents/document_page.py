@@ -68,12 +68,12 @@ class OpenActions:
 class DocumentDetails:
     offers: OpenActions
     history: list[Any]
-    revisions: list[Any] = field(default_factory=list)
-    people: list[Any] = field(default_factory=list)
+    revisions: list[object] = field(default_factory=list)
+    people: list[object] = field(default_factory=list)
 
 
 def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
-    """Return whether an RFA would leave its draft without a file, which only pages ask about."""
+    """The API accepts an RFA without files; only pages ask about them."""
     if web.name != "rfa" or flow is None or flow.current_state != DRAFT or document.attachments:
         return False
     return not any(item.attachments or item.kind == "document" for item in document.items)
@@ -103,8 +103,8 @@ class DocumentView:
     item_codes: Sequence[CodeAnswer] = ()
 
     @property
-    def history(self) -> list[Any]:
-        """Both the workflow and the audit trail record a cancellation; keep the workflow's entry."""
+    def history(self) -> list[object]:
+        """Omit the audit entry of a cancellation that the workflow also records."""
         has_workflow_entry = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
         omitted_sources = {"audit"} if has_workflow_entry else set()
         return [
@@ -115,7 +115,6 @@ class DocumentView:
 
     @property
     def said_its_end(self) -> bool:
-        """Whether the last step's label already names the current state."""
         if not self.taken:
             return False
         last = self.taken[-1]
@@ -124,14 +123,12 @@ class DocumentView:
         )
 
     def since(self, version: int) -> tuple[HistoryStep, ...]:
-        """Return the steps after a version of the workflow."""
         flow = self.workflow
         steps = flow.version_no - version if flow is not None and version else 0
         return self.taken[-min(steps, len(self.taken)) :] if steps > 0 and self.taken else ()
 
     @property
     def returned(self) -> HistoryStep | None:
-        """The step that returned the document for revision, if it is still returned."""
         flow = self.workflow
         if flow is None or self.state == CANCELLED.name or not self.taken:
             return None
@@ -146,7 +143,7 @@ class DocumentView:
 
     @property
     def answers(self) -> list[HistoryStep]:
-        """Responses, latest first. Circulations show those of each person instead."""
+        """Latest first; circulations show those of each person instead."""
         return [] if self.around.people else [step for step in reversed(self.taken) if step.action == "respond"]
 
     @property
@@ -154,7 +151,7 @@ class DocumentView:
         return self.around.offers
 
     @property
-    def actions(self) -> list[Any]:
+    def actions(self) -> list[object]:
         """The response to a circulation has its own form."""
         if self.state == CANCELLED.name:
             return []
@@ -241,7 +238,6 @@ async def show_document(
     dialog: str = "",
     created: bool = False,
 ) -> Response:
-    """:param dialog: the dialog whose form was refused"""
     error, form = state.error, state.form
     view = await read_view(page.context, session, register, public_id)
     page.set_project(view.document.project.public_id)
@@ -280,18 +276,16 @@ async def _next_task(page: PageRequest, session: AsyncSession, subjects: Subject
 
 
 def _is_correctable(error: DomainError, form: FormValues) -> bool:
-    """Whether the dialog can correct the error, such as a condition that read its values."""
+    """Whether the dialog can correct the error."""
     return error.kind is ErrorKind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
 
 
 def _is_overtaken(error: DomainError | None, dialog: str) -> bool:
-    """Whether another step caused the refusal; a branch's version counts only its own answers."""
     return error is not None and error.kind in _OVERTAKEN and dialog.startswith("act-")
 
 
 @router.get("/documents/{name}/{public_id}")
 async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
-    """Redirect links from notifications and the number register."""
     if (drawing := next((kind.path for kind in DRAWINGS.values() if kind.entity_type == name), None)) is not None:
         return RedirectResponse(f"/drawings/{drawing}/{public_id}", status_code=303)
     if name not in BY_NAME:
@@ -301,7 +295,7 @@ async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
 
 @router.get("/files/{public_id}")
 async def file(public_id: UUID, _caller: CurrentCaller, inline: Annotated[str, Query(max_length=5)] = "") -> Response:
-    """Redirect to the file, whose endpoint checks the permission."""
+    """The file's endpoint checks the permission."""
     address = FILE_CONTENT.format(public_id=public_id)
     return RedirectResponse(f"{address}?inline=true" if inline == "1" else address, status_code=307)
 

@@ -97,7 +97,7 @@ async def edit(page: CurrentPage, session: ReadSession, state: Shown, name: str,
 
 
 def version_to_send(state: FormState, version: str) -> str:
-    """Return the version seen when the form was opened, or the new one after a conflict."""
+    """Return the version seen at opening, or the new one after a conflict."""
     if state.error is None or isinstance(state.error, drawings.DrawingChanged):
         return version
     return text(state.form, "version") or version

@@ -55,8 +55,6 @@ _STRAY: Final = Text(
 
 @dataclass(frozen=True, slots=True)
 class DrawingLine:
-    """A typed or pasted line."""
-
     line: int
     number: str
     title: str = ""
@@ -74,8 +72,7 @@ def typed_lines(typed: str) -> Iterator[DrawingLine]:
 
 def files_by_number(numbers: Sequence[str], files: Sequence[tuple[str, str]]) -> tuple[dict[str, list[str]], list[str]]:
     """
-    Assign each file to the longest drawing number that its name begins with.
-    :param files: public ids and names
+    Assign each file to the longest number that its name begins with.
     :returns: public ids by number, and the names without a drawing
     """
     ids_by_number: dict[str, list[str]] = {}
@@ -143,7 +140,6 @@ async def new(page: CurrentPage, session: ReadSession, state: Shown, name: str) 
 async def own_organizations(
     page: PageRequest, session: AsyncSession, project: UUID
 ) -> tuple[ProjectDetail, list[PartySummary]]:
-    """Return a project, and the caller's organizations in it, the main one first."""
     detail = await projects.read_project(page.context, session, public_id=project)
     profile = await identity.profile(page.context, session)
     organizations = (
@@ -161,7 +157,7 @@ async def own_organizations(
 def _chosen(
     form: FormValues, own_parties: Sequence[PartySummary], contracts: Sequence[ContractSummary]
 ) -> tuple[str, str]:
-    """Return originator and contract: chosen, or the caller's own and its only contract."""
+    """Return the chosen originator and contract, or the caller's own and its only contract."""
     if "lines" in form:
         return str(form.get("originatorOrganizationPublicId", "")), str(form.get("contractPublicId", ""))
     if not own_parties:
@@ -186,10 +182,7 @@ async def create(name: str, form: CurrentForm, services: Documents) -> Response:
 
 
 def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
-    """
-    Return the one drawing that gets the format's next number.
-    :raises Invalid: for several lines
-    """
+    """:raises Invalid: for several lines"""
     lines = [item for item in (form.text("lines") or "").splitlines() if item.strip()]
     if len(lines) > 1:
         raise Invalid(fields=[FieldProblem("/lines", "too_long", _ONE_NUMBER)])
@@ -212,10 +205,7 @@ def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
 
 
 async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) -> str:
-    """
-    :returns: the address of the register
-    :raises Invalid: naming the lines and files
-    """
+    """:raises Invalid: naming the lines and files"""
     lines = list(typed_lines(form.text("lines") or ""))
     if not lines:
         raise required("/lines")
@@ -241,9 +231,7 @@ async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) ->
 
 async def derived_from(kind: DrawingKind, form: SentForm, session: AsyncSession) -> list[str]:
     """
-    Return the ids of the source drawings: contract drawings, or shop drawing revisions.
-
-    Without a revision in the line it is the current one.
+    Return the ids of the source drawings; a line may name their revision.
     :raises Invalid: naming the lines with unknown numbers
     """
     if kind.derives_from is None:
@@ -269,7 +257,7 @@ def _parse_revision(kind: DrawingKind, typed: str) -> drawings.NumberedRevision:
 
 
 def _line_payload(form: SentForm, line: DrawingLine, files: Sequence[str], derived: Sequence[str]) -> dict[str, object]:
-    """Return the fields of one line; an empty title becomes the number."""
+    """An empty title becomes the number."""
     values = {"drawingNumber": line.number, "title": line.title or line.number, "titleEn": line.title_en}
     revision = {
         "label": line.label,
@@ -284,7 +272,6 @@ def _line_payload(form: SentForm, line: DrawingLine, files: Sequence[str], deriv
 
 
 def _at_line(problem: FieldProblem, line: DrawingLine) -> FieldProblem:
-    """Add the line to the message, unless the field is shared by all lines."""
     name = problem.pointer.removeprefix("/").partition("/")[0]
     inner = problem.pointer.removeprefix("/revision/")
     if name in _SHARED_FIELDS or inner in _REVISION_FIELDS:

@@ -1,8 +1,4 @@
-"""
-Find drawings by number, title or category, for the lists of numbers in forms.
-
-A choice adds the number to the register's list in the form.
-"""
+"""Find drawings by number, title or category, for the lists of numbers in forms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -34,7 +30,6 @@ VIEW: Final = "document.view"
 
 class PickerQuery(BaseModel):
     """
-    The picker's query.
     :param kinds: registers that the form accepts
     :param kind: register of the added category; by default the first
     """
@@ -97,7 +92,6 @@ def _project(page: PageRequest, query: PickerQuery) -> UUID:
 
 @router.get("")
 async def find(page: CurrentPage, session: ReadSession, picker: PickerParameters) -> Response:
-    """Find drawings in all registers of the form, in the order of numbers."""
     page.caller.require_somewhere(VIEW)
     text = "" if control_character(picker.find) is not None else picker.find.strip()
     summaries: list[DrawingSummary] = []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -115,14 +115,14 @@ async def listing(
     name: str,
     page: CurrentPage,
     session: ReadSession,
-    asked: Annotated[DrawingFilters, Query()],
+    filters: Annotated[DrawingFilters, Query()],
     cursor: Annotated[str | None, Query(max_length=600)] = None,
     registered: Annotated[str, Query(max_length=20_000)] = "",
 ) -> Response:
     kind = register_named(name)
     page.caller.require_somewhere(VIEW)
-    place = (await page.choose_project(session, id_of(asked.project))).place
-    parameters: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
+    place = (await page.choose_project(session, id_of(filters.project))).place
+    parameters: dict[str, object] = {**filters.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
     query, faults = usable_query(page, DrawingQuery, parameters | ({"cursor": cursor} if cursor else {}))
     drawings_page = await drawings.list_drawings(page.context, session, kind, query)
     model = DrawingRegisterPage(
@@ -130,7 +130,7 @@ async def listing(
         registers=KINDS,
         items=drawings_page.items,
         next_cursor=drawings_page.next_cursor,
-        asked=asked,
+        asked=filters,
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
         tags=await drawings.open_tags(page.context, session, project_public_id=place.public_id),
         registered=registered.splitlines(),
@@ -151,7 +151,6 @@ class DrawingFilePage(PageModel, template="documents/drawing_file.html"):
 
 @router.get("/files/{public_id}")
 async def view(public_id: UUID, page: CurrentPage, session: ReadSession, readers: Readers) -> Response:
-    """A drawing's file with the name of its revision, for callers who may read the file."""
     attachment = await attachments.find(page.context, session, public_id=public_id, rules=readers)
     sheet = await drawings.drawing_of_file(page.context, session, attachment.id)
     page.set_project(sheet.project)
@@ -204,7 +203,6 @@ def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
 
 
 def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
-    """Prefill the next revision with the source drawings of the current one."""
     sources = drawing.revisions[0].derived_from
     if kind.derives_from is None:
         return NEW_FORM.form

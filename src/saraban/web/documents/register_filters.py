@@ -54,7 +54,7 @@ _RFA_TYPE: Final = Text("ประเภท RFA", "RFA type")
 
 
 class RegisterFilters(BaseModel):
-    """Filters as typed in the address; invalid ones are reported and ignored."""
+    """As typed in the address; invalid filters are reported and ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True, alias_generator=to_camel)
 
@@ -76,7 +76,6 @@ class RegisterFilters(BaseModel):
 
     @property
     def given(self) -> dict[str, str]:
-        """The filters that are set, by their names in the address."""
         values = self.model_dump(by_alias=True) | {"q": self.text}
         return {name: value for name, value in values.items() if value}
 
@@ -100,7 +99,6 @@ class RegisterFilters(BaseModel):
         return urlencode(self._other_filters(name))
 
     def sorted_by(self, name: str) -> str:
-        """Return the address sorted by a column, or in its other direction."""
         reversed_orders = {name: f"-{name}", f"-{name}": name}
         new_sort = reversed_orders.get(self.order, f"-{name}" if name == "created" else name)
         rest = self._other_filters("sort")
@@ -153,47 +151,46 @@ def _person_choice(member: identity.OrganizationMember) -> FilterChoice:
     return FilterChoice(str(member.public_id), member.display_name, *((None, None) if member.is_active else _CLOSED))
 
 
-def needs_choices(web: WebKind, asked: RegisterFilters) -> bool:
-    return not asked.given.keys().isdisjoint(MORE) or (bool(asked.type) and "rfa_type" in web.asks)
+def needs_choices(web: WebKind, filters: RegisterFilters) -> bool:
+    return not filters.given.keys().isdisjoint(MORE) or (bool(filters.type) and "rfa_type" in web.asks)
 
 
 def register_query(
-    page: PageRequest, web: WebKind, asked: RegisterFilters, choices: FilterChoices | None, cursor: str | None
+    page: PageRequest, web: WebKind, filters: RegisterFilters, choices: FilterChoices | None, cursor: str | None
 ) -> tuple[core.RegisterQuery, FormErrors]:
-    payload = _payload(page, web, asked) | {"cursor": cursor}
+    payload = _payload(page, web, filters) | {"cursor": cursor}
     query, faults = usable_query(page, core.RegisterQuery, payload)
     fields = dict(faults.fields)
     for name, options in _valid_options(web, choices).items():
-        value = asked.given.get(name)
+        value = filters.given.get(name)
         if value is not None and value not in options:
             fields[name] = [_NO_CHOICE.say(page.language)]
     return _order_days(query), FormErrors(fields=fields)
 
 
-def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[str, object]:
+def _payload(page: PageRequest, web: WebKind, filters: RegisterFilters) -> dict[str, object]:
     """Typed days take precedence over "soon"."""
     parameters: dict[str, object] = {
-        name: value for name in ("q", *MORE) if (value := asked.given.get(name)) is not None
+        name: value for name in ("q", *MORE) if (value := filters.given.get(name)) is not None
     }
-    if asked.due == "soon" and not asked.due_from and not asked.due_until:
+    if filters.due == "soon" and not filters.due_from and not filters.due_until:
         today = local_date(page.context.now, page.context.zone)
         parameters |= {"dueFrom": today, "dueUntil": today + SOON}
-    if asked.state in web.states:
-        parameters["status"] = asked.state
-    if asked.type in web.types or (asked.type and "rfa_type" in web.asks):
-        parameters["type"] = asked.type
+    if filters.state in web.states:
+        parameters["status"] = filters.state
+    if filters.type in web.types or (filters.type and "rfa_type" in web.asks):
+        parameters["type"] = filters.type
     return parameters | {
         "projectPublicId": page.project,
-        "mine": asked.mine == "1",
-        "pendingWithMe": asked.pending == "1",
-        "overdue": asked.due == "overdue",
-        "sort": asked.order,
+        "mine": filters.mine == "1",
+        "pendingWithMe": filters.pending == "1",
+        "overdue": filters.due == "overdue",
+        "sort": filters.order,
         "limit": ROWS,
     }
 
 
 def _order_days(query: core.RegisterQuery) -> core.RegisterQuery:
-    """Swap two days in the wrong order."""
     days: dict[str, date] = {}
     for first, last in (("since", "until"), ("due_from", "due_until")):
         start, end = getattr(query, first), getattr(query, last)
@@ -227,23 +224,21 @@ class SetFilter:
 
 
 def set_filters(
-    page: PageRequest, web: WebKind, asked: RegisterFilters, choices: FilterChoices | None, faults: FormErrors
+    page: PageRequest, web: WebKind, filters: RegisterFilters, choices: FilterChoices | None, faults: FormErrors
 ) -> list[SetFilter]:
-    """Describe each filter; the search has its own field."""
     return [
         SetFilter(
-            asked.name_in(web, name),
+            filters.name_in(web, name),
             _value_text(page, name, value, choices),
-            asked.without(name),
+            filters.without(name),
             name in faults.fields,
         )
-        for name, value in asked.given.items()
+        for name, value in filters.given.items()
         if name in _NAMES
     ]
 
 
 def _value_text(page: PageRequest, name: str, value: str, choices: FilterChoices | None) -> str:
-    """Return the value as a reader knows it, or as typed."""
     match name:
         case "mine" | "pending":
             return ""

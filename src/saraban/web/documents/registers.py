@@ -38,8 +38,6 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 @dataclass(frozen=True, slots=True)
 class DocumentRegister:
-    """A register's texts for pages, and its kind for `documents.core`."""
-
     web: WebKind
     kind: core.AnyKind
 
@@ -69,7 +67,7 @@ class RegisterPage(
     fragments=("documents/parts/register_rows.html", "documents/parts/register_list.html"),
 ):
     kind: WebKind
-    lines: Sequence[Any]
+    lines: Sequence[object]
     next_cursor: str | None
     asked: RegisterFilters
     chips: Sequence[SetFilter]
@@ -83,7 +81,7 @@ class MoreFiltersFragment(PageModel, template="documents/parts/more_filters.html
 
 
 class FoundDocumentsFragment(PageModel, template="documents/parts/found.html"):
-    found: Sequence[Any]
+    found: Sequence[object]
     text: str
 
 
@@ -94,36 +92,36 @@ CurrentFilters = Annotated[RegisterFilters, Query()]
 async def show(
     page: CurrentPage,
     session: ReadSession,
-    asked: CurrentFilters,
+    filters: CurrentFilters,
     cursor: RegisterPlace = None,
     more: Annotated[str, Query(max_length=5)] = "",
 ) -> Response:
     register = register_at(page.request.url.path.strip("/"))
     web = register.web
     page.caller.require_somewhere(VIEW)
-    if (project := id_of(asked.project)) is not None:
+    if (project := id_of(filters.project)) is not None:
         page.set_project(project)
-    asked = asked.model_copy(update={"project": ""})
-    choices = await filter_choices(page, session, web) if more or needs_choices(web, asked) else None
-    search, faults = register_query(page, web, asked, choices, cursor)
+    filters = filters.model_copy(update={"project": ""})
+    choices = await filter_choices(page, session, web) if more or needs_choices(web, filters) else None
+    search, faults = register_query(page, web, filters, choices, cursor)
     documents = await core.listing(page.context, session, register.kind, search=search)
     model = RegisterPage(
         kind=web,
         lines=documents.items,
         next_cursor=documents.next_cursor,
-        asked=asked,
-        chips=() if cursor else set_filters(page, web, asked, choices, faults),
+        asked=filters,
+        chips=() if cursor else set_filters(page, web, filters, choices, faults),
         choices=choices,
         faults=faults,
     )
-    return page.show_list(model, cursor, address=web.url + (f"?{asked.query}" if asked.query else ""))
+    return page.show_list(model, cursor, address=web.url + (f"?{filters.query}" if filters.query else ""))
 
 
-async def show_more_filters(page: CurrentPage, session: ReadSession, asked: CurrentFilters) -> Response:
+async def show_more_filters(page: CurrentPage, session: ReadSession, filters: CurrentFilters) -> Response:
     """Rarely used filters, whose options are loaded only when they are opened."""
     web = register_at(page.request.url.path.split("/")[1]).web
     page.caller.require_somewhere(VIEW)
-    return page.show(MoreFiltersFragment(kind=web, asked=asked, choices=await filter_choices(page, session, web)))
+    return page.show(MoreFiltersFragment(kind=web, asked=filters, choices=await filter_choices(page, session, web)))
 
 
 for _path in DOCUMENT_REGISTERS:
@@ -140,8 +138,8 @@ def state_of(envelope: Any) -> str:
 
 async def documents_to_pick(
     ctx: RequestContext, session: AsyncSession, *, text: str, project: UUID | None, limit: int = 8
-) -> list[Any]:
-    documents: list[Any] = []
+) -> list[object]:
+    documents: list[object] = []
     for register in DOCUMENT_REGISTERS.values():
         if not register.web.is_sheet:
             search = core.RegisterQuery(text=text, project=project, limit=limit)

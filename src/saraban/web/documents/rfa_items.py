@@ -45,10 +45,7 @@ async def items_typed(
 async def revisions_typed(
     ctx: RequestContext, session: AsyncSession, form: FormValues, kinds: Sequence[DrawingKind], *, project: UUID | None
 ) -> list[str]:
-    """
-    Return the ids of the current revisions of the typed numbers.
-    :raises Invalid: naming the lines with unknown numbers
-    """
+    """:raises Invalid: naming the lines with unknown numbers"""
     revision_ids: list[str] = []
     faults: list[FieldProblem] = []
     for kind in kinds:
@@ -66,7 +63,6 @@ async def revisions_typed(
 
 
 def numbers_typed(form: FormValues, kind: DrawingKind) -> dict[str, int]:
-    """Return each number with its first line."""
     line_by_number: dict[str, int] = {}
     for line, typed in enumerate((text(form, FIELDS[kind]) or "").splitlines(), 1):
         if number := fold(typed.strip()):
@@ -86,14 +82,13 @@ def form_of_items(document: Any) -> Iterator[tuple[str, str]]:
 
 
 def form_of_numbers(listed: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """:param listed: register and number of each drawing"""
     numbers = list(listed)
     for kind, field in FIELDS.items():
         yield field, "\n".join(number for name, number in numbers if name == kind.path)
 
 
 def answers_of(form: FormValues) -> list[dict[str, str | None]]:
-    """Return the answers to items; an empty one gets the document's answer."""
+    """An empty answer gets the document's."""
     return [
         {"publicId": item, "responseCode": str(code), "comment": text(form, _NOTE + item)}
         for name, code in form.items()

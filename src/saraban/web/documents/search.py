@@ -59,8 +59,6 @@ class SuggestionsFragment(PageModel, template="documents/parts/suggestions.html"
 
 
 class FacetsPage(PageModel, template="documents/parts/search_facets.html"):
-    """:param groups: values by facet title, with the address of the narrowed search"""
-
     groups: Sequence[tuple[Text, Sequence["FacetLink"]]]
 
 
@@ -72,8 +70,6 @@ class FacetLink:
 
 
 class SearchAddress(BaseModel):
-    """The query of the address; invalid values are ignored."""
-
     q: str = Field("", max_length=2_000)
     kind: str = Field("", max_length=30)
     sort: Literal["newest", "best"] = "newest"
@@ -128,7 +124,7 @@ async def find(page: CurrentPage, session: ReadSession, address: Address) -> Res
 
 @router.get("/facets")
 async def facets(page: CurrentPage, session: ReadSession, address: Address) -> Response:
-    """Counts of the first 10,000 matches as links, loaded after the first page for speed."""
+    """Loaded after the first page, which is faster without."""
     try:
         results = await search(page.context, session, address.question(limit=0, with_facets=True))
     except Invalid:  # the page shows the error

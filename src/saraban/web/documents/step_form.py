@@ -10,6 +10,7 @@ from saraban.kit.errors import FieldProblem, Invalid, Text
 from saraban.web.shell.form_state import FormValues
 from saraban.web.shell.forms import SentForm, read_json, text, texts
 from saraban.workflow.engine.step_data import same
+from saraban.workflow.language.faults import escaped
 from saraban.workflow.language.schema.fields import Field, figure, written
 from saraban.workflow.language.subject import ValueOut
 from saraban.workflow.runtime.schemas import TransitionIn
@@ -32,8 +33,6 @@ _EXAMPLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StepField:
-    """A field with its typed or remembered value."""
-
     field: Field
     typed: str
 
@@ -43,7 +42,6 @@ class StepField:
 
     @property
     def at(self) -> str:
-        """The id of its errors, with the start of a long name."""
         return field_id(self.field.name)
 
     @property
@@ -52,7 +50,7 @@ class StepField:
 
     @property
     def pattern(self) -> str:
-        """For the browser, if it reads the pattern like the server; it matches whole values only."""
+        """Empty if browsers would read the pattern differently."""
         regex = self.field.pattern
         is_plain = regex is not None and not any(part in regex for part in ("(?", "\\p", "\\P", "[[", "&&"))
         return f".*(?:{regex}).*" if is_plain else ""
@@ -65,10 +63,8 @@ class StepField:
 @dataclass(frozen=True, slots=True)
 class StepForm:
     """
-    :param stated: earlier values, for the person who decides
     :param judged: a condition reads the values, so they must be sent now
     :param folded: earlier values count, and need not be sent again
-    :param too_many: the dialog shows no fields, because there are too many
     """
 
     rows: Sequence[StepField] = ()
@@ -87,7 +83,7 @@ class StepForm:
         return json.dumps([row.field.name for row in self.rows], ensure_ascii=False)
 
 
-def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepForm:
+def step_form(values: StepData, form: Mapping[str, object], action: str) -> StepForm:
     fields = values.of(action)
     if len(fields) > MOST_STEP_FIELDS:
         return StepForm(stated=values.stated, too_many=True)
@@ -103,12 +99,11 @@ def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepFor
     )
 
 
-def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
+def payload_of_step(values: StepData, form: Any) -> dict[str, object]:
     """
     Return the payload, without values that the document remembers.
-
-    It depends only on the form and the definition, so a form sent twice has the same payload.
-    :raises Invalid: for each value that is no JSON, or does not fit the schema
+    It depends only on form and definition, so a form sent twice has the same payload.
+    :raises Invalid:
     """
     names = _read_hidden(form, TAKES)
     fields = [field for field in values.fields if isinstance(names, list) and field.name in names]
@@ -126,11 +121,7 @@ def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
 
 
 def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str, object]] = ()) -> TransitionIn:
-    """
-    Return the transition of a dialog.
-    :param items: answers to single items
-    :raises Invalid:
-    """
+    """:raises Invalid:"""
     payload = payload_of_step(values, form.values)
     payload_ = {
         "action": form.text("action") or "",
@@ -145,7 +136,6 @@ def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str,
 
 
 def version_in(form: FormValues) -> int:
-    """Treat an invalid version as outdated."""
     typed = text(form, "version")
     return int(typed) if typed and typed.isascii() and typed.isdigit() and len(typed) < 10 else 0
 
@@ -165,7 +155,7 @@ def _changed_values(
 
 
 def _all_values(
-    fields: Sequence[Field], typed: Mapping[str, Any], earlier: Mapping[str, Any], *, judged: bool
+    fields: Sequence[Field], typed: Mapping[str, object], earlier: Mapping[str, object], *, judged: bool
 ) -> dict[str, Any]:
     """Return all values, for definitions whose payload replaces the earlier one."""
     names = {field.name for field in fields}
@@ -181,7 +171,7 @@ def field_id(name: str) -> str:
     return STEP_PREFIX + name[:60]
 
 
-def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str, Any] | None) -> str:
+def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str, object] | None) -> str:
     if form is not None:
         return str(form.get(STEP_PREFIX + field.name, ""))
     value, as_json = remembered.get(field.name), field.kind in {"choice", "json"}
@@ -190,7 +180,7 @@ def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str
     return json.dumps(value, ensure_ascii=False) if as_json else written(value)
 
 
-def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], list[FieldProblem]]:
+def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, object], list[FieldProblem]]:
     values: dict[str, object] = {}
     problems: list[FieldProblem] = []
     for field, typed in _filled_fields(fields, form):
@@ -200,7 +190,7 @@ def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], l
             case "boolean":
                 values[field.name] = typed == TICKED
             case "choice" | "json":
-                value, fault = read_json(typed, f"/payload/{_escape(field.name)}")
+                value, fault = read_json(typed, f"/payload/{escaped(field.name)}")
                 values[field.name] = value
                 problems += [fault] if fault else []
             case "date":
@@ -218,12 +208,8 @@ def _filled_fields(fields: Sequence[Field], form: Any) -> Iterator[tuple[Field, 
             yield field, typed
 
 
-def _escape(name: str) -> str:
-    return name[:60].replace("~", "~0").replace("/", "~1")
-
-
 def _read_hidden(form: Any, name: str) -> Any:
-    """Return JSON that the page itself put into the form, or None if it is unreadable."""
+    """Return JSON that the page itself put into the form."""
     typed = form.get(name)
     if not isinstance(typed, str) or len(typed) > _MOST_KEPT:
         return None

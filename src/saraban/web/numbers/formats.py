@@ -115,7 +115,7 @@ class FormatEffectFragment(PageModel, template="numbers/parts/format_effect.html
     anatomy: Any
     said: Sequence[str]
     effect: numbering.FormatEffect | None
-    meanings: Mapping[str, Any]
+    meanings: Mapping[str, object]
 
 
 class FormatPage(PageModel, template="numbers/format.html"):
@@ -124,7 +124,7 @@ class FormatPage(PageModel, template="numbers/format.html"):
     versions: Sequence[FormatVersionOut]
     types: Sequence[str]
     codes: Mapping[str, Sequence[str]]
-    meanings: Mapping[str, Any]
+    meanings: Mapping[str, object]
     may_manage: bool
 
 
@@ -158,7 +158,7 @@ async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID |
 
 @router.post("/check")
 async def check(form: CurrentForm) -> Response:
-    """Preview the effect of an unsaved format. Errors in it are no failure of the request."""
+    """Errors in an unsaved format are no failure of the request."""
     page, typed = form.page, FormatForm.of(form.values)
     await limit_reading(page.request)
     parsed = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
@@ -226,7 +226,7 @@ async def _create(ctx: RequestContext, session: AsyncSession, order: FormatIn) -
 
 
 async def _refuse_existing(ctx: RequestContext, session: AsyncSession, order: FormatIn) -> None:
-    """A change needs the version that the caller saw, so creation refuses an existing format."""
+    """Only a change may replace a format, because it needs the version seen."""
     formats = await numbering.list_formats(
         ctx, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
@@ -240,11 +240,10 @@ async def _refuse_existing(ctx: RequestContext, session: AsyncSession, order: Fo
         )
 
 
-def _version(shown: str | None) -> int | None:
-    """Return 0 for an invalid version, which is refused as outdated."""
-    if not shown:
+def _version(typed: str | None) -> int | None:
+    if not typed:
         return None
-    return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
+    return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 10 else 0
 
 
 async def _show_again(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID | None) -> Response:
@@ -281,7 +280,6 @@ async def _show(
 
 
 async def _codes(page: PageRequest, session: AsyncSession, project: UUID) -> dict[str, list[str]]:
-    """Return the codes that narrow a format, without duplicates from several contracts."""
     ctx = page.context
     return {
         "sub_type": sorted({item.code for item in await projects.sub_types(ctx, session, project_public_id=project)}),

@@ -38,7 +38,7 @@ class NumberImportPages(ImportPages):
         return partial(NumberImportPage, place=import_row.project)
 
     def choice(self, values: FormValues, import_row: AnyImportRow) -> ImportCommitIn:
-        """Each box contains a series and its highest number; the box `all` stands for all series."""
+        """A box contains a series and its number; the box `all` stands for all series."""
         if values.get("all") == "1":
             series_rows = (import_row.row.report or {}).get("series", [])
             moves = [(row["series"], row["highest"]) for row in series_rows if row["jump"]]

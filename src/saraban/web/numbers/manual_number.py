@@ -40,8 +40,6 @@ _TEXTS = (
 
 
 class ManualNumberDraft(ManualNumberIn):
-    """For the preview, which needs no reason."""
-
     reason: Annotated[str, SingleLine(500, shortest=0)] = ""
 
 
@@ -62,7 +60,7 @@ class ManualNumberPage(PageModel, template="numbers/manual_number.html"):
 
 @router.post("/numbers/by-hand/check")
 async def check(form: CurrentForm) -> Response:
-    """Preview the effect; incomplete input is no error."""
+    """Incomplete input is no error."""
     page = form.page
     page.caller.require_somewhere(OVERRIDE)
     await limit_reading(page.request)
@@ -118,7 +116,6 @@ async def _effect(page: PageRequest, session: AsyncSession, form: FormValues) ->
 
 
 def _payload(form: FormValues) -> dict[str, object]:
-    """Omit empty fields."""
     payload: dict[str, object] = {name: typed for name in _TEXTS if (typed := text(form, name))}
     payload |= {name: number_or_text(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
     if recipient := text(form, "to"):

@@ -87,7 +87,7 @@ async def release(public_id: UUID, form: CurrentForm) -> Response:
 
 
 async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    """Keep the release's values out of the page's form, which is for a new range."""
+    """The page's form is for a new range, so omit the values of the release."""
     form = form_with(projectPublicId=text(state.form, "projectPublicId") or "")
     return await listing(page, session, FormState(form, state.error))
 
@@ -131,7 +131,6 @@ async def listing(
 
 
 def _size(form: FormValues) -> int | None:
-    """Return the number of sequences, for the confirmation."""
     ends = [text(form, name) or "" for name in _ENDS]
     if not all(end.isascii() and end.isdigit() and len(end) < 10 for end in ends):
         return None

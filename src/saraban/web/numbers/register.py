@@ -68,7 +68,6 @@ async def listing(
     project: Annotated[UUID | None, Query()] = None,
     cursor: Annotated[str | None, Query(max_length=1100)] = None,
 ) -> Response:
-    """List the series, and for a search the numbers that were ever printed so."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     text = "" if control_character(q) is not None else q.strip()
     chosen = await page.choose_project(session, project, VIEW_COUNTERS)

@@ -120,8 +120,6 @@ class FieldWords:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """:param step: label of the workflow step"""
-
     entry: AuditEntryOut
     url: str
     step: str
@@ -131,28 +129,28 @@ class AuditLine:
 
 @router.get("/audit")
 async def show(
-    page: CurrentPage, session: ReadSession, asked: Annotated[AuditFilters, Query()], cursor: PageCursor = None
+    page: CurrentPage, session: ReadSession, filters: Annotated[AuditFilters, Query()], cursor: PageCursor = None
 ) -> Response:
     if not audit_trail.may_read(page.context):
         raise Forbidden("The audit trail is for those who may see it.")
-    query, faults = usable_filters(page, AuditQuery, asked.given)
+    query, faults = usable_filters(page, AuditQuery, filters.given)
     reading = await audit_trail.read_trail(page.context, session, query, cursor=cursor, limit=ROWS)
     model = AuditTrailPage(
         rows=[_row(page, entry, reading.names) for entry in reading.page.items],
         next_cursor=reading.page.next_cursor,
-        asked=asked,
+        asked=filters,
         export=urlencode(query.model_dump(mode="json", by_alias=True, exclude_none=True)),
         kind_names=audit_words.KINDS,
         actions={code: audit_words.action_words(code) for code in audit_words.ACTIONS},
         sees_all=audit_trail.sees_all(page.context),
         faults=faults,
     )
-    return page.show_list(model, cursor, address="/audit" + (f"?{asked.query}" if asked.query else ""))
+    return page.show_list(model, cursor, address="/audit" + (f"?{filters.query}" if filters.query else ""))
 
 
-def usable_filters(page: PageRequest, schema: type[Period], given: Mapping[str, str]) -> tuple[Period, FormErrors]:
+def usable_filters(page: PageRequest, schema: type[Period], typed: Mapping[str, str]) -> tuple[Period, FormErrors]:
     """Return the valid filters, with days in order, and errors by field."""
-    query, faults = usable_query(page, schema, given)
+    query, faults = usable_query(page, schema, typed)
     if query.since and query.until and query.since > query.until:
         query = query.model_copy(update={"since": query.until, "until": query.since})
     return query, faults
@@ -185,7 +183,6 @@ def _step(page: PageRequest, entry: AuditEntryOut) -> str:
 
 
 def _address(subject: AuditObjectOut) -> str:
-    """Return the page of an object, or the audit trail filtered by it."""
     if subject.reference is None:
         return ""
     if subject.kind in BY_NAME:
@@ -197,7 +194,6 @@ def _address(subject: AuditObjectOut) -> str:
 
 
 def _field_label(page: PageRequest, name: str) -> str:
-    """Return the label of a field; of a path, the label of its last part."""
     if not name:
         return ""
     *place, last = name.split(" · ")
@@ -207,7 +203,6 @@ def _field_label(page: PageRequest, name: str) -> str:
 
 
 def _value_words(page: PageRequest, field: str, value: Json, names: Mapping[str, str]) -> str:
-    """Format a value: names for public ids, dates in the reader's era, labels for states."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

@@ -88,12 +88,6 @@ class EventDetailPage(PageModel, template="operations/event.html"):
 
 @dataclass(frozen=True, slots=True)
 class EventThing:
-    """
-    The subject of an event.
-    :param called: number and subject of a document
-    :param url: empty without a page
-    """
-
     kind: Text
     called: str
     url: str

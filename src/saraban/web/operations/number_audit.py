@@ -123,8 +123,6 @@ class RefusalQuery(PeriodQuery):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence whose number is a link."""
-
     before: str
     number: str
     url: str
@@ -172,31 +170,30 @@ class NumberAuditPage(
 async def show(
     page: CurrentPage,
     session: ReadSession,
-    asked: Annotated[NumberAuditFilters, Query()],
+    audit_filters: Annotated[NumberAuditFilters, Query()],
     tab: Annotated[str, Query(max_length=20)] = OPERATIONS,
     cursor: PageCursor = None,
 ) -> Response:
-    """Callers see the operations of their projects; operators also the refusals of all."""
     places = [ref for ref in await page.projects_with(session, None) if page.may(VIEW_COUNTERS, ref)]
     sees_refusals = page.caller.may(SEES, Scope())
     if not (places or sees_refusals) or (tab == REFUSALS and not sees_refusals):
         raise Forbidden("The audit of numbers is for those who see the numbers of the project.")
     place = None
     if places and tab != REFUSALS:
-        wanted_project = asked.project or str(page.project)
+        wanted_project = audit_filters.project or str(page.project)
         place = next((ref for ref in places if str(ref.public_id) == wanted_project), places[0])
         page.set_project(place.public_id)
     reading = await (
-        _read_refusals(page, session, asked, cursor)
+        _read_refusals(page, session, audit_filters, cursor)
         if place is None
-        else _read_operations(page, session, asked, place, cursor)
+        else _read_operations(page, session, audit_filters, place, cursor)
     )
-    filters = asked.given
+    filters = audit_filters.given
     query = urlencode(filters | ({"project": str(place.public_id)} if place else {"tab": REFUSALS}))
     model = NumberAuditPage(
         read=reading,
         tab=OPERATIONS if place else REFUSALS,
-        asked=asked,
+        asked=audit_filters,
         query=query,
         is_narrowed=bool(filters),
         place=place,
@@ -210,9 +207,9 @@ async def show(
 
 
 async def _read_operations(
-    page: PageRequest, session: AsyncSession, asked: NumberAuditFilters, place: ProjectRef, cursor: str | None
+    page: PageRequest, session: AsyncSession, audit_filters: NumberAuditFilters, place: ProjectRef, cursor: str | None
 ) -> Reading:
-    query, faults = usable_filters(page, NumberAuditQuery, asked.given)
+    query, faults = usable_filters(page, NumberAuditQuery, audit_filters.given)
     operations = await numbering.list_operations(
         page.context, session, query, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
@@ -229,9 +226,9 @@ async def _read_operations(
 
 
 async def _read_refusals(
-    page: PageRequest, session: AsyncSession, asked: NumberAuditFilters, cursor: str | None
+    page: PageRequest, session: AsyncSession, audit_filters: NumberAuditFilters, cursor: str | None
 ) -> Reading:
-    query, faults = usable_filters(page, RefusalQuery, asked.given)
+    query, faults = usable_filters(page, RefusalQuery, audit_filters.given)
     period = moments_of_days(query.since, query.until, page.context.zone)
     filters = NumberErrorFilters(query.kind, query.person, None, *period)
     errors = await numbering.list_errors(page.context, session, filters, cursor=cursor, limit=ROWS)
@@ -240,7 +237,6 @@ async def _read_refusals(
 
 
 def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
-    """Describe an operation; its number links to the history."""
     audit = row.audit
     code, is_revision = audit.operation, audit.operation == OperationCode.REVISE
     words = _VARIANTS.get((code, _operation_variant(audit)), SENTENCES.get(code, _OTHER))
@@ -262,7 +258,6 @@ def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
 
 
 def _operation_variant(audit: NumberAudit) -> str:
-    """Return the variant of an operation."""
     if audit.operation == OperationCode.RANGE:
         return str(orjson.loads(audit.new_value or "{}").get("state"))
     if audit.operation == OperationCode.VOID and audit.new_value:
@@ -282,8 +277,8 @@ def refusal(language: str, row: numbering.NumberErrorRow, says: Mapping[str, Tex
         words = _REFUSED if error.error_type == "VALIDATION_ERROR" else _FAILED
         # The error's values are not stored; its message contains them.
         message = _PLACEHOLDER.sub("…", says[code].say(language)) if code in says else error.error_message or code
-    who = row.person or row.username or _SOMEBODY.say(language)
-    text = words.say(language).format(who=who, said=message, numbers=context.get("numbers", 1))
+    person = row.person or row.username or _SOMEBODY.say(language)
+    text = words.say(language).format(who=person, said=message, numbers=context.get("numbers", 1))
     details = [context.get("request"), context.get("series"), error.error_message, error.trace_id]
     return NumberAuditLine(
         error.created_at,

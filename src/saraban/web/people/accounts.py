@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
@@ -56,7 +56,7 @@ class HeldRoleRef(Schema):
 
 @dataclass(frozen=True, slots=True)
 class TellOnce:
-    """A link, or a program's password, that only this response shows."""
+    """A link or password that only this response shows."""
 
     link: str = ""
     password: str = ""
@@ -92,7 +92,7 @@ class PersonPage(PageModel, template="people/person.html"):
     user: UserOut
     tag: str
     roles: Sequence[HeldRoleOut]
-    sessions: Sequence[Any] | None
+    sessions: Sequence[object] | None
     offer: OfferedRoles
     levels: Mapping[str, Text]
     states: Mapping[UserState, tuple[Text, str]]
@@ -114,14 +114,14 @@ async def listing(
     kind: Typed = "",
     cursor: PageCursor = None,
 ) -> Response:
-    wanted = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
-    people_page = await people.list_people(page.context, session, _search(page, wanted), cursor=cursor, limit=ROWS)
+    filters = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
+    people_page = await people.list_people(page.context, session, _search(page, filters), cursor=cursor, limit=ROWS)
     offer = await people.offered_roles(page.context, session)
     model = PeoplePage(
         rows=people_page.items,
         next_cursor=people_page.next_cursor,
-        query="&".join(f"{name}={value}" for name, value in wanted.items() if value),
-        wanted=wanted,
+        query="&".join(f"{name}={value}" for name, value in filters.items() if value),
+        wanted=filters,
         offer=offer,
         states=STATES,
         may_open=page.caller.may_anywhere("user.create"),
@@ -130,7 +130,6 @@ async def listing(
 
 
 def _search(page: PageRequest, parameters: Mapping[str, str]) -> UserSearch:
-    """Ignore invalid filters."""
     filters = {
         "search": parameters["q"],
         "organizationPublicId": parameters["organization"],
@@ -159,7 +158,6 @@ async def new_person(page: CurrentPage, session: ReadSession, state: Shown) -> R
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    """Create an account, optionally with a role; the response shows its link or password once."""
     async with form.show_on_refusal(new_person):
         order = form.order(UserIn, _order(form))
         password_hash, password = await people.first_password(form.db, order)
@@ -196,7 +194,7 @@ async def _create(
 
 
 async def _grant(form: SentForm, session: AsyncSession, home: UUID | None) -> RoleGrantIn:
-    """Return the form's role; its place defaults to the person's organization, or the only place."""
+    """The place defaults to the person's organization, or the only place."""
     offer = await people.offered_roles(form.context, session)
     name = form.text("role")
     if name is None:
@@ -270,8 +268,8 @@ async def act(public_id: PersonId, action: str, form: CurrentForm) -> Response:
 async def _give_role(form: SentForm, session: AsyncSession, public_id: UUID) -> None:
     person = await people.read_person(form.context, session, public_id)
     home = person.organization.public_id if person.organization else None
-    wanted = await _grant(form, session, home)
-    await people.give_role(form.context, session, person=public_id, wanted=wanted)
+    grant = await _grant(form, session, home)
+    await people.give_role(form.context, session, person=public_id, wanted=grant)
 
 
 async def _invite(public_id: UUID, form: SentForm, *, handed_over: bool) -> Response:
@@ -283,7 +281,7 @@ async def _invite(public_id: UUID, form: SentForm, *, handed_over: bool) -> Resp
 
 
 async def _set_password(public_id: UUID, form: SentForm) -> Response:
-    """Set the typed password; without one, generate a program's password and show it once."""
+    """Without a typed password, generate a program's and show it once."""
     password_hash, generated = await accounts.reset_password(
         form.context, form.db, person=public_id, password=form.text("password")
     )

@@ -67,8 +67,6 @@ TO_DO: Final[Mapping[Missing, Text]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectToDo:
-    """The set-up tasks of a project: text, address, and whether it is done."""
-
     project: ProjectRef
     lines: Sequence[tuple[Text, str, bool]]
 
@@ -103,7 +101,7 @@ async def inbox(
 
 
 async def _to_do(page: PageRequest, session: AsyncSession) -> ProjectToDo | None:
-    """Return the open tasks of the chosen project, or of the first that the reader manages."""
+    """For the chosen project, or the first that the reader manages."""
     managed = await page.projects_with(session, setup.MANAGE)
     project = next((item for item in managed if page.project in {None, item.public_id}), None)
     if project is None:

@@ -126,8 +126,6 @@ async def preferences(page: CurrentPage, session: ReadSession, state: Shown) -> 
 
 @dataclass(frozen=True, slots=True)
 class WebhookGroup:
-    """Webhooks of a project, or the reader's own when `code` is None."""
-
     code: str | None
     rows: list[Webhook]
 
@@ -151,7 +149,7 @@ async def webhooks_page(page: CurrentPage, session: ReadSession, state: Shown) -
 
 @router.post("/webhooks/{public_id}/on")
 async def on(public_id: UUID, page: CurrentPage, db: Db) -> Response:
-    """Switch a webhook on, also after Saraban switched it off for failures."""
+    """Also after Saraban switched it off for failures."""
     return await _set_active(page, db, public_id, is_active=True)
 
 

@@ -1,8 +1,4 @@
-"""
-Import people from a spreadsheet: check, correct, invite.
-
-Nothing is stored in between: the page contains the rows, which are checked again.
-"""
+"""Import people from a spreadsheet. The page keeps the rows, which are checked again."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -64,7 +60,7 @@ async def template(page: CurrentPage) -> Response:
 
 @router.post("")
 async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
-    """Run the import, roll it back, and show the result."""
+    """Run the import and roll it back."""
     page.caller.require_somewhere(CREATE)
     try:
         rows = await read_sent_file(page, sent, partial(read_people_sheet, sheet=sent.sheet))
@@ -73,12 +69,12 @@ async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
         if has_own_page(error):
             raise
         return _page(page, error=error)
-    return _page(page, found=result, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
+    return _page(page, result=result, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
 
 
 @router.post("/commit")
 async def commit(form: CurrentForm) -> Response:
-    """Invite all people. Without mail, this page shows the links once."""
+    """Without mail, this page shows the links once."""
     page = form.page
     page.caller.require_somewhere(CREATE)
     try:
@@ -93,12 +89,11 @@ async def commit(form: CurrentForm) -> Response:
         SheetRow(number, {"username": person.username, "name": person.display_name, "link": f"{base}{person.path}"})
         for number, person in enumerate(result.invitations if base is not None else (), 2)
     ]
-    return _page(page, found=result, links=links, packed=pack_rows(links), done=True)
+    return _page(page, result=result, links=links, packed=pack_rows(links), done=True)
 
 
 @router.post("/links")
 async def links_file(form: CurrentForm) -> Response:
-    """The links are not stored, so the page sends them back for the file."""
     form.page.caller.require_somewhere(CREATE)
     rows = unpack_rows(form.text("rows") or "", _LINKS)
     cells = [[*row.cells.values()] for row in rows]
@@ -109,7 +104,7 @@ async def links_file(form: CurrentForm) -> Response:
 def _page(
     page: PageRequest,
     *,
-    found: PeopleImport | None = None,
+    result: PeopleImport | None = None,
     error: DomainError | None = None,
     packed: str = "",
     links: Sequence[SheetRow] = (),
@@ -124,7 +119,7 @@ def _page(
         PeopleImportPage(
             columns=COLUMNS,
             headings={column.key: column.heading for column in COLUMNS},
-            found=found,
+            found=result,
             report={"faults": faults, "refused": len(row_faults)},
             left_out=[shown_fault(row.number, row.faults[0]) for row in left_out],
             packed=packed,

@@ -106,7 +106,6 @@ def _back(form: SentForm, done: str) -> Response:
 
 
 def _year(form: FormValues) -> int | None:
-    """Return the year shown, or None for an invalid one."""
     year = number_or_text(text(form, "year") or "")
     return year if isinstance(year, int) and FIRST_YEAR <= year <= LAST_YEAR else None
 

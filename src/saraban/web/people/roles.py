@@ -97,10 +97,7 @@ async def listing(
     role: UUID | None = None,
     copy: UUID | None = None,
 ) -> Response:
-    """
-    :param role: the role that a narrow screen shows, or whose form was sent
-    :param copy: the role to copy in the form of a new one
-    """
+    """:param role: the role that a narrow screen shows, or whose form was sent"""
     typed = str(state.form.get("project") or state.form.get("projectPublicId") or project)
     place = next((item.public_id for item in page.projects if str(item.public_id) == typed), None)
     all_roles = (await roles.list_roles(page.context, session, project_public_id=place)).items
@@ -133,7 +130,6 @@ async def listing(
 
 
 def _sort_roles(candidates: Sequence[RoleView], project: UUID | None) -> list[RoleView]:
-    """Sort shipped roles in the matrix's order, then custom ones; omit other projects' roles."""
     rank = {offer.name: place for place, offer in enumerate(catalogue.ROLES)}
     visible = [role for role in candidates if role.project_public_id in {None, project}]
     return sorted(visible, key=lambda role: (rank.get(role.name, len(rank)), not role.is_active, role.name))

@@ -65,7 +65,6 @@ async def why(
     document: Annotated[str, Query(max_length=40)] = "",
     project: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
-    """The form, with the answer to a question. Everybody may ask about themselves."""
     document_id = id_of(document)
     number, actions = await access.offered_actions(page.context, session, document_id) if document_id else (None, [])
     answer, refusal = None, None
@@ -108,7 +107,6 @@ async def why(
 
 
 async def _people(page: PageRequest, session: ReadSession) -> Sequence[UserOut]:
-    """Return the first hundred visible people; callers without the permission ask about themselves."""
     if not any(map(page.caller.may_anywhere, (people.VIEW, people.GIVE))):
         return ()
     return (

@@ -1,8 +1,4 @@
-"""
-The set-up page of an empty installation: first Super Admin, organization and project.
-
-It needs the token that the server printed, and is closed once an account exists.
-"""
+"""The set-up page of an empty installation, for the holder of the printed token."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -66,7 +62,6 @@ class SetUpPage(PageModel, template="projects/set_up.html"):
 
 
 def token_in(typed: str) -> str:
-    """Return the token, also from a pasted link."""
     return typed.strip().rpartition("token=")[2]
 
 
@@ -184,5 +179,4 @@ def _form(request: Request, token: str, form: FormValues = EMPTY_FORM, error: Do
 
 
 def _show_closed(request: Request, error: DomainError) -> Response:
-    """Show why the page is closed, and how to open it."""
     return render(request, NotSetUpPage(is_over=isinstance(error, AlreadySetUp), state=FormState(error=error)))

@@ -73,8 +73,6 @@ class ChangeRow(NamedTuple):
 
 
 class ProjectFilePage(PageModel, template="projects/project_file.html"):
-    """:param rows: None before a file was compared"""
-
     place: ProjectRef | None
     address: str
     may_apply: bool
@@ -93,8 +91,6 @@ class ProjectFilePage(PageModel, template="projects/project_file.html"):
 
 
 class SentProjectFile(NamedTuple):
-    """An uploaded file, or the text of one that was compared."""
-
     content: str
     prune: bool
     update_shared: bool
@@ -142,17 +138,14 @@ async def download(place: Place, page: CurrentPage, session: ReadSession) -> Res
 
 @router.post("/{place}/file")
 async def look_or_apply(place: Place, page: CurrentPage, db: Db, sent: Sent) -> Response:
-    """Compare a file; with the digest of the shown differences, apply it."""
+    """With the digest of the shown differences, apply them."""
     async with db.reading() as session:
         project = await _find_managed(page, session, place)
     return await _answer(page, db, project, sent)
 
 
 async def _find_managed(page: PageRequest, session: ReadSession, place: str) -> ProjectRef:
-    """
-    :raises NotFound: when the caller sees no such project
-    :raises Forbidden: when the caller does not manage it
-    """
+    """:raises NotFound, Forbidden:"""
     public_id = id_of(place)
     refs = await page.projects_with(session, None)
     project = next((ref for ref in refs if public_id == ref.public_id or place == ref.code), None)

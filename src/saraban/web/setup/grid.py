@@ -1,8 +1,4 @@
-"""
-Editable lists of master data. Each row is a form.
-
-With htmx single rows are replaced; without it the whole page is, with the same row open.
-"""
+"""Editable lists of master data; each row is a form, replaced alone with htmx."""
 
 import dataclasses
 import hashlib
@@ -58,7 +54,6 @@ _CHOICES: Final[Mapping[str, Mapping[str, Text]]] = {"role": PARTY_ROLES, "color
 @dataclass(frozen=True, slots=True)
 class GridColumn:
     """
-    :param choices: for a field with fixed values
     :param is_fixed: set for a new row only
     :param offers: address of suggestions
     """
@@ -71,11 +66,7 @@ class GridColumn:
 
 @dataclass(frozen=True, slots=True)
 class GridHead:
-    """
-    :param about: purpose of the list
-    :param crumbs: addresses and names of the parent pages
-    :param closes: False where rows are removed instead
-    """
+    """:param closes: False where rows are removed instead"""
 
     kind: MasterKind
     url: str
@@ -95,8 +86,6 @@ class GridLine:
     :param was: values when the row was opened
     :param theirs: new values of fields that another person changed since
     :param series: series that start again if this is saved
-    :param pending: documents that wait for the organization; closing it needs a confirmation
-    :param done: the last action on the row
     """
 
     ref: str = ""
@@ -121,7 +110,6 @@ class GridLine:
 
     @property
     def others(self) -> list[str]:
-        """Messages that belong to no cell."""
         return [
             message for name, messages in self.faults.fields.items() if name not in self.values for message in messages
         ]
@@ -133,11 +121,6 @@ class GridLine:
 
 @dataclass(frozen=True, slots=True)
 class GridView:
-    """
-    :param row: the open row
-    :param done: the last action, on the row of `code`
-    """
-
     q: str = ""
     closed: bool = False
     cursor: str | None = None
@@ -161,8 +144,6 @@ class GridPage(
 
 
 class GridLines(PageModel, template="setup/parts/grid_lines.html"):
-    """Rows for htmx: a requested one, or a saved one with the next new row."""
-
     head: GridHead
     lines: Sequence[GridLine]
 
@@ -208,7 +189,7 @@ async def save(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def close(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Close a row or remove a member; an organization with pending documents needs a confirmation."""
+    """Closing an organization with pending documents needs a confirmation."""
     if not form.text("confirm"):
         async with form.db.reading() as session:
             if confirmation := await _confirm_pending(place, form, session):
@@ -221,7 +202,6 @@ async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
 
 
 async def move(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Move a row before or after another, or one place up or down."""
     if not place.kind.ordered:
         raise NotFound("This list stands in the order of its codes.")
     await form.db.transact(_move, form, place)
@@ -290,7 +270,6 @@ def crumbs_of(place: GridPlace) -> list[tuple[str, Text]]:
 
 
 def as_kept(field: MasterField, typed: str) -> str:
-    """Return a typed date in ISO format."""
     day = parse_date(typed) if field.form is FieldForm.DAY else None
     return day.isoformat() if day else typed
 
@@ -364,7 +343,6 @@ async def _show(
 
 
 async def _do_with_row(place: GridPlace, form: SentForm, work: RowWork, done: str) -> Response:
-    """Do something with a row; if it is refused, show the row with its values and errors."""
     async with form.show_on_refusal(_show_refusal, place, form):
         row = await form.db.transact(work, form, place)
     if not form.page.is_fragment:
@@ -383,7 +361,7 @@ async def _do_with_row(place: GridPlace, form: SentForm, work: RowWork, done: st
 
 
 async def _confirm_pending(place: GridPlace, form: SentForm, session: AsyncSession) -> Response | None:
-    """Show how many documents wait for the organization; None if there is nothing to confirm."""
+    """Return None if there is nothing to confirm."""
     if not place.has_members and place.kind is not ORGANIZATION:
         return None
     row = await _read(place, form.page, session, form.text("ref") or "")
@@ -467,20 +445,22 @@ async def _show_refusal(
 
 
 def _merge_typed(stored: GridLine, typed: GridLine, form: SentForm, error: DomainError | None) -> GridLine:
-    """Keep typed values, and show the stored ones that another person changed meanwhile."""
+    """Show stored values beside typed ones if another person changed the row."""
     stale = error is not None and error.kind is ErrorKind.STALE
     was = _opened_values(form.text("was"))
     series = error.series if isinstance(error, PrintedCodeChanges) else ()
     # Fields that the reader did not change get their stored values.
     merged = {name: stored.values[name] if value == was.get(name) else value for name, value in typed.values.items()}
-    theirs = {name: stored.values[name] for name, value in merged.items() if stale and value != stored.values[name]}
+    changed_values = {
+        name: stored.values[name] for name, value in merged.items() if stale and value != stored.values[name]
+    }
     return replace(
         stored,
         values=merged if stale else typed.values,
         etag=stored.etag if stale else form.text("etag") or "",
         was=stored.was if stale else form.text("was") or "{}",
         faults=replace(typed.faults, fields={}) if series else typed.faults,
-        theirs=theirs,
+        theirs=changed_values,
         is_stale=stale,
         series=series,
         has_cursor=True,

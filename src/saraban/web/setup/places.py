@@ -84,10 +84,8 @@ HOW_TO_ADD: Final = {
 @dataclass(frozen=True, slots=True)
 class GridPlace:
     """
-    The list of a grid.
     :param project: None for a list of the installation
     :param contract: None for a list of a project
-    :param scope: for permissions
     """
 
     kind: MasterKind
@@ -103,12 +101,11 @@ class GridPlace:
 
     @property
     def has_members(self) -> bool:
-        """Whether rows are members: they are removed, not closed, and only their roles change."""
+        """Whether rows are removed instead of closed, and only their roles change."""
         return self.kind in {MEMBER, PARTY}
 
     @property
     def fixed(self) -> Collection[str | None]:
-        """Fields that are set for a new row only."""
         return (
             [field.name for field in self.kind.fields if field.name != "role"]
             if self.has_members
@@ -117,7 +114,6 @@ class GridPlace:
 
     @property
     def closed(self) -> MasterRow | None:
-        """The closed project or contract, if any."""
         return next((row for row in (self.project, self.contract) if row and not row.is_active), None)
 
     def about(self, caller: Caller) -> Text:
@@ -135,7 +131,7 @@ class GridPlace:
         return self.kind.ordered and not self.closed and caller.may(self.kind.change, self.scope)
 
     def may(self, caller: Caller, permission: str, row: MasterRow) -> bool:
-        """Permissions may also come from the organization, project or contract of the row."""
+        """Permissions may also come from the row's organization, project or contract."""
         scope = self.scope
         if self.kind is ORGANIZATION:
             scope = Scope(frozenset({row.key}))
@@ -178,16 +174,16 @@ CurrentGrid = Annotated[GridPlace, Depends(grid_place)]
 
 
 async def owners(
-    ctx: RequestContext, session: AsyncSession, named: Mapping[str, str]
+    ctx: RequestContext, session: AsyncSession, parameters: Mapping[str, str]
 ) -> tuple[MasterRow, MasterRow | None]:
     """
     Return the project and contract of an address.
-    :raises NotFound: when the reader does not see one
+    :raises NotFound:
     """
-    project = await _entity(ctx, session, PROJECT, named["project"])
-    if "contract" not in named:
+    project = await _entity(ctx, session, PROJECT, parameters["project"])
+    if "contract" not in parameters:
         return project, None
-    contract = await _entity(ctx, session, CONTRACT, named["contract"])
+    contract = await _entity(ctx, session, CONTRACT, parameters["contract"])
     if contract.owner != project.key:
         raise NotFound(f"The project has no contract {contract.public_id}.")
     return project, contract

@@ -1,8 +1,4 @@
-"""
-Check spreadsheet rows, correct their cells, and save all or none.
-
-Nothing is stored in between: the form contains the rows.
-"""
+"""Check spreadsheet rows, correct their cells, save all or none. The form keeps the rows."""
 
 import asyncio
 import dataclasses
@@ -42,12 +38,6 @@ SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ShownRow:
-    """
-    A row with its effect.
-    :param change: empty for a row with faults
-    :param faults: by column
-    """
-
     line: int
     change: str
     cells: Mapping[str, object]
@@ -65,7 +55,6 @@ class RowCheckPage(PageModel, template="setup/row_check.html"):
 
 
 async def check(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Show the effect of pasted rows; with `apply` save them."""
     head = await _head(place, form.page, form.db)
     rows: list[SheetRow] = []
     try:
@@ -111,7 +100,6 @@ async def _head(place: GridPlace, page: PageRequest, db: Database) -> GridHead:
 
 
 def _columns(head: GridHead) -> list[SheetColumn]:
-    """Return the list's columns, with the choices of the page."""
     columns = zip(head.columns, master_workbook.sheet_columns(head.kind), strict=True)
     return [dataclasses.replace(sheet, choices=column.choices) for column, sheet in columns]
 
@@ -121,10 +109,7 @@ def _read_file(columns: Sequence[SheetColumn], sheet: str | None, path: Path) ->
 
 
 def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
-    """
-    Return the pasted rows, or the packed rows with corrections.
-    :raises Invalid: without rows, or for rows not packed here
-    """
+    """:raises Invalid: without rows, or for rows not packed here"""
     if packed := form.text("rows"):
         rows = unpack_rows(packed, _columns(head), form.values)
     else:  # not stripped: its first cell may be empty

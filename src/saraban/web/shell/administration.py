@@ -13,7 +13,7 @@ from saraban.setup.domain.checklist import Missing
 class AdministrationPage:
     """
     :param permissions: one of these anywhere opens the page
-    :param whole_projects: a permission that opens it only for a whole project, not in one organization
+    :param whole_projects: opens it only for a whole project, not in one organization
     """
 
     url: str
@@ -28,7 +28,6 @@ class AdministrationPage:
         return of_projects or any(map(caller.may_anywhere, self.permissions))
 
     def is_at(self, path: str) -> bool:
-        """Set-up lists are below the project's path, and belong to the set-up page."""
         if path.startswith("/projects/") and "/setup" in path:
             return self.url == SETUP
         return path == self.url or path.startswith(f"{self.url}/")
@@ -97,7 +96,7 @@ def setup_page(project: UUID, kind: str, contract: UUID | None = None) -> str:
 
 
 def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> str:
-    """Return where a missing part of a project is added; a contract comes first."""
+    """A contract comes first."""
     of_contract = {Missing.CONTRACTS: "parties", Missing.DISCIPLINES: "disciplines", Missing.TYPES: "rfa-types"}
     if missing in of_contract:
         return setup_page(project, of_contract[missing] if contract else "contracts", contract)

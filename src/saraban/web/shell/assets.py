@@ -26,7 +26,6 @@ _REVALIDATE: Final = "public, no-cache"
 
 @cache
 def release_digest() -> str:
-    """Read the files once: they change only with a release."""
     digest = hashlib.sha256()
     for path in sorted(file for file in FOLDER.rglob("*") if file.is_file()):
         digest.update(path.relative_to(FOLDER).as_posix().encode())
@@ -40,12 +39,12 @@ def address() -> str:
 
 @cache
 def _compress_file(path: str, _changed: int) -> bytes:
-    """Compress once for all readers: it takes longer than the rest of the response."""
+    """Compressing takes longer than the rest of the response."""
     return gzip.compress(Path(path).read_bytes(), compresslevel=9, mtime=0)
 
 
 class StaticAssets(StaticFiles):
-    """Files below the current digest never change; browsers revalidate all others."""
+    """Browsers revalidate all files except those below the current digest."""
 
     def __init__(self) -> None:
         super().__init__(directory=FOLDER)

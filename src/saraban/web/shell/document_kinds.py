@@ -9,7 +9,6 @@ from saraban.kit.errors import Text
 @dataclass(frozen=True, slots=True)
 class WebKind:
     """
-    :param path: of the register, both here and under `/api/v1`
     :param states: workflow states to filter by
     :param types: document types to choose from; empty for a register with one type
     :param asks: form fields besides the common ones
@@ -29,7 +28,7 @@ class WebKind:
 
     @property
     def is_sheet(self) -> bool:
-        """Whether documents stay in one organization, with assignees instead of recipients."""
+        """Documents that stay in one organization, with assignees instead of recipients."""
         return "assignees" in self.asks
 
     @property

@@ -56,14 +56,13 @@ def form_errors(error: DomainError | None, language: str) -> FormErrors:
 
 
 def error_messages(error: DomainError, language: str) -> list[str]:
-    """Return the messages of the fields, or the error's own message."""
     return [fault.text.say(language, fault.values) for fault in error.fields] or [
         error.words.say(language, error.values)
     ]
 
 
 def field_of(pointer: str) -> str:
-    """Return the form field of a pointer. Each value of a step's payload is one field."""
+    """Each value of a step's payload is one field."""
     name, *rest = pointer.removeprefix("/").split("/")
     if name == "payload" and rest:
         return "payload." + rest[0].replace("~1", "/").replace("~0", "~")
@@ -79,7 +78,6 @@ class FormState:
     done: str = ""
 
     def or_stored(self, stored: FormValues) -> Self:
-        """Fill the form with stored values, unless it was refused."""
         return self if self.error is not None else replace(self, form=stored)
 
 

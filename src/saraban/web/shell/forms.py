@@ -40,8 +40,6 @@ _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKin
 
 
 class FormRefused(Exception):
-    """Carries the page of a refused form; `PageRoute` sends it."""
-
     def __init__(self, answer: Response) -> None:
         super().__init__()
         self.answer = answer
@@ -82,7 +80,7 @@ class SentForm:
     async def once(
         self, work: Callable[Concatenate[RequestContext, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Do keyed work; a second click waits for the first one's result."""
+        """A second click waits for the first one's result."""
         for _ in range(MOST_WAITS):
             try:
                 return await work(self.keyed_context, *args, **kwargs)
@@ -154,8 +152,6 @@ def new_key() -> str:
 
 
 class AddressFilters(BaseModel):
-    """Filters as typed in the address."""
-
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
     @property
@@ -173,7 +169,7 @@ def form_with(**values: str) -> FormValues:
 
 
 async def read_form(request: Request) -> FormData:
-    """Files are uploaded separately, so the form may contain none."""
+    """Files are uploaded separately."""
     return check_form(await request.form(max_files=0, max_fields=MOST_FIELDS))
 
 
@@ -184,7 +180,6 @@ def text(form: FormValues, name: str) -> str | None:
 
 
 def number_or_text(typed: str) -> int | str:
-    """Return a whole number, or the text for the schema to refuse."""
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
 
 
@@ -197,7 +192,7 @@ def project_in(form: FormValues) -> UUID:
 
 
 def has_own_page(error: DomainError) -> bool:
-    """Return whether an error needs its own page, because its form cannot be shown again."""
+    """Its form cannot be shown again."""
     return error.kind in _ELSEWHERE or isinstance(error, FileReadersBusy)
 
 
@@ -206,21 +201,18 @@ def texts(form: FormValues, name: str) -> list[str]:
 
 
 def uploaded(form: FormValues) -> list[tuple[str, str]]:
-    """Return ids and names of the files uploaded for a form."""
     return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
 
 
-def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, object]) -> tuple[Order, FormErrors]:
-    """Return the query without its invalid fields, and their errors."""
+def usable_query(page: PageRequest, schema: type[Order], typed: Mapping[str, object]) -> tuple[Order, FormErrors]:
     try:
-        return checked_values(schema, given), NO_ERRORS
+        return checked_values(schema, typed), NO_ERRORS
     except Invalid as error:
         faults = FormErrors(fields=form_errors(error, page.language).fields)
-        return checked_values(schema, {key: value for key, value in given.items() if key not in faults.fields}), faults
+        return checked_values(schema, {key: value for key, value in typed.items() if key not in faults.fields}), faults
 
 
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:
-    """Parse typed JSON, or return its error."""
     try:
         return definition_text.read(typed).value, None
     except definition_text.InvalidJson as fault:

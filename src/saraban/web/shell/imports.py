@@ -30,10 +30,7 @@ ROWS: Final = 50
 
 
 class ImportPlace(BaseModel):
-    """
-    The query of the address.
-    :param chosen: contract and originator were chosen; before, they are the caller's own
-    """
+    """:param chosen: contract and originator were chosen; before, they are the caller's own"""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -67,12 +64,6 @@ class ImportPage(PageModel):
 
 
 class ImportPages:
-    """
-    Base of the pages of one importer.
-    :cvar permission: for the list
-    :cvar query: of an upload
-    """
-
     importer: AnyImporter
     address: str
     permission: str
@@ -87,7 +78,6 @@ class ImportPages:
         raise NotImplementedError
 
     def choice(self, values: FormValues, import_row: AnyImportRow) -> object:
-        """Return the choices of a form as the API's body."""
         raise NotImplementedError
 
     async def show_list(
@@ -125,7 +115,6 @@ class ImportPages:
 
 
 def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> APIRouter:
-    """:param find: a dependency that returns the pages of an importer"""
     router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix=prefix)
 
     @router.get("")

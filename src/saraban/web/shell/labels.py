@@ -158,7 +158,7 @@ ACTION_TONES: Final[dict[str, str]] = {
 
 
 def action(code: str) -> Text:
-    """Return the label of an action; audit codes such as `rfa.create` lose their prefix."""
+    """Audit codes such as `rfa.create` lose their prefix."""
     name = code.rpartition(".")[2]
     return ACTIONS.get(name, Text(code, code))
 
@@ -181,14 +181,13 @@ def in_order_of_form(names: Iterable[str]) -> list[str]:
 
 
 def outcome(code: str | None, means: str | None = None) -> tuple[str, str]:
-    """Return the colour and icon of a step by its target state."""
     ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
     has_meaning = code in STATES or means is not None
     return ends.get(tone(code, means), ("green", "check")) if has_meaning else ("green", "check")
 
 
 def tone(code: str | None, means: str | None = None) -> str:
-    """:param means: outcome of a final state; the name of a custom state has no colour"""
+    """:param means: outcome of a final state, because the name of a custom state has no colour"""
     if means in OUTCOME_TONES:
         return OUTCOME_TONES[means]
     return STATES[code][1] if code in STATES else "grey"
@@ -346,7 +345,7 @@ SHOWN: Final = frozenset(kind.mime_type for kind in KINDS if kind.inline)
 
 
 def is_shown(file: object) -> bool:
-    """Return whether browsers show the file; files of steps have no type."""
+    """Files of steps have no type."""
     return getattr(file, "mime_type", None) in SHOWN
 
 
@@ -376,7 +375,6 @@ def kind_of(type_code: str) -> str:
 
 
 def external_register(series: str) -> str | None:
-    """Return the register whose external numbers a series contains, or None."""
     register = series.removesuffix(":")
     return register if series.endswith(":") and register in DRAWINGS else None
 

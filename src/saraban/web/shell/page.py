@@ -1,8 +1,4 @@
-"""
-Render a page: template, layout and cookies in the reader's language.
-
-English is the source text. `locale/th/LC_MESSAGES/web.po` is read at start, so there is no compiled file.
-"""
+"""Render pages. `locale/th/LC_MESSAGES/web.po` is read at start and never compiled."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -60,7 +56,7 @@ PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
 
 @dataclass(frozen=True)
 class MessageCatalogue:
-    """Translations by source text. A missing one stays English; a test finds it."""
+    """A missing translation stays English; a test finds it."""
 
     words: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
 
@@ -103,13 +99,11 @@ def day_text(day: date | None, language: str) -> str:
 
 
 def typed_day(value: str, language: str) -> str:
-    """Return a date as the reader would type it, or an invalid text unchanged."""
     day = parse_date(value)
     return value if day is None else date_in_figures(day, language)
 
 
 def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:
-    """Format a time of day: 14:05 น., or 14:05."""
     return f"{moment.astimezone(zone):%H:%M}{' น.' if language == 'th' else ''}"
 
 
@@ -215,7 +209,6 @@ def _say(language: str, label: Any) -> str:
 
 
 def _name_in_language(language: str, item: object, field: str) -> str:
-    """Return the name of an organization, project or contract; the English name is optional."""
     english = getattr(item, f"{field}_en", None) if language == "en" else None
     return str(english or getattr(item, field))
 
@@ -232,10 +225,8 @@ class _Model:
 
 class PageModel(_Model):
     """
-    Fields of one page for its template, with `form`, `done` and `faults` of its state.
-
-    Class arguments: the template, and fragments for htmx that use the same fields: next rows, then the list.
-    :param faults: if they are not those of `state.error`
+    Fields of a page for its template, with `form`, `done` and `faults` of its state.
+    Class arguments: the template, then fragments with the same fields: next rows, the list.
     """
 
     state: FormState = NEW_FORM
@@ -256,7 +247,6 @@ def render(
     status: int | None = None,
     shell: Mapping[str, object] = MappingProxyType({}),
 ) -> HTMLResponse:
-    """Render a page; without `shell` nobody needs to be signed in."""
     language, state = language_of(request), model.state
     faults = form_errors(state.error, language) if state.error else model.faults
     shared = {
@@ -309,8 +299,6 @@ class ProjectChoice:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A page request of a signed-in caller."""
-
     request: Request
     context: RequestContext
     language: Language
@@ -318,22 +306,18 @@ class PageRequest:
     projects: tuple[ProjectRef, ...]
 
     def show(self, model: PageModel, template: str | None = None, *, status: int | None = None) -> HTMLResponse:
-        """Render a page or one of its fragments, and remember its project."""
         response = render(self.request, model, template, status=status, shell=self.shell)
         if self.projects and self.project is not None and self.project != self._chosen:
             remember_project(response, str(self.project))
         return response
 
     def set_project(self, project: UUID) -> None:
-        """Show the page's project in the top bar, and keep it for later pages."""
+        """Show the project in the top bar, and keep it for later pages."""
         if any(ref.public_id == project for ref in self.projects):
             self.request.state.project = project
 
     def show_list(self, model: PageModel, cursor: str | None, *, address: str = "") -> HTMLResponse:
-        """
-        Render a list, or for htmx its next rows or the list alone.
-        :param address: for the address bar, when htmx gets the list
-        """
+        """For htmx, render the next rows or the list alone."""
         rows_template, list_template = (*model.fragments, model.template)[:2]
         response = self.show(model, (rows_template if cursor else list_template) if self.is_fragment else None)
         if address and self.is_fragment and not cursor:
@@ -345,7 +329,6 @@ class PageRequest:
     ) -> ProjectChoice:
         """
         Return the wanted project, the current one, or the first.
-        :param permission: limits the projects
         :raises NotFound: when there is none
         """
         places = await self.projects_with(session, permission)
@@ -407,7 +390,7 @@ class PageRequest:
 
 
 async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
-    """Load the data of the layout, which fragments lack, and the document type names."""
+    """Fragments have no layout, so its data is not loaded."""
     unread: int = 0
     refs: tuple[ProjectRef, ...] = ()
     names: Mapping[str, Text] = {}

@@ -1,8 +1,7 @@
 """
-Log-in, passwords, language and project; keeps visitors signed in.
+Log-in, passwords, language and project.
 
-An expired access token is renewed before the endpoint, and every response sends the new cookies. Only pages read the
-refresh cookie; the API accepts the access cookie alone.
+Only pages read the refresh cookie, and renew an expired access token; the API accepts the access cookie alone.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -70,7 +69,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class PageRoute(APIRoute):
-    """A route that renews an expired access token."""
+    """Renews an expired access token."""
 
     names_document_types: ClassVar[bool] = True
 
@@ -89,7 +88,7 @@ class PageRoute(APIRoute):
 
 
 class ListRoute(PageRoute):
-    """A route without documents, so the names of document types are not read."""
+    """Pages without documents do not read the names of document types."""
 
     names_document_types = False
 
@@ -137,7 +136,6 @@ def device_of(request: Request) -> Device:
 
 
 def set_session_cookies(request: Request, response: Response) -> None:
-    """Set the cookies of a session opened or renewed by this request."""
     opened: OpenedSession | None = getattr(request.state, "opened", None)
     if opened is None:
         return
@@ -154,7 +152,7 @@ def set_session_cookies(request: Request, response: Response) -> None:
 
 
 def delete_session_cookies(response: Response) -> None:
-    """Delete the session's cookies, but not the throttle's device cookie."""
+    """Keep the throttle's device cookie."""
     for name in (ACCESS_COOKIE, REFRESH_COOKIE):
         response.delete_cookie(name, path="/", httponly=True, samesite="lax")
 
@@ -181,7 +179,7 @@ class LogInPage(PageModel, template="shell/login.html"):
 
 
 def inside(address: str) -> str:
-    """Return the address if it is a page of ours, else the home page: no open redirects."""
+    """Prevent open redirects: return an address of ours, or the home page."""
     parts = split_url(address)
     if parts is None or parts.netloc or not address.startswith("/") or address.startswith(("//", "/\\")):
         return HOME
@@ -243,7 +241,7 @@ async def forgot_password(
     clock: Now,
     identifier: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
-    """Mail a link. The response is the same whether or not the account exists."""
+    """The response is the same whether or not the account exists."""
     refuse_cross_site(request)
     if wiring(request, IdentityWiring).links.are_mailed:
         await identity.request_reset(
@@ -276,7 +274,6 @@ async def choose_language(
     lang: Annotated[str, Form(pattern="^(th|en)$")],
     next: Annotated[str, Form(max_length=2000)] = "/login",
 ) -> Response:
-    """Set the language cookie, and store it with the account of a signed-in caller."""
     refuse_cross_site(request)
     target = next if next == "/login" else inside(next)
     response = RedirectResponse(target, status_code=303)
@@ -296,10 +293,7 @@ async def choose_project(
     project: Annotated[UUID, Form()],
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
-    """
-    Store the current project with the account, for other devices too.
-    :raises NotFound: for a project that the caller may not see
-    """
+    """:raises NotFound: for a project that the caller may not see"""
     async with db.reading() as session:
         await projects.read_project(ctx, session, public_id=project)
     await db.transact(identity.choose_project, ctx, project=project)
@@ -310,7 +304,7 @@ async def choose_project(
 
 @guarded.post("/session/renewal", status_code=204)
 async def renew(_caller: CurrentCaller) -> Response:
-    """Scripts call this before they repeat an upload: the route renews the cookies."""
+    """The route renews the cookies before scripts repeat an upload."""
     return Response(status_code=204)
 
 
@@ -371,7 +365,6 @@ async def accept(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Set the password and sign in, replacing the browser's earlier session."""
     refuse_cross_site(request)
     try:
         _require_same(password, repeat)
@@ -404,7 +397,6 @@ async def change(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Change the caller's password; all other sessions end."""
     try:
         _require_same(password, repeat)
         await identity.change_password(

@@ -45,7 +45,7 @@ def unpack_rows(
     packed: str, columns: Sequence[SheetColumn], typed: Mapping[str, object] = MappingProxyType({})
 ) -> list[SheetRow]:
     """
-    Return the rows of a form, validated again: the browser may have changed them.
+    Return the rows of a form, checked again: the browser may have changed them.
     :param typed: form values; `fix3.code` replaces the cell of a row and its faults
     :raises Invalid: for a text that `pack_rows` did not write
     """

@@ -55,11 +55,7 @@ _ANSWERS = Text("คำตอบของผู้พิจารณา", "Answe
 
 @dataclass(frozen=True, slots=True)
 class ActionSummary:
-    """
-    An action of a state, or the result of a review.
-    :param ends: possible next states with their response codes
-    :param needs: required input and conditions
-    """
+    """:param ends: possible next states with their response codes"""
 
     label: Text
     ends: tuple[tuple[str, str], ...]
@@ -154,7 +150,6 @@ async def activate(code: Code, version: Version, page: CurrentPage, db: Db, defi
 
 @router.post("/{code}/v{version}/deactivate")
 async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
-    """New documents start on no version; running ones continue."""
     return await _switch(page, db, definitions, code, version, is_active=False)
 
 
@@ -171,7 +166,6 @@ async def _switch(
 async def _assignment_labels(
     page: PageRequest, session: AsyncSession, *groups: AssignedKinds
 ) -> Callable[[AssignedKindOut], Text]:
-    """Return a function that labels assignments, with the projects' names of RFA types."""
     type_names = await rfa_types_named(page.context, session, [kind for starters in groups for kind in starters.seen])
     return partial(assignment_label, rfa_types=type_names)
 
@@ -183,19 +177,19 @@ def action_summaries(definition: Definition, state: str) -> Iterator[ActionSumma
         requirements = (*_needs(step), *_values(definition, step))
         yield ActionSummary(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), requirements)
     if state_definition.review is not None:
-        asked = tuple(branch.label for branch in state_definition.review.branches.values())
+        branch_labels = tuple(branch.label for branch in state_definition.review.branches.values())
         for verdict, to in state_definition.review.then.items():
-            yield ActionSummary(LABELS[FELL[verdict]], ((to, ""),), asked, (_ANSWERS,))
+            yield ActionSummary(LABELS[FELL[verdict]], ((to, ""),), branch_labels, (_ANSWERS,))
 
 
 def _needs(step: Transition) -> Iterator[Text]:
     codes = [code for code, response in step.responses.items() if response.comment_required]
     always = step.comment_required or (bool(codes) and len(codes) == len(step.responses))
-    some = ", ".join(codes)
+    code_list = ", ".join(codes)
     conditional_words = (
         (_CODE, bool(step.responses) and step.usual is None),
         (_COMMENT, always),
-        (Text(f"{_COMMENT.th} เมื่อตอบ {some}", f"{_COMMENT.en} with {some}"), bool(codes) and not always),
+        (Text(f"{_COMMENT.th} เมื่อตอบ {code_list}", f"{_COMMENT.en} with {code_list}"), bool(codes) and not always),
         (_FILE, step.attachments_required),
         (_CONDITION, step.condition is not None),
     )
@@ -203,7 +197,6 @@ def _needs(step: Transition) -> Iterator[Text]:
 
 
 def _values(definition: Definition, step: Transition) -> Iterator[Text]:
-    """Describe the values that the action's `fields` accept."""
     schema = definition.context_schema
     labels = (
         {item.name: item.label for item in payload_fields(schema.raw)} if schema is not None and step.fields else {}

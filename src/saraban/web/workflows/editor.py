@@ -70,10 +70,7 @@ STARTER: Final[JsonObject] = {
 
 @dataclass(frozen=True, slots=True)
 class DefinitionCheck:
-    """
-    :param faults: sentence, line or None, and JSON pointer
-    :param raw: the parsed text; None if it is no JSON
-    """
+    """:param faults: sentence, line or None, and JSON pointer"""
 
     faults: tuple[tuple[str, int | None, str], ...] = ()
     raw: JsonObject | None = None
@@ -81,8 +78,6 @@ class DefinitionCheck:
 
 @dataclass(frozen=True, slots=True)
 class PublishPreview:
-    """:param newest: the previous version; `changes` counts the differences"""
-
     code: str
     version: int
     newest: int | None
@@ -124,7 +119,7 @@ async def new(
 
 @router.post("/check")
 async def check(form: CurrentForm) -> Response:
-    """Show every fault with its line, or the effect of publishing. A fault is no error."""
+    """A fault in the text is no error."""
     page, typed = form.page, form.text("text")
     page.caller.require(MANAGE, Scope())
     if typed is None:
@@ -169,7 +164,6 @@ async def _publish_preview(page: PageRequest, session: AsyncSession, raw: JsonOb
 
 @router.post("")
 async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Definitions) -> Response:
-    """Save the text as the next version, once per form."""
     page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
     page.caller.require(MANAGE, Scope())
     ctx = form.keyed_context

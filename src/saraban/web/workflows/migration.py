@@ -33,8 +33,6 @@ AT_ONCE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class OccupiedState:
-    """A state with documents on other versions, labelled by the newest version that has it."""
-
     state: str
     label: Text
     count: int
@@ -43,8 +41,6 @@ class OccupiedState:
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """:param lines: documents that stay"""
-
     moved: bool
     going: int
     looked_at: int
@@ -70,7 +66,7 @@ async def show(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 @router.post("")
 async def migrate(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
-    """Preview the migration; `do=move` moves the documents that can continue."""
+    """`do=move` moves the documents that can continue."""
     page, moves = form.page, form.text("do") == "move"
     page.caller.require(MANAGE, Scope())
     mapping = await _mapping(form, code)

@@ -74,7 +74,7 @@ class SimulationPage(PageModel, template="workflows/simulation.html"):
     rows: Sequence[Mapping[str, str]]
     facts: Mapping[str, str]
     asked: Sequence[tuple[str, Text, Mapping[str, Text] | None]]
-    told: Sequence[Any]
+    told: Sequence[object]
     choices: Sequence[tuple[str, Sequence[SimulationChoice]]]
     takes: Mapping[str, Sequence[str]]
     names: Mapping[str, str]
@@ -99,7 +99,6 @@ async def rehearsal(code: Code, version: Version, page: CurrentPage, session: Re
 
 @router.post("/rehearsal")
 async def play(code: Code, version: Version, form: CurrentForm) -> Response:
-    """Show the result of each step; a refused step keeps the state."""
     page = form.page
     page.caller.require(MANAGE, Scope())
     async with form.db.reading() as session:
@@ -185,7 +184,7 @@ def permissions_of(definition: Definition) -> frozenset[str]:
 
 
 def _seat(definition: Definition, branch: str) -> dict[str, str]:
-    """Assume that the actor belongs to the branch: a simulation tests the path, not the members."""
+    """Assume that the actor belongs to the branch."""
     reviews = [state.review for state in definition.states.values() if state.review and branch in state.review.branches]
     return {review.branches[branch].assignee.kind: review.branches[branch].assignee.name for review in reviews[:1]}
 
@@ -201,7 +200,7 @@ async def _show(
     version: int,
     rows: Sequence[Mapping[str, str]],
     facts: Mapping[str, str],
-    steps: Sequence[Any] = (),
+    steps: Sequence[object] = (),
     error: DomainError | None = None,
 ) -> Response:
     """:param told: typed steps, each with its result and refusal"""
@@ -227,7 +226,6 @@ async def _show(
 
 
 def values_taken(definition: Definition, language: str) -> dict[str, list[str]]:
-    """Return the values of each choice as `name (label)`."""
     schema = definition.context_schema
     fields = payload_fields(schema.raw) if schema is not None else ()
     label_by_name = {
@@ -265,7 +263,6 @@ def simulation_choices(definition: Definition, language: str) -> list[tuple[str,
 
 
 def _replayed_before(form: SentForm) -> int:
-    """Return the number of documents replayed before, for display only."""
     count = number_or_text(form.text("before") or "")
     return count if isinstance(count, int) else 0
 
@@ -279,7 +276,6 @@ async def replaying(code: Code, version: Version, page: CurrentPage, session: Re
 
 @router.post("/replay")
 async def replay(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
-    """Show which finished documents would take another path, from which step, and why."""
     page, typed, after = form.page, form.text("limit") or "", form.text("after")
     page.caller.require(MANAGE, Scope())
     report, fault = None, None
@@ -307,14 +303,11 @@ async def replay(code: Code, version: Version, form: CurrentForm, subjects: Regi
 
 
 class SimulatedFacts(Schema):
-    """Values of `document.<name>` and `context.<name>` in conditions."""
-
     document: Payload
     context: Payload
 
 
 def facts_read(definition: Definition) -> list[str]:
-    """Name the facts that conditions read, and the usual ones."""
     paths = {
         tuple(path.split(".")[:2])
         for state in definition.states.values()
@@ -331,8 +324,8 @@ def typed_facts(form: FormValues) -> dict[str, str]:
 
 def simulated_facts(form: SentForm, definition: Definition, typed: Mapping[str, str]) -> SimulatedFacts:
     """
-    Read the typed facts; a field overrides the JSON text.
-    :raises Invalid: for a text that is no JSON object, or that the schema refuses, with its line
+    A field overrides the JSON text.
+    :raises Invalid: for a text that is no JSON object, or that the schema refuses
     """
     document, context = _object(typed, "document"), _object(typed, "context")
     typed_values = dict(_typed_values(definition, typed))
@@ -355,7 +348,7 @@ def _typed_values(definition: Definition, typed: Mapping[str, str]) -> Iterator[
             yield name, number_or_text(value) if name == "openRoutings" else value
 
 
-def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
+def _object(typed: Mapping[str, str], name: str) -> dict[str, object]:
     if not typed.get(name):
         return {}
     value, fault = read_json(typed[name], f"/{name}")
@@ -363,12 +356,11 @@ def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
         fault = FieldProblem(f"/{name}", "type", NO_OBJECT, {"example": _EXAMPLES[name]})
     if fault is not None:
         raise Invalid(f"{fault.pointer}: this is no JSON object.", fields=[fault])
-    result: dict[str, Any] = value
+    result: dict[str, object] = value
     return result
 
 
 def _add_line(fault: FieldProblem, typed: str) -> FieldProblem:
-    """Add the line and the part to a fault of the context."""
     inside = fault.pointer.removeprefix("/context")
     words = Text(AT_LINE.th + fault.text.th, AT_LINE.en + fault.text.en)
     values = {

@@ -41,7 +41,7 @@ _NONE: Final[Mapping[str, Text]] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class AssignmentRow:
     """
-    :param choice: the assignment that applies; None for the shipped workflow
+    :param choice: None for the shipped workflow
     :param own: the choice was made for this place, and can be removed here
     """
 
@@ -85,7 +85,6 @@ async def take_back(form: CurrentForm) -> Response:
 
 
 def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text]) -> Text:
-    """Name all documents of a kind or of one type; RFA types are the projects' own."""
     plural = BY_NAME[kind].plural
     if type_code is None:
         return plural
@@ -105,7 +104,6 @@ def assignment_label(assigned: AssignedKindOut, *, rfa_types: Mapping[str, Text]
 
 
 async def rfa_types(ctx: RequestContext, session: AsyncSession, places: Iterable[ProjectRef]) -> dict[str, Text]:
-    """Return the names of RFA types; for a code of several projects, the first name."""
     names: dict[str, Text] = {}
     for place in places:
         for item in await projects.rfa_types(ctx, session, project_public_id=place.public_id):
@@ -119,7 +117,7 @@ async def rfa_types_named(
     lines: Iterable[AssignmentRow | AssignedKindOut],
     names: Mapping[str, Text] = _NONE,
 ) -> Mapping[str, Text]:
-    """Return the names of the RFA types in the lines; unknown codes load all projects."""
+    """Unknown codes load all projects."""
     codes = {item.type_code for item in lines if item.type_code is not None and REGISTERS[item.kind].by_rfa_type}
     if codes <= names.keys():
         return names
@@ -127,7 +125,6 @@ async def rfa_types_named(
 
 
 def assignment_rows(assignments: Sequence[WorkflowAssignmentOut], project: UUID | None) -> Iterator[AssignmentRow]:
-    """Return the workflow of each kind, and of each type with an assignment."""
     by_place: dict[tuple[UUID | None, str, str | None], WorkflowAssignmentOut] = {
         (
             assignment.project.public_id if assignment.project else None,
@@ -145,16 +142,16 @@ def assignment_rows(assignments: Sequence[WorkflowAssignmentOut], project: UUID 
             choice = next(
                 (by_place[place, kind, code] for place, code in order if (place, kind, code) in by_place), None
             )
-            own = choice is not None and by_place.get((project, kind, type_code)) is choice
+            is_own = choice is not None and by_place.get((project, kind, type_code)) is choice
             yield AssignmentRow(
-                kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, own
+                kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, is_own
             )
 
 
 def _project_of(form: FormValues) -> UUID | None:
     """
-    Return the form's project, or None for the whole installation.
-    :raises NotFound: when the form names neither
+    Return None for the whole installation.
+    :raises NotFound:
     """
     return None if text(form, "project") == _INSTALLATION else project_in(form)
 
@@ -203,8 +200,8 @@ async def show(
 
 def _selected_place(page: PageRequest, places: Sequence[ProjectRef], typed: str) -> ProjectRef | None:
     """
-    Return the project to show; None for the installation. The default is the top bar's.
-    :raises NotFound: when the reader does not see the project
+    Return None for the whole installation.
+    :raises NotFound:
     """
     if typed == _INSTALLATION:
         return None

@@ -28,7 +28,7 @@ class Condition:
 
     @property
     def reads_payload(self) -> bool:
-        """Whether it reads values that the client sends, so it cannot be evaluated before."""
+        """Whether it cannot be evaluated before the client sends the action."""
         return not names(self.logic).isdisjoint(SENT)
 
     def holds(self, facts: JsonObject) -> bool:
@@ -40,7 +40,7 @@ class Condition:
 
 
 def names(rule: logic.Compiled) -> frozenset[str]:
-    """Return the top-level names that a rule reads; `*` stands for any."""
+    """`*` stands for any name."""
     return frozenset(path.partition(".")[0] for path in rule.variables)
 
 
@@ -61,8 +61,6 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """:param inherits: the code leads to the action's `to`"""
-
     to: str
     comment_required: bool = False
     label: Text | None = None
@@ -94,7 +92,7 @@ class Transition:
     usual: str | None = None
 
     def takes(self, name: str) -> bool:
-        """Return whether the action accepts the first statement of a value."""
+        """Whether the action accepts the first statement of a value."""
         return self.fields is None or name in self.fields
 
     @cached_property
@@ -120,7 +118,6 @@ class Transition:
 
     @cached_property
     def decider(self) -> str | None:
-        """The role of the acting organizations, if it requires exactly one."""
         roles = self.require.organization_roles
         return next(iter(roles)) if len(roles) == 1 else None
 
@@ -137,11 +134,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """
-    A way out of a state: an action, or the result of its review.
-    :param name: in the history
-    :param place: path below the state
-    """
+    """A way out of a state: an action, or the result of its review."""
 
     name: str
     place: tuple[str, ...]
@@ -155,11 +148,7 @@ class Way:
 
 @dataclass(frozen=True)
 class State:
-    """
-    :param due_days: working days to act after the state is entered
-    :param review: starts when the state is entered
-    :param outcome: of a final state
-    """
+    """:param due_days: working days to act after the state is entered"""
 
     name: str
     label: Text
@@ -174,17 +163,16 @@ class State:
 
     @cached_property
     def means(self) -> Outcome | None:
-        """The outcome of a final state, from the definition or from a well-known name."""
+        """From the definition or from a well-known name."""
         return (self.outcome or BY_NAME.get(self.name)) if self.terminal else None
 
     @cached_property
     def required(self) -> tuple[Require, ...]:
-        """Requirements of the actions that are not optional."""
         return tuple(dict.fromkeys(step.require for step in self.on.values() if not step.optional))
 
     @cached_property
     def asks(self) -> str | None:
-        """The role that all actions require, or `recipient`; None if they differ."""
+        """The single role that all actions require, or `recipient`."""
         roles = {
             step.decider or ("recipient" if step.require.party == RECIPIENT_ALONE else None)
             for step in self.on.values()
@@ -221,10 +209,7 @@ ENDS = MappingProxyType({CANCELLED.name: CANCELLED, TERMINATED.name: TERMINATED}
 
 @dataclass(frozen=True, slots=True)
 class TransitionExample:
-    """
-    An example by the author of the definition.
-    :param facts: values for its condition, as `{"context": {"payload": {"amount": 1}}}`
-    """
+    """:param facts: values for its condition, as `{"context": {"payload": {"amount": 1}}}`"""
 
     state: str
     action: str
@@ -236,7 +221,6 @@ class Definition:
     """
     `states` are in the order of the timeline.
     :param context_schema: for the values of steps; None allows any
-    :param examples: run when it is published
     :param merges: payloads are merged; in old versions a payload replaces the previous one
     """
 
@@ -262,7 +246,6 @@ class Definition:
 
     @cached_property
     def steps(self) -> tuple[tuple[str, State, Transition], ...]:
-        """Each action with its pointer and state."""
         return tuple(
             (below(f"/states/{index}/on", action), state, step)
             for index, state in enumerate(self.states.values())
@@ -278,12 +261,11 @@ MERGED = "merged"
 
 
 def as_published(definition: Definition, stored: JsonObject) -> Definition:
-    """Return a stored version with the payload rule of its publication."""
     return definition if stored.get("payload") == MERGED else replace(definition, merges=False)
 
 
 def compiled(definition: Definition) -> dict[str, Json]:
-    """Return the summary that is stored beside a version, with its payload rule."""
+    """Return the stored summary, with the payload rule of its publication."""
     return {
         "workflow": definition.code,
         "payload": MERGED,

@@ -18,10 +18,7 @@ NOT_JSON = Text("ค่านี้ไม่ใช่ JSON", "This is not a JSON
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """
-    Names that a definition may use; None disables the check.
-    :param users: active users among those the definition names
-    """
+    """Names that a definition may use; None disables the check."""
 
     roles: Collection[str] | None = None
     permissions: Collection[str] | None = None
@@ -29,8 +26,6 @@ class Known:
 
 
 class Faults:
-    """:param root: pointer of the definition in the request"""
-
     def __init__(self, root: str, known: Known | None = None) -> None:
         self._root = root
         self.known = known or Known()
@@ -41,14 +36,13 @@ class Faults:
             self.problems.append(FieldProblem(self._root + at, code, Text(th, en), values))
 
     def extend(self, at: str, problems: Iterable[FieldProblem]) -> None:
-        """Add faults with pointers relative to `at`."""
         for problem in problems:
             self.add(at + problem.pointer, problem.code, problem.text.th, problem.text.en, **problem.values)
 
     def keys(
         self, raw: Json, at: str, *, needed: AbstractSet[str] = frozenset(), allowed: AbstractSet[str] = frozenset()
     ) -> JsonObject | None:
-        """Return an object with all needed keys, or None; report missing and unknown keys."""
+        """Report missing and unknown keys; return None without all needed ones."""
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return None
@@ -79,7 +73,7 @@ class Faults:
         return raw
 
     def names(self, part: JsonObject, key: str, at: str, known: Collection[str] | None) -> frozenset[str]:
-        """Return the names under `key`, and report unknown ones."""
+        """Report unknown names."""
         if key not in part:
             return frozenset()
         entries = self.list_of(part[key], f"{at}/{key}", most=50)
@@ -95,7 +89,6 @@ class Faults:
 @dataclass(frozen=True, slots=True)
 class Size:
     """
-    Limits of a part of a definition, or of a value.
     :param depth: levels of objects and lists
     :param parts: values of any kind
     :param characters: total length of all texts
@@ -117,8 +110,8 @@ class PartRefused(Exception):
 
 def parts(raw: Json, most: Size) -> Iterator[tuple[str, Json]]:
     """
-    Yield each part with its pointer, without recursion, which deep or cyclic input would exhaust.
-    :raises PartRefused: at the first part beyond a limit
+    Yield parts with pointers, without recursion: input may be deep or cyclic.
+    :raises PartRefused:
     """
     count, characters = 1, 0
     waiting: list[tuple[str, Json, int]] = [("", raw, 1)]
@@ -147,7 +140,6 @@ def _length(node: Json) -> int:
 
 
 def escaped(key: str) -> str:
-    """Escape a key for a JSON pointer (RFC 6901), cut to 60 characters."""
     return key[:60].replace("~", "~0").replace("/", "~1")
 
 

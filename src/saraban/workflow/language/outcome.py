@@ -1,4 +1,4 @@
-"""Outcomes of final states, from the word `outcome` or a well-known name, and past labels."""
+"""Outcomes of final states, and past labels of actions."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -100,7 +100,7 @@ _THAI: Final[dict[str, str]] = {
 
 
 def past_tense(label: Text) -> Text:
-    """Return the label of an action in the past tense; a custom label stays unchanged."""
+    """A custom label stays unchanged."""
     return Text(
         _past_label(label.th, _THAI, OVERRIDDEN.th),
         _past_label(label.en, _ENGLISH, OVERRIDDEN.en),

@@ -1,8 +1,7 @@
 """
-Document registers for workflows: the default workflow, and the facts that conditions can read.
+The default workflow of each document register, and the facts that conditions can read.
 
-The packages of the registers repeat these facts, and tests compare the two. `document` and `actor` have no other
-names.
+The packages of the registers repeat these facts, and tests compare the two.
 """
 
 from collections.abc import Mapping
@@ -67,18 +66,17 @@ TOP = ("state", "comment", "responseCode", "context", "document", "payload", "ac
 
 
 def reserved(name: str) -> bool:
-    """Return whether clients must not send a value of this name."""
+    """Clients must not send a value of this name."""
     return name.casefold() in _RESERVED
 
 
 def unsayable(path: str) -> bool:
-    """Return whether a path reads such a value."""
     top, *below = path.removeprefix("context.").split(".")
     return top == "payload" and bool(below) and reserved(below[0])
 
 
 def of_a_document(kind: str | None, type_code: str | None = None) -> dict[str, Json]:
-    """Return the schema of documents of a kind and type; None stands for any kind."""
+    """None stands for any kind."""
     if kind is None:
         return dict(OF_A_DOCUMENT)
     properties = {name: schema for name, schema in DOCUMENT.items() if kind in OF_SOME.get(name, KINDS)}
@@ -92,8 +90,6 @@ DRAFT: Final = "draft"
 @dataclass(frozen=True, slots=True)
 class Register:
     """
-    :param name: in audit actions, events and addresses
-    :param code: default workflow
     :param types: document types with their own assignments; empty for a single type
     :param codes: default workflows of some types
     :param type_code: the type that this object is limited to; None for all
@@ -101,7 +97,6 @@ class Register:
     :param needs: non-final states that the register's services require
     :param open: states that its documents show while in progress
     :param ends: final states that its documents show
-    :param parties: values of `party`
     :param between: documents are sent from organization to organization
     :param answered: documents show a response code, so every final state needs an outcome
     """
@@ -121,7 +116,7 @@ class Register:
     answered: bool = False
 
     def of_type(self, code: str | None) -> "Register":
-        """Return the register limited to a document type; an RFA type changes nothing."""
+        """An RFA type changes nothing."""
         if not code or code not in self.types:
             return self
         name = shipped_type_name(code)
@@ -130,7 +125,6 @@ class Register:
 
     @property
     def by_type(self) -> "tuple[Register, ...]":
-        """The register once per document type with its own assignment."""
         return tuple(self.of_type(code) for code in self.types) if self.types and not self.type_code else (self,)
 
 
@@ -175,7 +169,6 @@ REGISTERS: Final[Mapping[str, Register]] = MappingProxyType(
 
 
 def starting_on(code: str) -> list[Register]:
-    """Return the registers, possibly limited to a type, with this default workflow."""
     by_kind = [register for register in REGISTERS.values() if register.code == code]
     return by_kind + [
         register.of_type(type_code)
@@ -187,10 +180,7 @@ def starting_on(code: str) -> list[Register]:
 
 @dataclass(frozen=True, slots=True)
 class Matter:
-    """
-    A new document, for the choice of its workflow.
-    :param type_code: document type, or the RFA type of an RFA
-    """
+    """:param type_code: document type, or the RFA type of an RFA"""
 
     kind: str
     project: int

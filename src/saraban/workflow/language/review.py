@@ -42,7 +42,7 @@ class BranchStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """:param name: user's public id, role name, team code or discipline code"""
+    """:param name: public id of a user, role name, or code of a team or discipline"""
 
     kind: Kind
     name: str
@@ -75,9 +75,6 @@ class Review:
     """
     :param completion: `all`, or the number of branches that must be for it
     :param veto: answers that end the review at once, against
-    :param hidden: answers are hidden until the result
-    :param then: next state by result
-    :param events: events by result
     """
 
     branches: Mapping[str, Branch]
@@ -103,7 +100,7 @@ class ResponseOut(Schema):
 
 
 class BranchAssigneeOut(Schema):
-    """The assignee of a branch: a user by public id, a role by name, a team or discipline by code."""
+    """The user (public id), role (name), team or discipline (code) that a branch asks."""
 
     kind: Kind = Field(examples=["discipline"])
     name: str = Field(examples=["STR"])
@@ -111,7 +108,11 @@ class BranchAssigneeOut(Schema):
 
 
 class BranchOut(Schema):
-    """A branch of a parallel review. While answers are hidden, `answer` and its fields are null for others' branches."""
+    """
+    A branch of a parallel review.
+
+    While answers are hidden, `answer` and its fields are null for branches of others.
+    """
 
     public_id: UUID
     name: str = Field(examples=["structure"])
@@ -143,20 +144,18 @@ def most(branches: int) -> int:
 
 def verdict(review: Review, answers: Mapping[str, str]) -> Verdict | None:
     """
-    Return the result of a review, or None while further answers can change it.
-
-    A veto decides against; while one is still possible, nothing is for. `all` waits for every branch and needs a
-    `for` and no `against`; neutral answers do not count. A number counts only answers that are `for`.
-    :param answers: code by branch name
+    Return the result, or None while further answers can change it.
+    A veto decides against; while one is possible, nothing is for. `all` waits for every branch and needs a `for` and
+    no `against`; neutral answers do not count. A number counts only `for`.
     """
     if any(code in review.veto for code in answers.values()):
         return AGAINST
     counts = [review.answers[code].counts for code in answers.values()]
-    left = len(review.branches) - len(counts)
+    remaining = len(review.branches) - len(counts)
     if review.completion == "all":
-        if left:
+        if remaining:
             return None
         return FOR if "for" in counts and "against" not in counts else AGAINST
-    if counts.count("for") + left < review.completion:
+    if counts.count("for") + remaining < review.completion:
         return AGAINST
-    return FOR if counts.count("for") >= review.completion and not (left and review.veto) else None
+    return FOR if counts.count("for") >= review.completion and not (remaining and review.veto) else None

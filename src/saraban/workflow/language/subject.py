@@ -40,7 +40,7 @@ class InstanceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The answer to an item of the subject; the instance does not store it."""
+    """The instance does not store it."""
 
     public_id: UUID
     response_code: str
@@ -50,19 +50,15 @@ class ItemResult:
 @dataclass(frozen=True, slots=True)
 class SubjectFacts:
     """
-    A subject as the caller sees it.
     :param entity_id: public id of what the instance moves, such as a revision
     :param scope: organizations, project and contract whose grants count
     :param parties: role in the project or contract (`OWNER`, `CONTRACTOR`, …) -> organizations
     :param organizations: public id and code of some organizations, by key
     :param assignee_user_ids: assigned people who have not acted yet
-    :param public_id: of the document
     :param context: further facts for conditions, read as `document.<name>`
-    :param zone: for due dates
     :param seen_by: whether a person may see it in a state
     :param open_to: the same for people of an organization with the general permission to view
     :param edit_permission: for members of the originator, while the state allows editing
-    :param carries_items: steps may answer single items
     :param source: the port's own data, so that a following step need not read it again
     """
 
@@ -92,8 +88,6 @@ class SubjectFacts:
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """
-    A step's meaning, independent of the definition's names.
-    :param outcome: of the final state reached, or None
     :param asks: role that the new state waits for, or `recipient`
     :param decided_by: role of the acting organizations
     """
@@ -118,8 +112,9 @@ class ValueOut(Schema):
 
 class ActionOut(Schema):
     """
-    An action that the caller may take now. If there are `responses`, send one as `responseCode`.
-    Without it the `usual` response applies, if there is one.
+    An action that the caller may take now.
+
+    If there are `responses`, send one as `responseCode`. Without it the `usual` response applies, if there is one.
     """
 
     code: str = Field(examples=["submit"])
@@ -159,7 +154,11 @@ class AskedOrganizationOut(Schema):
 
 
 class WaitingForOut(Schema):
-    """The organizations and people that the current state waits for. While answers of a review are hidden, see the branches."""
+    """
+    The organizations and people that the current state waits for.
+
+    While answers of a review are hidden, see the branches.
+    """
 
     organizations: list[AskedOrganizationOut]
     people: list[PersonRef] = Field(description="At most ten of them.", examples=[[]])
@@ -179,10 +178,8 @@ NOBODY_ASKED = WaitingForOut(organizations=[], people=[], people_count=0, nobody
 class Envelope:
     """
     The state of an instance and its subject (REQ-WFL-14), with the caller's `actions`.
-    :param values: stated with the steps so far, where they are read separately
     :param due_on: last day to act in this state
     :param branches: of the latest parallel review, as the caller may see them
-    :param outcome: of the final state, if it has one
     """
 
     instance_public_id: UUID

@@ -37,7 +37,6 @@ class WorkflowNotValid(DomainError):
 
 def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
-    Parse a definition by its form alone.
     :param root: pointer of the definition in the request
     :raises WorkflowNotValid: with at most 100 faults
     """
@@ -49,7 +48,7 @@ def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Defini
 
 
 def _check_size(raw: Json, faults: Faults) -> bool:
-    """Measure without recursion, so that a deep or huge definition costs little."""
+    """Measure without recursion, because a definition may be deep or huge."""
     size = parts = 0
     waiting = [(raw, 1)]
     while waiting:
@@ -78,7 +77,7 @@ def _definition(raw: Json, faults: Faults) -> Definition | None:
         faults.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
     context_schema = _context_schema(top["context_schema"], faults) if "context_schema" in top else None
     raw_states = faults.list_of(top.get("states"), "/states", most=MAX_STATES)
-    states_or_none = [_state(each, f"/states/{index}", faults) for index, each in enumerate(raw_states)]
+    states_or_none = [_state(raw_state, f"/states/{index}", faults) for index, raw_state in enumerate(raw_states)]
     read_states = [state for state in states_or_none if state is not None]
     examples = _examples(top.get("examples", []), "/examples", faults)
     if code is None or len(read_states) != len(raw_states):
@@ -90,12 +89,12 @@ def _definition(raw: Json, faults: Faults) -> Definition | None:
 
 
 def _check_names(states: Sequence[State], faults: Faults) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for index, state in enumerate(states):
-        if state.name in seen:
+        if state.name in names:
             th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two statuses named “{name}”."
             faults.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
-        seen.add(state.name)
+        names.add(state.name)
     initial = [index for index, state in enumerate(states) if state.initial]
     if not initial:
         faults.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "There is no initial status.")
@@ -157,7 +156,7 @@ def _due(raw: Json, at: str, faults: Faults) -> int | None:
 
 def _examples(raw: Json, at: str, faults: Faults) -> tuple[TransitionExample, ...]:
     raw_examples = faults.list_of(raw, at, most=MAX_EXAMPLES, least=0)
-    read_examples = [_example(each, f"{at}/{index}", faults) for index, each in enumerate(raw_examples)]
+    read_examples = [_example(raw_example, f"{at}/{index}", faults) for index, raw_example in enumerate(raw_examples)]
     return tuple(example for example in read_examples if example is not None)
 
 

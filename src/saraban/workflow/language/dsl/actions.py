@@ -22,12 +22,12 @@ SUBMITTER = "submitter"
 
 def read_events(raw: Json, at: str, faults: Faults) -> tuple[dict[str, str], ...]:
     events = []
-    for index, each in enumerate(faults.list_of(raw, at, most=MAX_EVENTS, least=0)):
+    for index, raw_event in enumerate(faults.list_of(raw, at, most=MAX_EVENTS, least=0)):
         place = f"{at}/{index}"
-        kind = each.get("type") if isinstance(each, Mapping) else None
+        kind = raw_event.get("type") if isinstance(raw_event, Mapping) else None
         reader = _KINDS.get(kind) if isinstance(kind, str) else None
         key = "action" if kind == "auto_action" else "target"
-        part = faults.keys(each, place, needed={"type", key})
+        part = faults.keys(raw_event, place, needed={"type", key})
         if part is None:
             continue
         if reader is None:
@@ -90,7 +90,6 @@ def read(action: str, raw: Json, at: str, faults: Faults) -> Transition | None:
 
 
 def _outcomes(part: JsonObject, at: str, faults: Faults) -> tuple[str | None, dict[str, Response], str | None]:
-    """Return the next state, or the response codes and the default code."""
     to = parts.name(part["to"], f"{at}/to", parts.STATE, faults) if "to" in part else None
     if "responses" in part:
         return None, *_responses(part["responses"], f"{at}/responses", to, faults)
@@ -134,7 +133,7 @@ def _responses(raw: Json, at: str, default_state: str | None, faults: Faults) ->
 
 
 def _attachments(raw: Json, at: str, faults: Faults) -> tuple[bool, bool]:
-    """Return whether files are accepted, and whether they are required."""
+    """Return whether files are accepted, and whether required."""
     if raw == "required":
         return True, True
     if type(raw) is not bool:

@@ -22,7 +22,7 @@ TOPIC = re.compile(r"[a-z][a-z0-9_-]{0,39}(\.[a-z0-9_-]{1,40}){0,4}")
 
 
 def assigned(raw: Json) -> frozenset[UUID]:
-    """Return every text of an unparsed definition that can be a `publicId` of a user."""
+    """Return every text that can be a `publicId` of a user."""
     user_ids: set[UUID] = set()
     waiting = [raw]
     while waiting:
@@ -75,12 +75,10 @@ def person(raw: Json, at: str, faults: Faults) -> UUID | None:
 
 
 def label(raw: Json, at: str, faults: Faults) -> Text | None:
-    """Parse `{"th": …, "en": …}`, one line each."""
     return _bilingual_text(raw, at, faults, "label", MOST_LABEL)
 
 
 def description(raw: Json, at: str, faults: Faults) -> Text | None:
-    """Parse `{"th": …, "en": …}`, or one text for both languages."""
     if isinstance(raw, Mapping):
         return _bilingual_text(raw, at, faults, "text", MOST_DESCRIPTION, several_lines=True)
     if not isinstance(raw, str) or len(raw) > MOST_DESCRIPTION or control_character(raw, multiline=True) is not None:

@@ -49,9 +49,9 @@ def read(raw: Json, at: str, faults: Faults) -> Review | None:
 
 def _branches(raw: Json, at: str, faults: Faults) -> dict[str, Branch]:
     branches: dict[str, Branch] = {}
-    for index, each in enumerate(faults.list_of(raw, at, most=MOST_BRANCHES)):
+    for index, raw_branch in enumerate(faults.list_of(raw, at, most=MOST_BRANCHES)):
         place = f"{at}/{index}"
-        part = faults.keys(each, place, needed={"name", "label", "assignee"})
+        part = faults.keys(raw_branch, place, needed={"name", "label", "assignee"})
         if part is None:
             continue
         name = parts.name(part["name"], f"{place}/name", BRANCH, faults)

@@ -1,13 +1,13 @@
 """
-JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once and evaluated within a budget (REQ-WFL-06).
+JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once (REQ-WFL-06).
 
-A part costs one step, a loop its body per round. The cost is charged in advance, so it depends on the sizes of the
-data and not on their order. Intended differences from the reference implementation:
+A part costs one step of the budget, a loop its body per round. The cost is charged in advance, so it depends on the
+sizes of the data and not on their order. Intended differences from the reference implementation:
 
-* an object has exactly one operator, and each operator its number of values; `compile` refuses others; * `var` finds
-keys, indexes and `length`, but no methods of JavaScript's prototypes; * names that `missing` takes from the facts are
-names, never rules; * texts are counted, cut and ordered by code points, not UTF-16 units; integers beyond 2**53 stay
-exact in comparisons.
+    * an object has exactly one operator, and each operator its number of values; `compile` refuses others;
+    * `var` finds keys, indexes and `length`, but no methods of JavaScript's prototypes;
+    * names that `missing` takes from the facts are names, never rules;
+    * texts are counted, cut and ordered by code points, not UTF-16 units; integers beyond 2**53 compare exactly.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class _Part:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """
-    A compiled rule, safe to share between threads.
+    Safe to share between threads.
     :param variables: paths read from the facts, as `document.priority`; `*` for all or a computed path
     """
 
@@ -58,7 +58,7 @@ class Compiled:
 
     def evaluate(self, context: Json) -> Json:
         """
-        Return the rule's value, which may share parts with rule and facts.
+        The value may share parts with rule and facts.
         :raises BudgetExceeded:
         """
         part = self._part
@@ -80,8 +80,8 @@ def _part(rule: Json, reads: Reads) -> _Part:
         return _list(rule, reads)
     if not isinstance(rule, dict):
         return _constant(rule)
-    ((operator, given),) = rule.items()
-    arguments = given if isinstance(given, list) else [given]
+    ((operator, operands),) = rule.items()
+    arguments = operands if isinstance(operands, list) else [operands]
     return _operation(operator, arguments, reads)
 
 
@@ -104,7 +104,7 @@ def _constant(value: Json) -> _Part:
 
 
 def _list(rule: list[Json], reads: Reads) -> _Part:
-    parts = [_part(each, reads) for each in rule]
+    parts = [_part(item, reads) for item in rule]
     cost = 1 + sum(part.cost for part in parts)
     runs = [part.run for part in parts]
     return _Part(lambda facts, budget: [run(facts, budget) for run in runs], cost)
@@ -119,8 +119,6 @@ def _variadic(apply: Callable[[list[Json], Budget], Json], runs: list[Run]) -> R
 
 
 def _short_circuit(*, stops: bool) -> Callable[[list[Run]], Run]:
-    """`and` stops at the first false value, `or` at the first true one; both return that value."""
-
     def choice(runs: list[Run]) -> Run:
         def choose(facts: Json, budget: Budget) -> Json:
             value = None
@@ -191,7 +189,7 @@ def _absence(
     runs = [part.run for part in parts]
 
     def run(facts: Json, budget: Budget) -> Json:
-        return apply([each(facts, budget) for each in runs], facts, budget)
+        return apply([argument_run(facts, budget) for argument_run in runs], facts, budget)
 
     return _Part(run, 1 + sum(part.cost for part in parts))
 
@@ -211,13 +209,13 @@ def _record_path(reads: Reads, path: str) -> None:
 def _loop(operator: str, arguments: list[Json], reads: Reads) -> _Part:
     source, body = _part(arguments[0], reads), _part(arguments[1], None)
     start = _part(arguments[2], reads) if len(arguments) > 2 else _constant(None)
-    each = body.cost + 1
+    round_cost = body.cost + 1
     rounds = _LOOPS[operator]
 
     def run(facts: Json, budget: Budget) -> Json:
         items = source.run(facts, budget)
         elements = items if isinstance(items, list) else []
-        budget.spend(len(elements) * each)
+        budget.spend(len(elements) * round_cost)
         return rounds(elements, body.run, start.run(facts, budget), budget)
 
     return _Part(run, 1 + source.cost + start.cost)

@@ -37,7 +37,6 @@ ONE = Text("ออบเจกต์ในเงื่อนไขต้อง�
 class Limits:
     """
     :param steps: evaluated parts; each round of a loop costs its body
-    :param arguments: values of one operator
     :param text: length of a text from `cat`
     :param items: length of a list from `merge`
     """
@@ -50,14 +49,11 @@ class Limits:
 
 
 class BudgetExceeded(Exception):
-    """The evaluation was stopped; the caller decides what that means."""
+    pass
 
 
 def faults(rule: Json, limits: Limits) -> Iterator[FieldProblem]:
-    """
-    Yield the faults of a rule in the order of its text.
-    :raises PartRefused: for a rule that is too large
-    """
+    """:raises PartRefused: for a rule that is too large"""
     for at, node in parts(rule, limits.rule):
         yield from _node_faults(node, at, limits)
 

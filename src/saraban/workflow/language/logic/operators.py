@@ -1,8 +1,4 @@
-"""
-Operators with JavaScript's truth, numbers, texts, equality and order (ECMAScript 7.1 and 7.2).
-
-Operations on longer texts and lists spend more of the budget.
-"""
+"""Operators with JavaScript's semantics (ECMAScript 7.1, 7.2). Long values cost budget."""
 
 import math
 import operator
@@ -165,12 +161,12 @@ def _join_list(values: list[Json], budget: Budget, depth: int) -> str:
 
 
 def _shortest_digits(value: float) -> tuple[str, int]:
-    """Return the fewest digits that read back as the same number, and the position of the point."""
+    """Return the fewest digits that read back as the same number."""
     mantissa, _, exponent = repr(value).partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    zeros = len(whole + fraction) - len(digits)
-    return digits.rstrip("0"), len(whole) - zeros + int(exponent or 0)
+    integer, _, fraction = mantissa.partition(".")
+    digits = (integer + fraction).lstrip("0")
+    zeros = len(integer + fraction) - len(digits)
+    return digits.rstrip("0"), len(integer) - zeros + int(exponent or 0)
 
 
 # The value of a path that does not exist, unlike null.
@@ -178,7 +174,6 @@ NOWHERE = cast("Json", object())
 
 
 def step(place: Json, key: str) -> Json:
-    """Return the value under a key, an index or `length`, or `NOWHERE`."""
     if isinstance(place, dict):
         return place.get(key, NOWHERE)
     if not isinstance(place, list | str):
@@ -208,17 +203,17 @@ def fetch(path: Json, facts: Json, budget: Budget) -> Json:
 
 
 def missing(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
-    wanted = names[0] if names and isinstance(names[0], list) else names
-    budget.spend(len(wanted))
-    return [name for name in wanted if _is_missing(name, facts, budget)]
+    names_to_check = names[0] if names and isinstance(names[0], list) else names
+    budget.spend(len(names_to_check))
+    return [name for name in names_to_check if _is_missing(name, facts, budget)]
 
 
 def missing_some(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
-    """Return the missing names of `names[1]`, unless at least `names[0]` of them exist."""
+    """Return none if at least `names[0]` of `names[1]` exist."""
     needed, options = names
-    wanted = options if isinstance(options, list) else [options]
-    absent = missing(wanted, facts, budget)
-    return [] if len(wanted) - len(absent) >= number(needed, budget) else absent
+    names_to_check = options if isinstance(options, list) else [options]
+    absent = missing(names_to_check, facts, budget)
+    return [] if len(names_to_check) - len(absent) >= number(needed, budget) else absent
 
 
 def _is_missing(name: Json, facts: Json, budget: Budget) -> bool:
@@ -243,7 +238,7 @@ def _contains(needle: Json, stack: Json, budget: Budget) -> bool:
     budget.spend(len(stack) >> 2)
     if needle is None or isinstance(needle, str):
         return needle in stack
-    return any(strictly_equal(needle, each) for each in stack)
+    return any(strictly_equal(needle, item) for item in stack)
 
 
 def _divide(above: Json, below: Json, budget: Budget) -> float | int:
@@ -310,7 +305,7 @@ def _concatenate(values: Values, budget: Budget) -> str:
 
 
 def _to_integer(value: float) -> int:
-    """`ToIntegerOrInfinity`, with a number beyond any length for the infinities."""
+    """`ToIntegerOrInfinity`, with a large number for the infinities."""
     return 0 if math.isnan(value) else int(max(-float(EXACT), min(value, float(EXACT))))
 
 
@@ -324,11 +319,11 @@ def _substring(values: Values, budget: Budget) -> str:
 
 
 def _substring_length(end: Json, length: int, budget: Budget) -> int:
-    wanted = number(end, budget)
-    if not wanted < 0:
-        return _to_integer(wanted)
+    requested = number(end, budget)
+    if not requested < 0:
+        return _to_integer(requested)
     # The reference adds the end to the length, and JavaScript's `+` with a text is no number.
-    return 0 if isinstance(end, str | list) else max(_to_integer(length + wanted), 0)
+    return 0 if isinstance(end, str | list) else max(_to_integer(length + requested), 0)
 
 
 def _merge(values: Values, budget: Budget) -> list[Json]:

@@ -1,8 +1,8 @@
 """
-The JSON Schema of a workflow's context: checked at publication, applied at every step (REQ-WFL-06).
+The JSON Schema of a workflow's context, checked at publication (REQ-WFL-06).
 
-Only keywords of draft 2020-12 about values are allowed, without external or recursive references. Patterns use Rust's
-regular expressions, which need linear time; look-around, back references and large patterns are refused.
+Only keywords of draft 2020-12 about values are allowed, without external or recursive references. Rust's regular
+expressions need linear time, without look-around and back references.
 """
 
 import json
@@ -38,7 +38,6 @@ class ContextSchema:
     _validator: jsonschema_rs.Draft202012Validator = field(repr=False, compare=False)
 
     def problems(self, context: Json) -> tuple[FieldProblem, ...]:
-        """Return at most 20 faults."""
         try:
             return tuple(islice(_non_json_faults(context, CONTEXT_SIZE), MOST)) or _distinct_faults(
                 self._validator.iter_errors(context)
@@ -47,7 +46,7 @@ class ContextSchema:
             return too_much.problems
 
     def may_hold(self, path: Sequence[str]) -> bool:
-        """Return whether a valid context can have a value at a path."""
+        """Whether a valid context can have a value at a path."""
         place: Json = self.raw
         for key in path:
             if not isinstance(place, dict) or not place.keys().isdisjoint(OPEN):
@@ -76,7 +75,7 @@ def read(raw: Json) -> ContextSchema:
 
 
 def _faults(raw: Json) -> Iterator[FieldProblem]:
-    """Each check relies on the one before: JSON, shape, keywords."""
+    """Each check relies on the one before."""
     non_json_faults = tuple(_non_json_faults(raw, SCHEMA_SIZE))
     if non_json_faults or not isinstance(raw, dict):
         yield from non_json_faults or (FieldProblem("", "type", NO_OBJECT),)
@@ -86,7 +85,7 @@ def _faults(raw: Json) -> Iterator[FieldProblem]:
 
 
 def _non_json_faults(raw: Json, most: Size) -> Iterator[FieldProblem]:
-    """:raises PartRefused: when it is too large or too deep"""
+    """:raises PartRefused:"""
     return (FieldProblem(at, "not_json", NOT_JSON) for at, node in parts(raw, most) if not _is_json(node))
 
 
@@ -99,12 +98,12 @@ def _is_json(node: Json) -> bool:
 
 
 def _is_text(text: str) -> bool:
-    r"""JSON can contain half of a surrogate pair, written as `\\ud800`, which is no character."""
+    """JSON can contain half of a surrogate pair, which is no character."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _distinct_faults(errors: Iterable[jsonschema_rs.ValidationError]) -> tuple[FieldProblem, ...]:
-    """Keep one fault of a kind per place: alternatives of a schema repeat each other."""
+    """Alternatives of a schema repeat faults."""
     by_place = {
         (problem.pointer, problem.code): problem for error in islice(errors, 10 * MOST) for problem in problems(error)
     }
@@ -171,7 +170,7 @@ def problems(error: jsonschema_rs.ValidationError) -> Iterator[FieldProblem]:
 
 def _types(names: list[str]) -> Text:
     names_of_types = [TYPES[name] for name in names]
-    thai, english = (" หรือ".join(each.th for each in names_of_types), " or ".join(each.en for each in names_of_types))
+    thai, english = (" หรือ".join(text.th for text in names_of_types), " or ".join(text.en for text in names_of_types))
     return Text(f"ต้องเป็น{thai}", f"This must be {english}.")
 
 
@@ -183,5 +182,5 @@ def _value_text(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return ", ".join(_value_text(each) for each in value[:20])[:300]
+        return ", ".join(_value_text(item) for item in value[:20])[:300]
     return json.dumps(value, ensure_ascii=False, default=str)[:300]

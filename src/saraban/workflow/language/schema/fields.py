@@ -1,8 +1,4 @@
-"""
-Form fields for the payload of a step, from the context schema.
-
-The schema validates the values, so an unsupported keyword only makes the field plainer.
-"""
+"""Form fields for the payload of a step. The schema validates, so a field may be plainer."""
 
 import json
 import math
@@ -38,10 +34,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """
-    :param label: None if the schema has only the name
-    :param step: between valid numbers, counted from zero
-    """
+    """:param step: between valid numbers, counted from zero"""
 
     name: str
     kind: Kind
@@ -58,7 +51,6 @@ class Field:
 
 
 def payload_fields(raw: JsonObject) -> tuple[Field, ...]:
-    """Return the payload's properties in the schema's order."""
     payload = _properties(raw, raw).get(PAYLOAD)
     if not isinstance(payload, dict):
         return ()
@@ -70,7 +62,6 @@ def payload_fields(raw: JsonObject) -> tuple[Field, ...]:
 
 
 def payload_nulls(raw: JsonObject) -> frozenset[str]:
-    """Return the payload's properties that allow `null`."""
     payload = _properties(raw, raw).get(PAYLOAD)
     properties = _properties(payload, raw) if isinstance(payload, dict) else {}
     return frozenset(
@@ -88,7 +79,6 @@ def _allows_null(layer: JsonObject) -> bool:
 
 
 def said(field: Field, value: Json) -> Text:
-    """Format a value for readers, in both languages."""
     option_label = next(
         (option.label for option in field.options if type(option.value) is type(value) and option.value == value), None
     )
@@ -112,12 +102,10 @@ def _day(value: Json) -> date | None:
 
 
 def written(value: Json) -> str:
-    """Return texts and numbers plainly, other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def figure(typed: str) -> int | float | str:
-    """Return a typed number, or the text for the schema to refuse."""
     if _WHOLE.fullmatch(typed):
         return int(typed)
     number = float(typed) if _NUMBER.fullmatch(typed) else math.inf
@@ -125,7 +113,7 @@ def figure(typed: str) -> int | float | str:
 
 
 def _layers(schema: Json, root: JsonObject) -> Iterator[JsonObject]:
-    """Yield a schema and the schemas that it refers to. References have no cycles."""
+    """Yield a schema and those that it refers to; references have no cycles."""
     if not isinstance(schema, dict):
         return
     yield schema
@@ -169,7 +157,6 @@ def _field(name: str, schema: Json, required: bool, root: JsonObject) -> Field:
 
 
 def _words(layer: JsonObject, bilingual_keyword: str, single_keyword: str) -> Text | None:
-    """Return both languages; the standard's keywords have one text for both."""
     if bilingual_keyword in layer:
         words = as_object(layer[bilingual_keyword])
         return Text(str(words["th"]), str(words["en"]))
@@ -219,7 +206,7 @@ def _kind(layer: JsonObject) -> Kind:
 def _bounds(
     layer: JsonObject, *, is_integer: bool
 ) -> tuple[int | float | None, int | float | None, int | float | None]:
-    """Return the bounds for the browser; an exclusive bound is exact for whole numbers only."""
+    """An exclusive bound is exact for whole numbers only."""
     lowest, highest = as_number(layer.get("minimum")), as_number(layer.get("maximum"))
     above, below = as_number(layer.get("exclusiveMinimum")), as_number(layer.get("exclusiveMaximum"))
     if is_integer:

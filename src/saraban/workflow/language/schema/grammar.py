@@ -87,7 +87,6 @@ FORMAT = Text("ไม่รู้จักรูปแบบ “{format}” ใ�
 
 
 def faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    """Yield the faults of a valid JSON Schema."""
     if str(raw.get("$schema", DIALECT)).rstrip("#") != DIALECT:
         yield FieldProblem("/$schema", "dialect", DRAFT)
     if raw.get("type", "object") != "object":
@@ -106,7 +105,6 @@ def faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
 
 
 def subschemas(raw: Json, *, definitions: bool = True) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield each schema with its pointer, except `true` and `false`."""
     waiting: list[tuple[str, Json]] = [("", raw)]
     while waiting:
         at, schema = waiting.pop()
@@ -117,9 +115,9 @@ def subschemas(raw: Json, *, definitions: bool = True) -> Iterator[tuple[str, di
         for keyword, value in schema.items():
             place = below(at, keyword)
             if keyword in MAPS and (definitions or keyword != "$defs"):
-                inner += [(below(place, name), each) for name, each in as_object(value).items()]
+                inner += [(below(place, name), part) for name, part in as_object(value).items()]
             elif keyword in LISTS:
-                inner += [(below(place, index), each) for index, each in enumerate(as_list(value))]
+                inner += [(below(place, index), part) for index, part in enumerate(as_list(value))]
             elif keyword in SINGLE:
                 inner.append((place, value))
         waiting += reversed(inner)
@@ -190,7 +188,7 @@ def _compiles(pattern: str) -> bool:
 
 
 def _expansion_faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    """Limit the size of a schema with its references: twenty definitions that each use the previous one twice are a million schemas."""
+    """Limit the size with references: 20 definitions can expand to a million schemas."""
     definitions = as_object(raw.get("$defs"))
     uses = {name: _reference_counts(schema) for name, schema in definitions.items()}
     sizes = {name: (len(list(subschemas(schema))), 1) for name, schema in definitions.items()}
@@ -210,7 +208,9 @@ def _expansion_faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
 
 def _reference_counts(schema: Json, *, definitions: bool = True) -> Counter[str]:
     return Counter(
-        _target(each["$ref"]) or "" for _, each in subschemas(schema, definitions=definitions) if "$ref" in each
+        _target(subschema["$ref"]) or ""
+        for _, subschema in subschemas(schema, definitions=definitions)
+        if "$ref" in subschema
     )
 
 
