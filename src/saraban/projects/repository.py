@@ -294,12 +294,7 @@ async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> P
 
 
 _PROJECT_PARTIES = (
-    sa.select(
-        _PROJECT_PARTY.organization_id,
-        _ORGANIZATION.uuid,
-        _ORGANIZATION.organization_code,
-        _PROJECT_PARTY.role_in_project,
-    )
+    sa.select(_ORGANIZATION.id, _ORGANIZATION.uuid, _ORGANIZATION.organization_code, _PROJECT_PARTY.role_in_project)
     .where(_ORGANIZATION.id == _PROJECT_PARTY.organization_id)
     .where(_PROJECT_PARTY.project_id == sa.bindparam("project_id"), _IS_OPEN_ORGANIZATION)
 )
