@@ -1,8 +1,4 @@
-"""
-Show people that the caller administers or gives roles to, and change those they administer.
-
-An account's ETag is a digest of the fields that can be changed; compare it under the row's lock.
-"""
+"""Show and change people that the caller administers or gives roles to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -75,13 +71,7 @@ def new_account(order: UserIn) -> NewAccount:
 
 
 async def first_password(db: Database, order: UserIn) -> tuple[str | None, str | None]:
-    """
-    Return a new account's password hash, and a program's generated password.
-
-    The hash is None for an invited person.
-
-    :raises Invalid: for a weak password, and for a person with neither a password nor an invitation, or with both
-    """
+    """:raises Invalid: the hash is None with an invitation"""
     if order.invite and (order.is_service or order.password is not None):
         th, en = (
             "เลือกอย่างใดอย่างหนึ่ง: รหัสผ่านหรือคำเชิญ บัญชีของโปรแกรมเชิญไม่ได้",
@@ -102,11 +92,7 @@ async def first_password(db: Database, order: UserIn) -> tuple[str | None, str |
 async def open_account(
     ctx: RequestContext, session: AsyncSession, order: UserIn, *, password_hash: str | None, token: str
 ) -> Receipt:
-    """
-    Open an account with the hash of `first_password`, or invite its person without one.
-
-    :param token: of the invitation's link
-    """
+    """:param token: of the invitation's link, if `password_hash` is None"""
     new = new_account(order)
     if password_hash is None:
         return Receipt("user", (await invite_user(ctx, session, new, token=token)).public_id)
@@ -116,7 +102,7 @@ async def open_account(
 async def list_people(
     ctx: RequestContext, session: AsyncSession, wanted: UserSearch, *, cursor: str | None, limit: int
 ) -> PageOut[UserOut]:
-    """:raises Forbidden: when the caller may see no accounts but their own"""
+    """:raises Forbidden:"""
     if not ctx.caller.may_anywhere(GIVE):
         ctx.caller.require_somewhere(VIEW)
     after = decode_cursor(cursor, _BY_NAME, str)[0] if cursor and wanted.sort == "name" else None
@@ -129,11 +115,7 @@ async def list_people(
 
 
 async def read_person(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> UserOut:
-    """
-    Return an account; every caller may read their own.
-
-    :raises NotFound: when there is none that the caller may see
-    """
+    """:raises NotFound: never for the caller's own account"""
     row = await account_rows.find_account(session, public_id, ctx.caller)
     if row is None:
         raise NotFound("There is no such person.")
@@ -167,7 +149,6 @@ def user_out(row: account_rows.AccountRow) -> UserOut:
 
 
 def etag(user: UserOut) -> str:
-    """Return the ETag of the fields that can be changed."""
     shown = user.model_dump_json(include=_CHANGEABLE)
     return f'"{blake2b(shown.encode(), digest_size=12).hexdigest()}"'
 
@@ -193,12 +174,7 @@ ROLES_AFTER_MOVE: Final = Text(
 async def change_person(
     ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
 ) -> Receipt:
-    """
-    Change an account, or move its person; the receipt's outcome names `ended` and `kept` roles.
-
-    :raises AccountChanged: when `if_match` names another version
-    :raises Invalid: for a limit of numbers of an account that is no program's
-    """
+    """:raises AccountChanged, Invalid: the outcome names `ended` and `kept` roles"""
     sent = change.model_fields_set
     if "organization_public_id" in sent:
         await lock_rights(session)
@@ -234,7 +210,7 @@ async def end_sessions(ctx: RequestContext, session: AsyncSession, *, person: UU
 
 
 async def end_own_session(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> None:
-    """:raises NotFound: when the caller has no such open session"""
+    """:raises NotFound:"""
     sessions = await account_rows.sessions(session, ctx.caller.public_id, now=ctx.now)
     row = next((row for row in sessions if row.public_id == public_id), None)
     if row is None:
@@ -252,7 +228,7 @@ async def end_own_sessions(ctx: RequestContext, session: AsyncSession, *, keep_c
 
 
 async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> list[SessionOut] | None:
-    """Return a person's open sessions; None if the caller sees the account but not these."""
+    """Return None if the caller sees the account but not its sessions."""
     row = await account_rows.find_account(session, public_id, ctx.caller)
     home = home_of(row.user) if row else Scope()
     if public_id != ctx.caller.public_id and not ctx.caller.may(VIEW, home):
@@ -271,11 +247,7 @@ async def open_sessions(ctx: RequestContext, session: AsyncSession, public_id: U
 
 
 async def list_roles(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Items[HeldRoleOut]:
-    """
-    Return a person's roles: all, or those in places where the caller gives roles.
-
-    :raises NotFound: when the caller may see neither the person nor a role
-    """
+    """:raises NotFound:"""
     _, rows = await visible_assignments(ctx, session, public_id)
     return Items[HeldRoleOut](items=[_held_role_out(row, ctx) for row in rows])
 
@@ -297,7 +269,7 @@ def _held_role_out(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRole
 
 
 async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID, wanted: RoleGrantIn) -> Receipt:
-    """:raises NotFound: when there is no such person, or the caller may see neither the person nor the place"""
+    """:raises NotFound: if the caller may see neither person nor place"""
     grant = RoleGrant(
         wanted.role, level=wanted.level, place=wanted.place_public_id, first=wanted.first, last=wanted.last
     )
@@ -313,7 +285,7 @@ async def give_role(ctx: RequestContext, session: AsyncSession, *, person: UUID,
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, assignment: UUID) -> HeldRoleOut:
-    """:raises NotFound: when there is none that the caller may see"""
+    """:raises NotFound:"""
     for role in (await list_roles(ctx, session, person)).items:
         if role.public_id == assignment:
             return role
@@ -322,11 +294,7 @@ async def read_role(ctx: RequestContext, session: AsyncSession, person: UUID, as
 
 @dataclass(frozen=True, slots=True)
 class OfferedRoles:
-    """
-    Roles that a caller may give, and places where they may give one.
-
-    :param homes: organizations for whose people the caller may open accounts
-    """
+    """:param homes: organizations for whose people the caller opens accounts"""
 
     roles: Sequence[Role]
     places: Sequence[held_roles.PlaceRow]

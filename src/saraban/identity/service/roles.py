@@ -1,9 +1,4 @@
-"""
-Custom roles: copied from shipped ones, for the installation or for one project.
-
-A change counts at the next request of the role's holders, and `account.changed` is recorded for each of them. A closed
-role gives nothing; reopened, it gives the same permissions to the same people.
-"""
+"""Custom roles; a change counts at once and records `account.changed` for each holder."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
@@ -62,8 +57,6 @@ class RoleChanged(Stale):
 
 
 class RoleView(RoleOut):
-    """A role with the reader's rights to change it; only pages show these."""
-
     changeable: frozenset[str] = Field(frozenset(), exclude=True)
     may_rename: bool = Field(default=False, exclude=True)
     may_switch: bool = Field(default=False, exclude=True)
@@ -98,13 +91,7 @@ async def list_roles(
     cursor: str | None = None,
     limit: int = MOST_ROLES,
 ) -> Page[RoleView]:
-    """
-    Return the roles that the caller may see: custom ones first, the newest at the top.
-
-    :param project_public_id: leave out roles of other projects
-    :param limit: roles of a page
-    :raises Forbidden: when the caller neither administers nor gives roles
-    """
+    """:raises Forbidden: custom roles come first, newest at the top"""
     _require_reader(ctx.caller)
     rows = await role_rows.role_page(
         session, seen_in=_visible_projects(ctx.caller), project=project_public_id, cursor=cursor, limit=limit
@@ -114,14 +101,14 @@ async def list_roles(
 
 
 async def read_role(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> RoleView:
-    """:raises NotFound: when there is none, or the caller may not see its project's roles"""
+    """:raises NotFound:"""
     _require_reader(ctx.caller)
     row = await _require_role(ctx, session, public_id)
     return (await _role_views(ctx, session, [row]))[0]
 
 
 async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -> RoleView:
-    """:raises NotFound: when there is none that the caller may see"""
+    """:raises NotFound:"""
     row = await role_rows.role(session, id_or_name(named), seen_in=_visible_projects(ctx.caller))
     if row is None:
         raise NotFound(f"There is no role “{named}”.")
@@ -129,16 +116,7 @@ async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -
 
 
 async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
-    """
-    Create a custom role.
-
-    Of a copied role, only permissions that the maker holds are taken; a named permission that the maker does not hold
-    is an error.
-
-    :raises Invalid: naming the field
-    :raises RoleNameTaken: when a role has this name
-    :raises Forbidden: when it would have permissions that its maker does not hold there
-    """
+    """:raises Invalid, RoleNameTaken, Forbidden: a copy omits what the caller does not hold"""
     await lock_rights(session)
     project = await _find_project(ctx, session, wanted.project_public_id)
     home = roles.home_of(project)
@@ -178,14 +156,7 @@ async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: New
 async def change_role(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, changes: RoleChanges, if_match: str | None = None
 ) -> Receipt:
-    """
-    Change a custom role's names, description or permissions.
-
-    :raises RoleShipped: for a shipped role
-    :raises RoleChanged: when `if_match` names another version
-    :raises RoleNamedByWorkflow: for another name, when a workflow definition contains this one
-    :raises Forbidden: when it would gain or lose permissions that the caller does not hold there
-    """
+    """:raises RoleShipped, RoleChanged, RoleNamedByWorkflow, Forbidden:"""
     role, before = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     stated = changes.model_fields_set
@@ -215,12 +186,7 @@ async def change_role(
 async def set_role_open(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, is_open: bool, if_match: str | None = None
 ) -> Receipt:
-    """
-    Close or reopen a role, which counts at once; repeating it changes nothing.
-
-    :raises RoleShipped: for a shipped role
-    :raises Forbidden: when the caller may not, or does not hold the permissions of a reopened role
-    """
+    """:raises RoleShipped, Forbidden:"""
     role, given = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     ctx.caller.require("role.delete", home)
@@ -237,7 +203,6 @@ async def set_role_open(
 
 
 async def role_texts(session: AsyncSession) -> dict[str, Text]:
-    """Return the names of all roles, closed ones included, by the role's name."""
     return {name: role_text(name, name_en) for name, name_en in await role_rows.role_names(session)}
 
 
@@ -254,7 +219,7 @@ _READERS = ("role.view", "user.manage_assignments")
 
 
 def _visible_projects(caller: Caller) -> frozenset[int] | None:
-    """Return the projects whose roles the caller sees; None for all."""
+    """Return None for all projects."""
     useful = [grant for grant in caller.grants if any(map(grant.gives, _READERS))]
     if any(grant.is_global for grant in useful):
         return None
@@ -271,7 +236,6 @@ async def _require_role(ctx: RequestContext, session: AsyncSession, public_id: U
 async def _lock_custom_role(
     ctx: RequestContext, session: AsyncSession, public_id: UUID, if_match: str | None
 ) -> tuple[Role, frozenset[str]]:
-    """Lock a custom role and all rights; return it with its permissions."""
     await lock_rights(session)
     view = await read_role(ctx, session, public_id=public_id)
     role = await role_rows.lock_role(session, public_id)
@@ -373,7 +337,6 @@ def _audited_fields(role: Role) -> dict[str, str | None]:
 
 
 async def _record_changed_holders(ctx: RequestContext, session: AsyncSession, role: Role) -> None:
-    """Record `account.changed` for each holder."""
     people = await role_rows.holders(session, role.role_id)
     changes = [
         events.NewEvent(ACCOUNT_CHANGED, "user", str(person), {"userPublicId": str(person)}, ctx.now)
