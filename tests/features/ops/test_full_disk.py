@@ -191,7 +191,7 @@ class TestReady:
     async def test_tells_when_there_is_too_little_room(
         self, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(health, "ROOM", 1 << 62)
+        monkeypatch.setattr(health, "LEAST_FREE_BYTES", 1 << 62)
         told = await client.get("/health/ready")
 
         assert told.status_code == 503
