@@ -134,11 +134,7 @@ async def _visible_people(ctx: RequestContext, session: AsyncSession) -> frozens
     caller = ctx.caller
     if sees_all(ctx):
         return None
-    organizations = [
-        organization
-        for organization in caller.organization_ids
-        if caller.may(SEES_OWN, Scope(frozenset({organization})))
-    ]
+    organizations = [key for key in caller.organization_ids if caller.may(SEES_OWN, Scope(frozenset({key})))]
     if not organizations:
         caller.require(SEES_ALL, Scope())
     return await identity.accounts_of(session, organizations)
@@ -185,12 +181,8 @@ async def _load_names(session: AsyncSession, records: Sequence[audit.AuditRecord
     ids = {record.actor_public_id for record in records}
     ids |= {_uuid(record.entity_id) for record in records if record.entity_type in _DIRECTORY_KINDS}
     ids |= {public_id for record in records for public_id in _ids_in(record.details)}
-    requested = sorted(ids - {None}, key=str)
-    return (
-        await identity.look_up(session, public_ids=[public_id for public_id in requested if public_id])
-        if requested
-        else []
-    )
+    requested = sorted((public_id for public_id in ids if public_id), key=str)
+    return await identity.look_up(session, public_ids=requested) if requested else []
 
 
 def _ids_in(value: Json) -> Iterator[UUID]:

@@ -57,14 +57,8 @@ _HEADERS: Final[OpenApi] = {
 _NULL: Final[OpenApi] = {"type": "null"}
 _METHODS = ("get", "put", "post", "patch", "delete")
 _JSON = "application/json"
-_EXAMPLE_BY_TYPE: Final[Mapping[str, Json]] = {
-    "string": "text",
-    "integer": 1,
-    "number": 1.0,
-    "boolean": False,
-    "object": {},
-}
-_EXAMPLE_BY_FORMAT: Final = {
+_BY_TYPE: Final[Mapping[str, Json]] = {"string": "text", "integer": 1, "number": 1.0, "boolean": False, "object": {}}
+_BY_FORMAT: Final = {
     "uuid": "01976c5e-5a3b-7c1d-9b1e-2f0a4c6d8e10",
     "date": "2026-03-16",
     "date-time": "2026-03-02T03:15:00Z",
@@ -290,7 +284,7 @@ class _Composer:
             return self._object(schema)
         if schema.get("type") == "array":
             return [self.value(schema["items"])]
-        return _EXAMPLE_BY_FORMAT.get(schema.get("format", ""), _EXAMPLE_BY_TYPE.get(schema.get("type", "")))
+        return _BY_FORMAT.get(schema.get("format", ""), _BY_TYPE.get(schema.get("type", "")))
 
     def _first_of(self, options: list[OpenApi]) -> Json:
         """Return null for nullable plain values: an invented value might never occur."""
