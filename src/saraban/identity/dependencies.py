@@ -52,7 +52,7 @@ class CrossSiteRequest(DomainError):
 
 
 class PasswordChangeRequired(DomainError):
-    """An administrator set the password of this account. Its person has to choose another one before anything else."""
+    """An administrator set the password of this account. The person has to choose another password first."""
 
     kind, code = ErrorKind.FORBIDDEN, "PASSWORD_CHANGE_REQUIRED"
     says = Text("ต้องเปลี่ยนรหัสผ่านที่ผู้ดูแลระบบตั้งให้ก่อน", "Change the password that an administrator set, first.")
@@ -68,7 +68,7 @@ class UserLimits:
     refreshes: int
     exports_per_hour: int
     upload_bytes_per_day: int
-    largest_upload: int  # bytes; counted where the request does not state its length
+    largest_upload: int  # bytes; counted for a request without `Content-Length`
 
 
 @dataclass(frozen=True, slots=True)

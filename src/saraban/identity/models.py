@@ -224,10 +224,10 @@ def in_force(given: Any = table_of(UserAssignment).c) -> sa.ColumnElement[bool]:
 
 def carries(*permissions: str) -> sa.ColumnElement[bool]:
     """Return whether the statement's role has one of the permissions."""
-    role, given, permission = table_of(Role).c, table_of(RolePermission).c, table_of(Permission).c
+    role, role_permission, permission = table_of(Role).c, table_of(RolePermission).c, table_of(Permission).c
     return (
         sa.exists()
-        .where(given.role_id == role.role_id, permission.permission_id == given.permission_id)
+        .where(role_permission.role_id == role.role_id, permission.permission_id == role_permission.permission_id)
         .where(permission.permission_name.in_(permissions), permission.is_active)
     )
 

@@ -34,7 +34,7 @@ KINDS: Final[dict[str, Text]] = {
     **{kind.name: _as_title(kind.singular) for kind in master_kinds.KINDS},
 }
 
-# Parts of a project file, as an entry about one of them says it.
+# Parts of a project file, by the `section` of an entry.
 _SECTIONS: Final[dict[str, Text]] = {
     "organizations": Text("องค์กร", "organizations"),
     "correspondenceTypes": Text("ประเภทเอกสาร", "document types"),

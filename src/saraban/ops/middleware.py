@@ -177,10 +177,10 @@ class ResponseRecorder:
 
     def _may_compress(self, start: Message) -> bool:
         """Return whether to compress; responses to POST contain tokens (BREACH)."""
-        known = dict(start["headers"])
-        if self._scope["method"] != "GET" or start["status"] != 200 or known.keys() & {b"etag", b"content-encoding"}:
+        headers = dict(start["headers"])
+        if self._scope["method"] != "GET" or start["status"] != 200 or headers.keys() & {b"etag", b"content-encoding"}:
             return False
-        if not known.get(b"content-type", b"").startswith(_COMPRESSIBLE):
+        if not headers.get(b"content-type", b"").startswith(_COMPRESSIBLE):
             return False
         start["headers"].append((b"vary", b"Accept-Encoding"))
         return accepts_gzip(Headers(scope=self._scope).get("accept-encoding", ""))
@@ -190,20 +190,20 @@ class ResponseRecorder:
             self.slot.leave()
         del self._send
 
-    def _missing_headers(self, given: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
-        known = dict(given)
+    def _missing_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        present = dict(headers)
         # Only files are framed, as previews in our own pages.
-        framed = known.get(b"content-type", b"").startswith((b"application/pdf", b"image/"))
+        framed = present.get(b"content-type", b"").startswith((b"application/pdf", b"image/"))
         yield b"x-trace-id", self.trace.encode()
         yield from _DEFAULT_HEADERS
         yield b"x-frame-options", b"SAMEORIGIN" if framed else b"DENY"
-        if not self.keeps and b"cache-control" not in known:
+        if not self.keeps and b"cache-control" not in present:
             yield b"cache-control", b"no-store"
-        if not self.keeps and b"content-language" not in known and b"json" in known.get(b"content-type", b""):
+        if not self.keeps and b"content-language" not in present and b"json" in present.get(b"content-type", b""):
             yield b"content-language", language(Request(self._scope)).encode()
         for name, value in self._scope.get("state", {}).get("headers", {}).items():
             yield name.lower().encode(), value.encode()
-        if b"content-security-policy" not in known:
+        if b"content-security-policy" not in present:
             yield b"content-security-policy", (PREVIEW_POLICY if framed else PAGE_POLICY).encode()
 
 
@@ -213,9 +213,9 @@ async def _compress(start: Message, message: Message) -> None:
         return
     pack = partial(gzip.compress, body, compresslevel=COMPRESSION_LEVEL, mtime=0)
     message["body"] = await anyio.to_thread.run_sync(pack) if len(body) > COMPRESSED_IN_THREAD else pack()
-    kept = [(name, value) for name, value in start["headers"] if name != b"content-length"]
+    headers = [(name, value) for name, value in start["headers"] if name != b"content-length"]
     length = str(len(message["body"])).encode()
-    start["headers"] = [*kept, (b"content-encoding", b"gzip"), (b"content-length", length)]
+    start["headers"] = [*headers, (b"content-encoding", b"gzip"), (b"content-length", length)]
 
 
 def _declared_length(headers: Headers) -> int:

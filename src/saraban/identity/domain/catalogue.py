@@ -20,7 +20,7 @@ GLOBAL, ORGANIZATION, PROJECT, CONTRACT = "Global", "Organization", "Project", "
 ORGANIZATION_ROLES = ("OWNER", "DESIGNER", "CONSULTANT", "CONTRACTOR", "THIRD PARTY", "GUEST")
 
 
-class PartyRole(StrEnum):
+class PartyRole(StrEnum):  # lists of parties are sorted in this order
     OWNER = "OWNER"
     DESIGNER = "DESIGNER"
     CONSULTANT = "CONSULTANT"

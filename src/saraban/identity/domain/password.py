@@ -78,12 +78,12 @@ def _spellings(names: Iterable[str]) -> set[str]:
 
 def _replace_runs(text: str) -> str:
     """Replace runs of 4 equal or adjacent characters by a blank."""
-    kept, start = "", 0
+    result, start = "", 0
     while start < len(text):
         end = start + 1
         while len(set(text[start : end + 1])) == 1 or any(text[start : end + 1] in line for line in _SEQUENCES):
             if end == len(text):
                 break
             end += 1
-        kept, start = (kept + " ", end) if end - start >= 4 else (kept + text[start], start + 1)
-    return kept
+        result, start = (result + " ", end) if end - start >= 4 else (result + text[start], start + 1)
+    return result

@@ -48,10 +48,10 @@ def check_permissions(names: Collection[str], known: Collection[str]) -> None:
         raise Invalid(fields=faults)
 
 
-def _permission_fault(name: str, known: Collection[str]) -> tuple[str, Text, dict[str, str]] | None:
+def _permission_fault(name: str, existing: Collection[str]) -> tuple[str, Text, dict[str, str]] | None:
     if name == EVERYTHING:
         return "superadmin_only", Text("สิทธิ์นี้เป็นของผู้ดูแลระบบเท่านั้น", "Only a Superadmin has this."), {}
-    if name not in known:
+    if name not in existing:
         return "unknown", Text("ไม่มีสิทธิ์ “{value}”", "There is no permission “{value}”."), {"value": name}
     return None
 

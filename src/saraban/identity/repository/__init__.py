@@ -44,14 +44,14 @@ async def user_named(session: AsyncSession, *, username: str, with_password: boo
     return await session.scalar(statement.options(undefer(User.password_hash)) if with_password else statement)
 
 
-_AT_ONCE = 500  # values of one list
+_MOST_VALUES = 500  # values of one list
 T = TypeVar("T")
 
 
 def parts(values: Iterable[T]) -> Iterator[Sequence[T]]:
     """Split the distinct values into parts of at most 500."""
     distinct = list(dict.fromkeys(values))
-    return (distinct[start : start + _AT_ONCE] for start in range(0, len(distinct), _AT_ONCE))
+    return (distinct[start : start + _MOST_VALUES] for start in range(0, len(distinct), _MOST_VALUES))
 
 
 async def taken_names(session: AsyncSession, usernames: Sequence[str], emails: Sequence[str]) -> dict[str, str]:
@@ -215,11 +215,11 @@ async def organizations(session: AsyncSession, *, ids: frozenset[int]) -> Sequen
 
 
 def _permissions() -> sa.Label[Any]:
-    permissions, given = table_of(Permission), table_of(RolePermission)
+    permissions, granted = table_of(Permission), table_of(RolePermission)
     return (
         sa.select(sa.func.aggregate_strings(permissions.c.permission_name, " "))
-        .join_from(permissions, given, given.c.permission_id == permissions.c.permission_id)
-        .where(given.c.role_id == ROLE.role_id, permissions.c.is_active)
+        .join_from(permissions, granted, granted.c.permission_id == permissions.c.permission_id)
+        .where(granted.c.role_id == ROLE.role_id, permissions.c.is_active)
         .correlate(table_of(Role))
         .scalar_subquery()
         .label("permissions")
@@ -339,11 +339,11 @@ def acts() -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _has_any_permission(permissions: Collection[str]) -> sa.ColumnElement[bool]:
-    given = aliased(UserAssignment)
+    assignment = aliased(UserAssignment)
     return (
         sa.exists()
-        .where(given.user_id == User.user_id, in_force(given))
-        .where(Role.role_id == given.role_id, Role.deleted_at.is_(None))
+        .where(assignment.user_id == User.user_id, in_force(assignment))
+        .where(Role.role_id == assignment.role_id, Role.deleted_at.is_(None))
         .where(RolePermission.role_id == Role.role_id)
         .where(Permission.permission_id == RolePermission.permission_id)
         .where(Permission.permission_name.in_(permissions))

@@ -165,13 +165,13 @@ async def list_held_roles(session: AsyncSession, *, user_id: int, closed: bool =
 
 async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:
     """Return (assignment, user) of permanent, global administrators who can sign in."""
-    given = UserAssignment
+    assignment = UserAssignment
     statement = (
-        sa.select(given.id, given.user_id)
-        .join(User, User.user_id == given.user_id)
-        .join(Role, Role.role_id == given.role_id)
-        .where(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
-        .where(given.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), carries(EVERYTHING))
+        sa.select(assignment.id, assignment.user_id)
+        .join(User, User.user_id == assignment.user_id)
+        .join(Role, Role.role_id == assignment.role_id)
+        .where(assignment.organization_id.is_(None), assignment.project_id.is_(None), assignment.contract_id.is_(None))
+        .where(assignment.valid_until.is_(None), in_force(), Role.deleted_at.is_(None), carries(EVERYTHING))
         .where(*acts(), User.username != SYSTEM_USERNAME, User.password_hash != NO_PASSWORD)
     )
     return (await session.execute(statement)).all()
@@ -224,15 +224,17 @@ async def roles(session: AsyncSession) -> Sequence[Role]:
 
 async def holders_at(session: AsyncSession, permission: str, scope: Scope, *, limit: int) -> list[UUID]:
     """Return holders of the permission in the scope, holders of global roles last."""
-    given = UserAssignment
-    everywhere = sa.and_(given.organization_id.is_(None), given.project_id.is_(None), given.contract_id.is_(None))
-    here = [everywhere, given.organization_id.in_(scope.organizations)]
-    here += [given.project_id == scope.project] if scope.project is not None else []
-    here += [given.contract_id == scope.contract] if scope.contract is not None else []
+    assignment = UserAssignment
+    everywhere = sa.and_(
+        assignment.organization_id.is_(None), assignment.project_id.is_(None), assignment.contract_id.is_(None)
+    )
+    here = [everywhere, assignment.organization_id.in_(scope.organizations)]
+    here += [assignment.project_id == scope.project] if scope.project is not None else []
+    here += [assignment.contract_id == scope.contract] if scope.contract is not None else []
     statement = (
         sa.select(User.public_id)
-        .join(given, given.user_id == User.user_id)
-        .join(Role, Role.role_id == given.role_id)
+        .join(assignment, assignment.user_id == User.user_id)
+        .join(Role, Role.role_id == assignment.role_id)
         .join(RolePermission, RolePermission.role_id == Role.role_id)
         .join(Permission, Permission.permission_id == RolePermission.permission_id)
         .where(sa.or_(*here), in_force(), Role.deleted_at.is_(None), *acts())

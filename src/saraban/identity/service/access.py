@@ -77,8 +77,8 @@ async def load_subject(
 
 async def _list_given_roles(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
     rows = await held_roles.list_held_roles(session, user_id=user_id, closed=True)
-    given = await role_rows.permissions_of_roles(session, {row.role_id for row in rows})
-    return tuple(_given_role(row, given.get(row.role_id, frozenset()), ctx.now) for row in rows)
+    permissions_of_role = await role_rows.permissions_of_roles(session, {row.role_id for row in rows})
+    return tuple(_given_role(row, permissions_of_role.get(row.role_id, frozenset()), ctx.now) for row in rows)
 
 
 def _given_role(row: held_roles.HeldRoleRow, permissions: frozenset[str], now: datetime) -> GivenRole:

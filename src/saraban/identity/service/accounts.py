@@ -246,10 +246,10 @@ async def reset_password(
         user = await load_manageable(ctx, session, person, "user.edit")
         if password is None and not user.is_service:
             raise required("/password")
-        made = passwords.make_password() if password is None else None
-        chosen = password or made or ""
+        generated = passwords.make_password() if password is None else None
+        chosen = password or generated or ""
         await check_new_password(session, user, chosen)
-    return await passwords.hash_password(chosen), made
+    return await passwords.hash_password(chosen), generated
 
 
 async def keep_password(ctx: RequestContext, session: AsyncSession, *, person: UUID, password_hash: str) -> Receipt:

@@ -84,7 +84,7 @@ ACCOUNT_CHANGED = "account.changed"
 
 
 class RoleDoesNotFit(DomainError):
-    """A role is given at the level it is made for: everywhere, one organization, one project or one contract."""
+    """A role can be given only at its own level: everywhere, one organization, one project or one contract."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_SCOPE_MISMATCH"
     says = Text("บทบาท {role} ต้องมอบที่ระดับ {scope}", "The role {role} is given at the level {scope}.")
@@ -92,7 +92,7 @@ class RoleDoesNotFit(DomainError):
 
 
 class RoleGiven(DomainError):
-    """The person has this role in this place already, at some time of the period that was asked for."""
+    """The person has this role in this place already, during a part of the requested period."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_ALREADY_GIVEN"
     says = Text("มีบทบาท {role} ที่นี่อยู่แล้วในช่วงเวลานี้", "The role {role} is given there already for that time.")
@@ -104,7 +104,7 @@ class RoleGiven(DomainError):
 
 
 class LastSuperAdmin(DomainError):
-    """Nobody else with an open account and a password of their own would administer the installation without an end."""
+    """After this change no permanent Superadmin with an open account and a password would remain."""
 
     kind, code = ErrorKind.CONFLICT, "LAST_SUPER_ADMIN"
     says = Text("ต้องมีผู้ดูแลระบบที่ใช้งานได้อย่างน้อยหนึ่งคน", "Somebody has to remain who administers the whole system.")

@@ -69,7 +69,9 @@ SIGN_IN_AGAIN: Final = Text("เข้าสู่ระบบอีกครั
 
 
 class NotSignedIn(DomainError):
-    """There is no token, it is forged or expired, its session or account was closed, or its rights changed: refresh it."""
+    """
+    The token is missing, forged or expired, its session or account was closed, or its rights have changed: refresh it.
+    """
 
     kind, code = ErrorKind.UNAUTHENTICATED, "UNAUTHORIZED"
     says = Text("กรุณาเข้าสู่ระบบ", "Please sign in.")

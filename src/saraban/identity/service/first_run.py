@@ -161,7 +161,7 @@ async def _open_account(
 
 class NotSetUp(DomainError):
     """
-    Nobody has an account yet: whoever runs the server opens the set-up page with the link that it printed, or makes the first
+    No account exists yet: the operator of the server opens the set-up link that it printed, or creates the first
     administrator with `saraban setup`.
     """
 
@@ -176,7 +176,7 @@ class NotSetUp(DomainError):
 
 
 class AlreadySetUp(DomainError):
-    """The set-up page and `saraban setup` are for an empty database, and this one has accounts."""
+    """The set-up page and `saraban setup` need an empty database, and this one has accounts."""
 
     kind, code = ErrorKind.CONFLICT, "ALREADY_SET_UP"
     says = Text("ระบบนี้ตั้งค่าเริ่มต้นแล้ว จึงไม่ได้เปลี่ยนสิ่งใด", "Saraban is set up already; nothing was changed.")

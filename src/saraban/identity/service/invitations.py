@@ -38,7 +38,7 @@ RESETS_OF_ADDRESS, RESETS_OF_ACCOUNT, RESET_MINUTES = 20, 3, 60
 
 
 class TooManyPasswords(DomainError):
-    """More passwords were tried than a person types: for one account, or with invitations from one address."""
+    """Too many passwords were tried for one account, or with invitations from one address."""
 
     kind, code = ErrorKind.THROTTLED, "TOO_MANY_PASSWORDS"
     says = Text("ลองบ่อยเกินไป กรุณารอ {minutes} นาที", "Too many attempts. Please wait for {minutes} min.")
@@ -113,7 +113,7 @@ RESET_LIFE: Final = timedelta(minutes=30)
 
 
 class InvitationEnded(DomainError):
-    """The link was used, replaced by another one, has expired, or its account is closed."""
+    """The link was used, was replaced by another one or has expired, or its account is closed."""
 
     kind, code = ErrorKind.GONE, "INVITATION_ENDED"
     says = Text("ลิงก์นี้ใช้ไม่ได้แล้ว", "This link no longer works.")

@@ -40,7 +40,7 @@ _pace = _Pace()
 
 
 class PasswordsBusy(DomainError):
-    """So many passwords are being checked that this one would wait too long. It was not looked at; try again."""
+    """So many passwords are being checked that this one would wait too long. It was not checked; try again."""
 
     kind, code = ErrorKind.BUSY, "PASSWORDS_BUSY"
     says = Text(

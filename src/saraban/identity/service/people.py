@@ -52,7 +52,7 @@ _MOST_LISTED: Final = 700  # characters of a list of roles in a receipt
 
 
 class AccountChanged(Stale):
-    """`If-Match` names another version of the account than the present one."""
+    """`If-Match` names another version of the account than the current one."""
 
     code = "ACCOUNT_CHANGED"
     says = Text("มีผู้แก้ไขบัญชีนี้ไปแล้ว", "This account has changed in the meantime.")
@@ -78,15 +78,15 @@ async def first_password(db: Database, order: UserIn) -> tuple[str | None, str |
             "Either a password or an invitation; a program is not invited.",
         )
         raise invalid("/invite", "either", th, en)
-    made = passwords.make_password() if order.is_service and order.password is None else None
-    password = order.password or made
+    generated = passwords.make_password() if order.is_service and order.password is None else None
+    password = order.password or generated
     if password is None and not order.invite:
         raise required("/password")
     if password is None:
         return None, None
     async with db.reading() as session:
         await accounts.check_new_password(session, order, password)
-    return await passwords.hash_password(password), made
+    return await passwords.hash_password(password), generated
 
 
 async def open_account(
@@ -186,14 +186,14 @@ async def change_person(
     if change.draws_per_minute is not None and not user.is_service:
         th, en = "กำหนดได้เฉพาะบัญชีของโปรแกรม", "Only the account of a program has a limit of its own."
         raise invalid("/drawsPerMinute", "not_service", th, en)
-    wanted = AccountChange(
+    account_change = AccountChange(
         email=change.email or UNCHANGED,
         first_name=change.first_name if "first_name" in sent else UNCHANGED,
         last_name=change.last_name if "last_name" in sent else UNCHANGED,
         organization=change.organization_public_id if "organization_public_id" in sent else UNCHANGED,
         draws_per_minute=change.draws_per_minute if "draws_per_minute" in sent else UNCHANGED,
     )
-    ended, kept = await change_user(ctx, session, person=person, change=wanted, user=user)
+    ended, kept = await change_user(ctx, session, person=person, change=account_change, user=user)
     if not (ended or kept):
         return Receipt("user", person)
     return Receipt("user", person, {"ended": _join_roles(ended), "kept": _join_roles(kept)})

@@ -74,7 +74,7 @@ async def import_people(
         faults.require_none()
         grants = [(person.cells["username"], _grant(role)) for person in new for role in person.roles]
         await grant_roles(ctx, session, grants)  # last, because it locks the rights
-        known = await _compare(session, [role for role in people if role not in new], existing, assignments)
+        known = await _compare(session, [person for person in people if person not in new], existing, assignments)
         if dry_run:
             await attempt.rollback()
     return PeopleImport(invitations, known)

@@ -26,7 +26,7 @@ MOST_ROLES = 500
 
 
 class RoleShipped(DomainError):
-    """A role that shipped is the same everywhere; what should be different is made in a copy."""
+    """A shipped role is the same in each installation; make a copy to change it."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_SHIPPED"
     says = Text("บทบาทที่มากับระบบแก้ไขไม่ได้", "A shipped role cannot be changed.")
@@ -34,7 +34,7 @@ class RoleShipped(DomainError):
 
 
 class RoleNameTaken(DomainError):
-    """A role, open or closed, of the installation or of any project, has this name: a name means one role."""
+    """Another role has this name, open or closed, in the installation or in any project: a name means one role."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_NAME_TAKEN"
     says = Text("มีบทบาทชื่อนี้แล้ว", "There is a role of this name already.")
@@ -42,7 +42,7 @@ class RoleNameTaken(DomainError):
 
 
 class RoleNamedByWorkflow(DomainError):
-    """A workflow definition asks for this role by its name, so that another name would leave its steps to nobody."""
+    """A workflow definition names this role; under another name nobody could take its steps."""
 
     kind, code = ErrorKind.CONFLICT, "ROLE_NAMED_BY_WORKFLOW"
     says = Text("เปลี่ยนชื่อไม่ได้ เพราะกระบวนงานอ้างถึงบทบาทนี้", "A workflow names this role, so its name stays.")
@@ -50,7 +50,7 @@ class RoleNamedByWorkflow(DomainError):
 
 
 class RoleChanged(Stale):
-    """`If-Match` names another version of the role than the present one."""
+    """`If-Match` names another version of the role than the current one."""
 
     code = "ROLE_CHANGED"
     says = Text("มีผู้แก้ไขบทบาทนี้ไปแล้ว", "This role has changed in the meantime.")
@@ -187,11 +187,11 @@ async def set_role_open(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, is_open: bool, if_match: str | None = None
 ) -> Receipt:
     """:raises RoleShipped, Forbidden:"""
-    role, given = await _lock_custom_role(ctx, session, public_id, if_match)
+    role, permissions = await _lock_custom_role(ctx, session, public_id, if_match)
     home = roles.home_of(role.project_id)
     ctx.caller.require("role.delete", home)
     if is_open:
-        roles.require_held(given, ctx.caller, home)
+        roles.require_held(permissions, ctx.caller, home)
     if is_open == (role.deleted_at is None):
         return Receipt("role", role.public_id)
     role.deleted_at, role.updated_at = (None if is_open else ctx.now), ctx.now
@@ -302,16 +302,24 @@ async def _rename(session: AsyncSession, role: Role, changes: RoleChanges) -> No
 
 async def _role_views(ctx: RequestContext, session: AsyncSession, rows: Sequence[RoleRow]) -> list[RoleView]:
     keys = [row.role.role_id for row in rows]
-    given = await role_rows.permissions_of_roles(session, keys)
+    permissions_of_role = await role_rows.permissions_of_roles(session, keys)
     holders = await role_rows.holder_counts(session, keys)
-    known = await role_rows.permission_names(session)
+    all_permissions = await role_rows.permission_names(session)
     return [
-        _role_view(ctx.caller, row, given.get(row.role.role_id, frozenset()), holders.get(row.role.role_id, 0), known)
+        _role_view(
+            ctx.caller,
+            row,
+            permissions_of_role.get(row.role.role_id, frozenset()),
+            holders.get(row.role.role_id, 0),
+            all_permissions,
+        )
         for row in rows
     ]
 
 
-def _role_view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, known: Collection[str]) -> RoleView:
+def _role_view(
+    by: Caller, row: RoleRow, permissions: frozenset[str], holders: int, all_permissions: Collection[str]
+) -> RoleView:
     role, home = row.role, roles.home_of(row.role.project_id)
     chooses = not role.is_system and by.may("role.assign_permissions", home)
     return RoleView(
@@ -326,7 +334,7 @@ def _role_view(by: Caller, row: RoleRow, permissions: frozenset[str], holders: i
         description=role.description,
         permissions=sorted(permissions),
         holders=holders,
-        changeable=roles.within(known, by, home) if chooses else frozenset(),
+        changeable=roles.within(all_permissions, by, home) if chooses else frozenset(),
         may_rename=not role.is_system and by.may("role.edit", home),
         may_switch=not role.is_system and by.may("role.delete", home),
     )

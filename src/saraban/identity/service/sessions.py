@@ -117,7 +117,7 @@ _SUSPICIOUS = frozenset({"login.throttled", "login.token_reused"})
 
 
 class WrongCredentials(DomainError):
-    """The user name or the password is wrong, or the account is closed: which of them, nobody is told."""
+    """The user name or the password is wrong, or the account is closed; the response does not tell which."""
 
     kind, code = ErrorKind.UNAUTHENTICATED, "INVALID_CREDENTIALS"
     says = Text("ชื่อผู้ใช้หรือรหัสผ่านไม่ถูกต้อง", "The user name or password is incorrect.")

@@ -23,7 +23,7 @@ _NEW_LINK = Text(
 
 
 class SetupTokenWrong(DomainError):
-    """The token of the set-up page is none that counts: mistyped, or another was printed after it."""
+    """The token of the set-up page is not valid: it was mistyped, or a newer one was printed."""
 
     kind, code = ErrorKind.FORBIDDEN, "SETUP_TOKEN_WRONG"
     says = Text("ลิงก์ตั้งค่าเริ่มต้นนี้ไม่ถูกต้อง", "This set-up link is not the right one.")

@@ -61,8 +61,8 @@ _DELAYED: Final = 4  # failures over the limit that still lengthen the delay
 
 class LogInThrottled(DomainError):
     """
-    Too many log-ins failed from this address, at this name or at many. Other addresses may log in, and this one when the
-    time is over; `saraban user unlock` ends it sooner for a name.
+    Too many log-ins from this address failed, at one name or at many. Other addresses may still log in, and this one
+    may again after the time; `saraban user unlock` ends the delay of a name sooner.
     """
 
     kind, code = ErrorKind.THROTTLED, "LOGIN_THROTTLED"

@@ -144,7 +144,7 @@ _NOT_IN_SCHEME: Final = Text(
 
 
 class RevisionNotForward(DomainError):
-    """The label of a new revision does not come after that of the newest one: a register never goes backwards."""
+    """The label of a new revision must come after that of the newest revision."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_REVISION_NOT_FORWARD"
     says = Text(
