@@ -88,9 +88,12 @@ class TestOneDocument:
 
         assert await site.count(site.contractor.get(address)) <= 15
 
-    async def test_is_shown_as_a_page_in_twenty_five(self, site: Site) -> None:
+    async def test_is_shown_as_a_page_in_twenty(self, site: Site) -> None:
         address, accept = f"/rfas/{site.rfa}", {"Accept": "text/html"}
         page = await site.contractor.get(address, headers=accept)
         assert re.search("รายงานผลการทดสอบเสาเข็ม", page.text)
 
-        assert await site.count(site.contractor.get(address, headers=accept)) <= 25
+        # The least of three: the measurements of the process can send statements meanwhile.
+        asked = [await site.count(site.contractor.get(address, headers=accept)) for _ in range(3)]
+
+        assert min(asked) <= 20
