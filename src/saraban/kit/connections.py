@@ -109,7 +109,7 @@ class ReadingConnection(MariaDbConnection):
             raise
 
 
-def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection | None = None) -> dict[str, Any]:
+def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection | None = None) -> dict[str, object]:
     """
     Return the driver's options.
     :param read_timeout: seconds of silence after which client and server end the connection

@@ -204,7 +204,7 @@ class Database:
         self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
-        options: dict[str, Any] = {
+        options: dict[str, object] = {
             "pool_size": pool_size,
             "max_overflow": pool_size,
             "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,
@@ -256,9 +256,13 @@ class Database:
             yield session
 
     @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[AsyncSession]:
-        """Open a session whose reads all see the moment of the first."""
-        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level="REPEATABLE READ")
+    async def snapshot(self, level: str = "REPEATABLE READ") -> AsyncIterator[AsyncSession]:
+        """
+        Open a session whose reads all see the moment of the first.
+
+        :param level: on MariaDB; at READ UNCOMMITTED it sees what other transactions have not committed yet
+        """
+        engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level=level)
         async with AsyncSession(engine, expire_on_commit=False) as session:
             await _acquire_connection(session)
             yield session

@@ -285,8 +285,8 @@ async def _complete_work(
     claim: Claim,
     session: AsyncSession,
     work: Callable[..., Awaitable[Receipt]],
-    command: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    command: Sequence[object],
+    kwargs: Mapping[str, object],
 ) -> Receipt:
     receipt = await work(*command[:1], session, *command[1:], **kwargs)
     await claim.complete(session, receipt)
@@ -312,7 +312,7 @@ def _claim_statement(on_sqlite: bool) -> FastStatement:
 
     MariaDB assigns from left to right and sees new values at once; SQLite sees the old row.
     """
-    new_values: dict[str, Any] = {
+    new_values: dict[str, object] = {
         "claim": _parameter("new_claim", _KEYS.c.claim),
         "operation": _parameter("name", _KEYS.c.operation),
         "payload_hash": _parameter("hash", _KEYS.c.payload_hash),

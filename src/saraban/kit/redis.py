@@ -8,7 +8,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import structlog
 from redis.asyncio import BlockingConnectionPool, ConnectionPool, Redis
@@ -34,8 +34,8 @@ _SENTINELS: Final = re.compile(
 class SentinelAddress(NamedTuple):
     servers: list[tuple[str, int]]
     service: str
-    master: dict[str, Any]
-    sentinel: dict[str, Any]
+    master: dict[str, object]
+    sentinel: dict[str, object]
 
 
 def sentinel_address(url: str) -> SentinelAddress | None:
@@ -51,7 +51,7 @@ def sentinel_address(url: str) -> SentinelAddress | None:
     hosts_and_ports = [(at.hostname, at.port or 26379) for at in servers if at and at.hostname and at.port != 0]
     if len(hosts_and_ports) < len(servers):
         return None
-    options: dict[str, Any] = {**parse_url(f"{scheme}://{users}{service}{database}{query}")}
+    options: dict[str, object] = {**parse_url(f"{scheme}://{users}{service}{database}{query}")}
     tls = {"ssl": options.pop("connection_class", None) is not None}
     sentinel_options = {
         name.removeprefix("sentinel_"): options.pop(name) for name in list(options) if name.startswith("sentinel_")
@@ -70,7 +70,7 @@ def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnect
     """Callers wait for a free connection, and a server silent for `timeout` seconds is down."""
     # The default pool raises at its limit instead of waiting. A retry inside the client would hide a frozen server.
     waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), timeout) | {"retry": Retry(NoBackoff(), 0)}
-    size: dict[str, Any] = {"max_connections": connections, "timeout": timeout}
+    size: dict[str, object] = {"max_connections": connections, "timeout": timeout}
     if (address := sentinel_address(url)) is None:
         return BlockingConnectionPool.from_url(url, **size, **waits)
     sentinels = Sentinel(address.servers, sentinel_kwargs=waits | address.sentinel)  # type: ignore[no-untyped-call]

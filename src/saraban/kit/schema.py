@@ -32,6 +32,12 @@ class Schema(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
 
+    @classmethod
+    def from_object(cls, source: object, **values: object) -> Self:
+        """Return the values, and for the other fields what an object has under their names."""
+        others = (name for name in cls.model_fields if name not in values and hasattr(source, name))
+        return cls.model_validate({name: getattr(source, name) for name in others} | values)
+
 
 class GenericSchema(Schema, Generic[T]):
     """A generic schema whose OpenAPI name begins with the inner schema's: `UserPage`."""
@@ -188,7 +194,7 @@ class PeriodQuery(Schema):
 MAX_PAYLOAD = 16_000
 
 
-def storable(value: dict[str, Any]) -> dict[str, Any]:
+def storable(value: dict[str, object]) -> dict[str, object]:
     # Half surrogates, numbers beyond 64 bits and deep nesting pass the JSON parser and fail in the database.
     try:
         orjson.dumps(value)
@@ -200,7 +206,7 @@ def storable(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-def small(value: dict[str, Any]) -> dict[str, Any]:
+def small(value: dict[str, object]) -> dict[str, object]:
     if len(orjson.dumps(value)) > MAX_PAYLOAD:
         th = f"ต้องไม่เกิน {MAX_PAYLOAD} ไบต์"
         raise PydanticCustomError("too_large", "This may have at most {most} bytes.", {"most": MAX_PAYLOAD, "th": th})

@@ -85,7 +85,7 @@ class _Table(NamedTuple):
     ignored: list[str]
 
 
-def main(path: Path, columns: int, rows: int, options: dict[str, Any]) -> None:
+def main(path: Path, columns: int, rows: int, options: dict[str, object]) -> None:
     seconds = SECONDS + rows // ROWS_PER_SECOND
     for limit, most in ((resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_CPU, seconds), (resource.RLIMIT_CORE, 0)):
         resource.setrlimit(limit, (most, most))

@@ -296,7 +296,7 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
 
 @dataclass(frozen=True, slots=True)
 class DraftChoices:
-    others: list[Any]
+    others: list[object]
     people: tuple[OrganizationMember, ...] = ()
 
 

@@ -68,8 +68,8 @@ class OpenActions:
 class DocumentDetails:
     offers: OpenActions
     history: list[Any]
-    revisions: list[Any] = field(default_factory=list)
-    people: list[Any] = field(default_factory=list)
+    revisions: list[object] = field(default_factory=list)
+    people: list[object] = field(default_factory=list)
 
 
 def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
@@ -103,7 +103,7 @@ class DocumentView:
     item_codes: Sequence[CodeAnswer] = ()
 
     @property
-    def history(self) -> list[Any]:
+    def history(self) -> list[object]:
         """Both the workflow and the audit trail record a cancellation; keep the workflow's entry."""
         has_workflow_entry = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
         omitted_sources = {"audit"} if has_workflow_entry else set()
@@ -154,7 +154,7 @@ class DocumentView:
         return self.around.offers
 
     @property
-    def actions(self) -> list[Any]:
+    def actions(self) -> list[object]:
         """The response to a circulation has its own form."""
         if self.state == CANCELLED.name:
             return []

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -122,7 +122,7 @@ async def listing(
     kind = register_named(name)
     page.caller.require_somewhere(VIEW)
     place = (await page.choose_project(session, id_of(asked.project))).place
-    parameters: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
+    parameters: dict[str, object] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
     query, faults = usable_query(page, DrawingQuery, parameters | ({"cursor": cursor} if cursor else {}))
     drawings_page = await drawings.list_drawings(page.context, session, kind, query)
     model = DrawingRegisterPage(

@@ -69,7 +69,7 @@ class RegisterPage(
     fragments=("documents/parts/register_rows.html", "documents/parts/register_list.html"),
 ):
     kind: WebKind
-    lines: Sequence[Any]
+    lines: Sequence[object]
     next_cursor: str | None
     asked: RegisterFilters
     chips: Sequence[SetFilter]
@@ -83,7 +83,7 @@ class MoreFiltersFragment(PageModel, template="documents/parts/more_filters.html
 
 
 class FoundDocumentsFragment(PageModel, template="documents/parts/found.html"):
-    found: Sequence[Any]
+    found: Sequence[object]
     text: str
 
 
@@ -140,8 +140,8 @@ def state_of(envelope: Any) -> str:
 
 async def documents_to_pick(
     ctx: RequestContext, session: AsyncSession, *, text: str, project: UUID | None, limit: int = 8
-) -> list[Any]:
-    documents: list[Any] = []
+) -> list[object]:
+    documents: list[object] = []
     for register in DOCUMENT_REGISTERS.values():
         if not register.web.is_sheet:
             search = core.RegisterQuery(text=text, project=project, limit=limit)

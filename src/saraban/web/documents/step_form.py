@@ -87,7 +87,7 @@ class StepForm:
         return json.dumps([row.field.name for row in self.rows], ensure_ascii=False)
 
 
-def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepForm:
+def step_form(values: StepData, form: Mapping[str, object], action: str) -> StepForm:
     fields = values.of(action)
     if len(fields) > MOST_STEP_FIELDS:
         return StepForm(stated=values.stated, too_many=True)
@@ -103,7 +103,7 @@ def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepFor
     )
 
 
-def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
+def payload_of_step(values: StepData, form: Any) -> dict[str, object]:
     """
     Return the payload, without values that the document remembers.
 
@@ -165,7 +165,7 @@ def _changed_values(
 
 
 def _all_values(
-    fields: Sequence[Field], typed: Mapping[str, Any], earlier: Mapping[str, Any], *, judged: bool
+    fields: Sequence[Field], typed: Mapping[str, object], earlier: Mapping[str, object], *, judged: bool
 ) -> dict[str, Any]:
     """Return all values, for definitions whose payload replaces the earlier one."""
     names = {field.name for field in fields}
@@ -181,7 +181,7 @@ def field_id(name: str) -> str:
     return STEP_PREFIX + name[:60]
 
 
-def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str, Any] | None) -> str:
+def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str, object] | None) -> str:
     if form is not None:
         return str(form.get(STEP_PREFIX + field.name, ""))
     value, as_json = remembered.get(field.name), field.kind in {"choice", "json"}
@@ -190,7 +190,7 @@ def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str
     return json.dumps(value, ensure_ascii=False) if as_json else written(value)
 
 
-def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], list[FieldProblem]]:
+def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, object], list[FieldProblem]]:
     values: dict[str, object] = {}
     problems: list[FieldProblem] = []
     for field, typed in _filled_fields(fields, form):

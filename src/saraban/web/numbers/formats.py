@@ -115,7 +115,7 @@ class FormatEffectFragment(PageModel, template="numbers/parts/format_effect.html
     anatomy: Any
     said: Sequence[str]
     effect: numbering.FormatEffect | None
-    meanings: Mapping[str, Any]
+    meanings: Mapping[str, object]
 
 
 class FormatPage(PageModel, template="numbers/format.html"):
@@ -124,7 +124,7 @@ class FormatPage(PageModel, template="numbers/format.html"):
     versions: Sequence[FormatVersionOut]
     types: Sequence[str]
     codes: Mapping[str, Sequence[str]]
-    meanings: Mapping[str, Any]
+    meanings: Mapping[str, object]
     may_manage: bool
 
 

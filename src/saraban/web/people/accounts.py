@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
@@ -92,7 +92,7 @@ class PersonPage(PageModel, template="people/person.html"):
     user: UserOut
     tag: str
     roles: Sequence[HeldRoleOut]
-    sessions: Sequence[Any] | None
+    sessions: Sequence[object] | None
     offer: OfferedRoles
     levels: Mapping[str, Text]
     states: Mapping[UserState, tuple[Text, str]]

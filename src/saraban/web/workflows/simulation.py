@@ -74,7 +74,7 @@ class SimulationPage(PageModel, template="workflows/simulation.html"):
     rows: Sequence[Mapping[str, str]]
     facts: Mapping[str, str]
     asked: Sequence[tuple[str, Text, Mapping[str, Text] | None]]
-    told: Sequence[Any]
+    told: Sequence[object]
     choices: Sequence[tuple[str, Sequence[SimulationChoice]]]
     takes: Mapping[str, Sequence[str]]
     names: Mapping[str, str]
@@ -201,7 +201,7 @@ async def _show(
     version: int,
     rows: Sequence[Mapping[str, str]],
     facts: Mapping[str, str],
-    steps: Sequence[Any] = (),
+    steps: Sequence[object] = (),
     error: DomainError | None = None,
 ) -> Response:
     """:param told: typed steps, each with its result and refusal"""
@@ -355,7 +355,7 @@ def _typed_values(definition: Definition, typed: Mapping[str, str]) -> Iterator[
             yield name, number_or_text(value) if name == "openRoutings" else value
 
 
-def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
+def _object(typed: Mapping[str, str], name: str) -> dict[str, object]:
     if not typed.get(name):
         return {}
     value, fault = read_json(typed[name], f"/{name}")
@@ -363,7 +363,7 @@ def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
         fault = FieldProblem(f"/{name}", "type", NO_OBJECT, {"example": _EXAMPLES[name]})
     if fault is not None:
         raise Invalid(f"{fault.pointer}: this is no JSON object.", fields=[fault])
-    result: dict[str, Any] = value
+    result: dict[str, object] = value
     return result
 
 

@@ -198,7 +198,7 @@ async def _upload(ctx: RequestContext, stage: DemoServices, name: str) -> UUID:
 def _document_fields(
     ctx: RequestContext, project: DemoProject, script: DemoDocument, known: Mapping[str, UUID]
 ) -> dict[str, Any]:
-    about = [known[key] for key in script.about]
+    references = [known[key] for key in script.about]
     fields: dict[str, Any] = {
         "projectPublicId": project.project,
         "originatorOrganizationPublicId": project.organizations[script.originator],
@@ -218,10 +218,10 @@ def _document_fields(
         case DemoRegister.RFA:
             return fields | {"disciplineCode": script.discipline, "rfaTypeCode": script.rfa_type}
         case DemoRegister.TRANSMITTAL:
-            items = [{"documentPublicId": public_id} for public_id in about]
+            items = [{"documentPublicId": public_id} for public_id in references]
             return fields | {"subTypeCode": script.sub_type, "purpose": script.purpose, "items": items}
         case _:
-            return fields | {"correspondenceTypeCode": script.type, "referencePublicIds": about}
+            return fields | {"correspondenceTypeCode": script.type, "referencePublicIds": references}
 
 
 def _circulation_fields(
