@@ -209,14 +209,14 @@ def _caller(rows: Sequence[repository.UserGrant], session: UUID | None = None) -
     grants = tuple(_grant(row.role_name, row) for row in rows if row.role_name is not None)
     if head.username == SYSTEM_USERNAME:
         grants = (Grant("System", frozenset({EVERYTHING})),)
-    own = {head.primary_organization_id, *(grant.organization for grant in grants)}
+    organizations = {head.primary_organization_id, *(grant.organization for grant in grants)}
     return Caller(
         user_id=head.user_id,
         public_id=head.public_id,
         username=head.username,
         display_name=display_name(head),
         organization_id=head.primary_organization_id,
-        organization_ids=frozenset(one for one in own if one is not None),
+        organization_ids=frozenset(key for key in organizations if key is not None),
         grants=grants,
         is_service=head.is_service,
         language=head.language or "th",
