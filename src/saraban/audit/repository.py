@@ -83,16 +83,10 @@ async def rows_of_block(
 async def keys_with_uncommitted(
     db: Database, journal: Journal, after: int | None, *, upto: int, limit: int
 ) -> list[int]:
-    """
-    Return the lowest keys, including those of open transactions.
-
-    READ UNCOMMITTED needs no privilege and does not wait. SQLite has one writer.
-    """
+    """Include keys of open transactions; READ UNCOMMITTED does not wait for them."""
     key = _table(journal).c[journal.key]
     statement = sa.select(key).where(*_between(key, after, upto)).order_by(key).limit(limit)
-    async with db.reading() as session:
-        if not db.is_sqlite:
-            await session.connection(execution_options={"isolation_level": "READ UNCOMMITTED"})
+    async with db.snapshot("READ UNCOMMITTED") as session:
         return [int(row_key) for row_key in await session.scalars(statement)]
 
 
@@ -204,14 +198,10 @@ _BRANCHES = 30  # with more people, a scan in order of time finds a page soon en
 _Conditions = list[sa.ColumnElement[bool]]
 
 
-async def search(session: AsyncSession, wanted: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRecord]:
-    """
-    Return one row more than the page, newest first.
-
-    An index returns rows of one person or object in order of time, so several are read separately and merged.
-    """
-    branches = [[*branch, *_further_conditions(wanted)] for branch in _branches(wanted)]
-    if not branches or wanted.people == frozenset():
+async def search(session: AsyncSession, query: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRecord]:
+    """Read several people or objects separately, each by index, and merge the rows."""
+    branches = [[*branch, *_further_conditions(query)] for branch in _branches(query)]
+    if not branches or query.people == frozenset():
         return []
     if len(branches) == 1:
         statement = _newest_first(sa.select(*_RECORD).where(*branches[0]), cursor, limit)
@@ -234,28 +224,28 @@ def _newest_first(statement: AnySelect, cursor: str | None, limit: int) -> AnySe
     return newest_first(statement, at=AuditLog.created_at, public_id=AuditLog.public_id, cursor=cursor, limit=limit)
 
 
-def _branches(wanted: AuditSearch) -> list[_Conditions]:
+def _branches(query: AuditSearch) -> list[_Conditions]:
     """Return the first condition of each statement, for which there is an index."""
-    if wanted.objects:
-        return [[AuditLog.entity_id == entity_id] for entity_id in wanted.objects]
-    people, has_one_action = wanted.people, len(wanted.actions) == 1
-    if people is not None and not has_one_action and wanted.kind is None and len(people) <= _BRANCHES:
+    if query.objects:
+        return [[AuditLog.entity_id == entity_id] for entity_id in query.objects]
+    people, has_one_action = query.people, len(query.actions) == 1
+    if people is not None and not has_one_action and query.kind is None and len(people) <= _BRANCHES:
         return [[AuditLog.user_id == key] for key in sorted(people)]
-    if wanted.people is None and len(wanted.actions) > 1:
-        return [[AuditLog.action == action] for action in wanted.actions]
+    if query.people is None and len(query.actions) > 1:
+        return [[AuditLog.action == action] for action in query.actions]
     return [[]]
 
 
-def _further_conditions(wanted: AuditSearch) -> _Conditions:
+def _further_conditions(query: AuditSearch) -> _Conditions:
     conditions: _Conditions = []
-    if wanted.actions:
-        conditions.append(AuditLog.action.in_(wanted.actions))
-    if wanted.kind is not None:
-        conditions.append(AuditLog.entity_type == wanted.kind)
-    if wanted.people is not None:
-        conditions.append(AuditLog.user_id.in_(sorted(wanted.people)))
-    if wanted.since is not None:
-        conditions.append(AuditLog.created_at >= wanted.since)
-    if wanted.until is not None:
-        conditions.append(AuditLog.created_at < wanted.until)
+    if query.actions:
+        conditions.append(AuditLog.action.in_(query.actions))
+    if query.kind is not None:
+        conditions.append(AuditLog.entity_type == query.kind)
+    if query.people is not None:
+        conditions.append(AuditLog.user_id.in_(sorted(query.people)))
+    if query.since is not None:
+        conditions.append(AuditLog.created_at >= query.since)
+    if query.until is not None:
+        conditions.append(AuditLog.created_at < query.until)
     return conditions

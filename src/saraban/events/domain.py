@@ -42,10 +42,7 @@ class EventSearch:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """
-    :param names: events with a sender
-    :param outside: whether the lane has these or all other events
-    """
+    """:param outside: whether the lane has the named events, which have senders, or all others"""
 
     names: frozenset[str]
     outside: bool
@@ -58,11 +55,7 @@ ATTEMPTS = 3
 def next_attempt(
     attempts: int, *, expected: bool = False, limit: int = ATTEMPTS, first_delay: timedelta = FIRST_DELAY
 ) -> timedelta | None:
-    """
-    Return None to give the event up.
-
-    :param expected: a broken rule, for which a further attempt is useless
-    """
+    """Return None to give up; an `expected` failure is a broken rule and is not retried."""
     if expected or attempts >= limit:
         return None
     return first_delay * (1 << (attempts - 1))

@@ -106,11 +106,7 @@ async def lease(session: AsyncSession, *, keys: Sequence[int], token: str, until
 
 
 async def lock_claimed(session: AsyncSession, *, tokens: Mapping[int, str]) -> dict[UUID, int]:
-    """
-    Return keys of events whose tokens are still valid.
-
-    With a further condition MariaDB can use another index and wait for other deliveries.
-    """
+    """With a further condition MariaDB can use another index and wait for other deliveries."""
     statement = _by_key(
         sa.select(OutboxEvent.public_id, OutboxEvent.id, OutboxEvent.claimed_by, OutboxEvent.delivered_at)
         .where(OutboxEvent.id.in_(list(tokens)))
@@ -183,31 +179,31 @@ async def event(session: AsyncSession, public_id: UUID) -> OutboxEvent | None:
 
 
 async def events_page(
-    session: AsyncSession, wanted: EventSearch, *, cursor: str | None, limit: int
+    session: AsyncSession, search: EventSearch, *, cursor: str | None, limit: int
 ) -> Sequence[OutboxEvent]:
     statement = sa.select(OutboxEvent)
-    if wanted.state is not None:
+    if search.state is not None:
         delivered_at = OutboxEvent.delivered_at
         statement = statement.where(
-            delivered_at.is_not(None) if wanted.state is EventState.DELIVERED else delivered_at.is_(None)
+            delivered_at.is_not(None) if search.state is EventState.DELIVERED else delivered_at.is_(None)
         )
-    if wanted.name is not None:
-        statement = statement.where(OutboxEvent.name == wanted.name)
+    if search.name is not None:
+        statement = statement.where(OutboxEvent.name == search.name)
     at, key = OutboxEvent.created_at, OutboxEvent.public_id
-    if wanted.recorded_before is not None:
-        statement = statement.where(at < wanted.recorded_before)
+    if search.recorded_before is not None:
+        statement = statement.where(at < search.recorded_before)
     return (await session.scalars(newest_first(statement, at=at, public_id=key, cursor=cursor, limit=limit))).all()
 
 
 async def dead_letters_page(
-    session: AsyncSession, wanted: EventSearch, *, cursor: str | None, limit: int
+    session: AsyncSession, search: EventSearch, *, cursor: str | None, limit: int
 ) -> Sequence[DeadLetter]:
     statement = sa.select(DeadLetter)
-    if wanted.name is not None:
-        statement = statement.where(DeadLetter.name == wanted.name)
+    if search.name is not None:
+        statement = statement.where(DeadLetter.name == search.name)
     at, key = DeadLetter.recorded_at, DeadLetter.event_uuid
-    if wanted.recorded_before is not None:
-        statement = statement.where(at < wanted.recorded_before)
+    if search.recorded_before is not None:
+        statement = statement.where(at < search.recorded_before)
     return (await session.scalars(newest_first(statement, at=at, public_id=key, cursor=cursor, limit=limit))).all()
 
 

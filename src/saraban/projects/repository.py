@@ -315,6 +315,9 @@ _CONTRACT_PARTIES = (
     )
     .where(_PARTY.contract_id == sa.bindparam("contract_id"), _IS_OPEN_ORGANIZATION)
 )
+_ALL_PARTIES = sa.union_all(
+    _PROJECT_PARTIES.add_columns(sa.literal_column("0")), _CONTRACT_PARTIES.add_columns(sa.literal_column("1"))
+)
 _PARTICIPANT = (
     sa.select(
         _ORGANIZATION.id, _ORGANIZATION.uuid, _ORGANIZATION.organization_code, _ORGANIZATION.organization_name, _ROLE
@@ -355,6 +358,11 @@ async def parties(session: AsyncSession, *, project_id: int, contract_id: int | 
     if contract_id is None:
         return (await session.execute(_PROJECT_PARTIES, {"project_id": project_id})).all()
     return (await session.execute(_CONTRACT_PARTIES, {"contract_id": contract_id})).all()
+
+
+async def all_parties(session: AsyncSession, *, project_id: int, contract_id: int) -> Rows:
+    """Rows of `parties` with 0 for the project and 1 for the contract at their end."""
+    return (await session.execute(_ALL_PARTIES, {"project_id": project_id, "contract_id": contract_id})).all()
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:

@@ -17,11 +17,7 @@ async def system_resolver(host: str, port: int) -> list[str]:
 
 
 class GuardedTransport:
-    """
-    Connects to the resolved address, so that a later change of the name has no effect.
-
-    :param timeout: seconds for the whole request
-    """
+    """Connects to the resolved address, so that a later change of the name has no effect."""
 
     def __init__(
         self,

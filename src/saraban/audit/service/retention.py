@@ -41,11 +41,7 @@ class Purged:
 
 
 async def purge(sealer: Sealer, *, caller: Actor, years: int, dry_run: bool = False) -> list[Purged]:
-    """
-    Delete the rows of blocks sealed more than `years` ago.
-
-    The newest block with rows stays, so that no key is used again.
-    """
+    """Keep the newest block with rows, so that no key is used again."""
     if years < MINIMUM_YEARS:
         raise ValueError(f"audit rows are kept for at least {MINIMUM_YEARS} years")
     done: list[Purged] = []

@@ -40,11 +40,7 @@ _TAIL_BYTES = 64 * 1024
 
 
 class HeadFile:
-    """
-    Lines `sealedAt journal number head signature publicKey`, flushed to disk.
-
-    Each server has a file with every head, whichever process sealed the block.
-    """
+    """A server's own file with every head, whichever process sealed the block."""
 
     def __init__(
         self,

@@ -252,11 +252,7 @@ async def unsealed(db: Database) -> list[Unsealed]:
 
 
 async def export(db: Database, *, now: datetime) -> AsyncIterator[tuple[bytes, int]]:
-    """
-    Yield pieces of the file, each with its number of rows.
-
-    Rows are exported as they are now: their block proves whether they were changed.
-    """
+    """Yield pieces with row counts; rows are exported as they are, for blocks to prove."""
     yield _line({"type": "export", "form": FORM, "exportedAt": utc_text(now)}), 0
     end: dict[str, Json] = {}
     for journal in JOURNALS:

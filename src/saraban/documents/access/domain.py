@@ -10,10 +10,7 @@ from saraban.kit.errors import Text
 
 @dataclass(frozen=True, slots=True)
 class AccessQuestion:
-    """
-    :param wanted: a permission; of a document also `view`, `edit` or a workflow action
-    :param level: of the place, without a document
-    """
+    """:param wanted: a permission; of a document also `view`, `edit` or a workflow action"""
 
     wanted: str
     person: UUID | None = None

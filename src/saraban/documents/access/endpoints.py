@@ -19,14 +19,14 @@ router = APIRouter(tags=["Roles"])
 
 
 @router.get("/access", summary="Why somebody may, or may not")
-async def access(ctx: Context, session: ReadSession, asked: Annotated[AccessQuery, Query()]) -> AccessOut:
+async def access(ctx: Context, session: ReadSession, query: Annotated[AccessQuery, Query()]) -> AccessOut:
     """
     Explains whether a person has a permission in a place, by default everywhere.
 
     With a document, it explains a permission or an action on it. You can always ask about yourself, and about others if
     you may see their accounts. Anything you cannot see is not found.
     """
-    return shown(ctx, await service.explain(ctx, session, asked.question))
+    return shown(ctx, await service.explain(ctx, session, query.question))
 
 
 def shown(ctx: RequestContext, answer: Answer) -> AccessOut:

@@ -135,11 +135,7 @@ async def explain(ctx: RequestContext, session: AsyncSession, question: AccessQu
 
 
 async def explain_in_place(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
-    """
-    Explain a permission in a place, or in an organization or contract of the project.
-
-    :raises Invalid: at `query:permission`
-    """
+    """:raises Invalid: at `query:permission`"""
     if scope.project is None or subject.caller is None or not counts_for_a_member(permission):
         return await explain_permission(session, subject, permission=permission, scope=scope)
     guard, members = await _project_guard(session, permission, scope)
@@ -181,11 +177,7 @@ class _MemberGuard:
 
 
 async def find_document(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> tuple[AnyKind, Any]:
-    """
-    Return a document of any kind, as the caller sees it.
-
-    :raises NotFound:
-    """
+    """:raises NotFound:"""
     for kind in KINDS:
         try:
             return kind, await kind.find(ctx, session, public_id)
@@ -216,11 +208,7 @@ async def document_numbered(ctx: RequestContext, session: AsyncSession, number: 
 async def offered_actions(
     ctx: RequestContext, session: AsyncSession, document: UUID
 ) -> tuple[str, list[OfferedAction]]:
-    """
-    Return a document's number, and its actions with those of the current state first.
-
-    :raises NotFound:
-    """
+    """:raises NotFound:"""
     kind, row = await find_document(ctx, session, document)
     document_state = await _load_state(ctx, session, kind, row)
     actions = {code: OfferedAction(code, says, now=True) for code, says in OWN_ACTIONS.items()}

@@ -1,8 +1,4 @@
-"""
-Circulations: states, parts, permissions and readers, without a database.
-
-`documents.circulation.repository` expresses `may_see` in SQL, and a test compares the two.
-"""
+"""Rules of circulations; the repository expresses `may_see` in SQL."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

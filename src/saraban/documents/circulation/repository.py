@@ -24,10 +24,7 @@ _canceller = aliased(User, name="canceller")
 
 @dataclass(frozen=True, slots=True)
 class AssigneeRow:
-    """
-    :param user: None without a person
-    :param is_active: the account is open and belongs to the circulation's organization
-    """
+    """:param is_active: the account is open and belongs to the circulation's organization"""
 
     routing: CirculationRouting
     user: UserName | None

@@ -15,11 +15,7 @@ class DemoRegister(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DemoAction:
-    """
-    :param by: user name
-    :param action: workflow action, or `revise` or `cancel`
-    :param day: days after the document was written
-    """
+    """:param day: days after the document was written"""
 
     by: str
     action: str
@@ -62,11 +58,7 @@ class DemoDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoDrawing:
-    """
-    :param originator: organization code; without one the whole project can see it
-    :param revisions: labels, each with the days since issue
-    :param drawn_from: number of the contract drawing
-    """
+    """:param revisions: labels, each with the days since issue"""
 
     register: str
     by: str

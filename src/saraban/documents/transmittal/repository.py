@@ -51,7 +51,7 @@ _TRANSMITTED = (
     sa.select(
         _item.transmittal_revision_id,
         Document.public_id.label("document_public_id"),
-        # A list from before the revisions were kept may name a document that never had one.
+        # Old lists can contain documents without a revision.
         sa.func.coalesce(_item.document_number, _revision.correspondence_number, Document.correspondence_number).label(
             "document_number"
         ),

@@ -183,13 +183,13 @@ class EventView(Schema):
 
 
 async def list_events(
-    session: AsyncSession, wanted: EventSearch, *, cursor: str | None = None, limit: int = 50
+    session: AsyncSession, search: EventSearch, *, cursor: str | None = None, limit: int = 50
 ) -> Page[EventView]:
     views: list[EventView] = []
-    if wanted.state is not EventState.DEAD:
-        views += map(_outbox_view, await repository.events_page(session, wanted, cursor=cursor, limit=limit))
-    if wanted.state in {None, EventState.DEAD}:
-        views += map(_dead_letter_view, await repository.dead_letters_page(session, wanted, cursor=cursor, limit=limit))
+    if search.state is not EventState.DEAD:
+        views += map(_outbox_view, await repository.events_page(session, search, cursor=cursor, limit=limit))
+    if search.state in {None, EventState.DEAD}:
+        views += map(_dead_letter_view, await repository.dead_letters_page(session, search, cursor=cursor, limit=limit))
     views.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
     return page_of(views[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
 

@@ -49,11 +49,7 @@ class Handlers:
         self.add_all(name, _SequentialHandler(handler).react)
 
     def add_all(self, name: str, handler: BatchHandler) -> None:
-        """
-        Call `handler` with all events of the name in a transaction, each of another aggregate.
-
-        An error rolls all of them back; the handler is then called with fewer events.
-        """
+        """An error rolls back the events of several aggregates; then fewer are tried at once."""
         if name in self._senders:
             raise ValueError(f"{name} is sent outside")
         self._by_name[name].append(handler)
@@ -166,7 +162,7 @@ async def claim(
 async def deliver_all(
     session: AsyncSession, *, claims: Sequence[EventClaim], handlers: Handlers, now: datetime
 ) -> set[UUID]:
-    """Return the delivered events; the lease of the others was lost to another worker. An error of a handler undoes all."""
+    """Return the events delivered, not those whose lease was lost. An error undoes all."""
     keys = await repository.lock_claimed(session, tokens={claim.key: claim.token for claim in claims})
     events: dict[str, list[Event]] = {}
     for claim in claims:

@@ -38,10 +38,7 @@ class LeaseLost(Exception):
 
 @dataclass(slots=True)
 class ImportTurn(Generic[OneImport]):
-    """
-    :param lease: of a worker; None at a terminal
-    :param sheet: gets each line with its outcome
-    """
+    """:param lease: of a worker; None at a terminal"""
 
     found: ImportRow[OneImport]
     lease: UUID | None = None
@@ -150,11 +147,7 @@ class Importer(ABC, Generic[OneImport]):
         return self
 
     def rows(self, path: Path, sheet: str | None = None) -> Iterator[SheetRow]:
-        """
-        Read the lines of a file; the first step is slow.
-
-        :raises Invalid:
-        """
+        """:raises Invalid: in the first step, which is slow"""
         yield from read_table(path, self.columns, most_rows=self.most_rows, sheet=sheet)
 
     async def template_columns(

@@ -1,8 +1,4 @@
-"""
-The worker of uploaded imports, which works under a lease.
-
-After a lease expires, another worker finds the written rows by their tokens.
-"""
+"""Works on uploaded imports under a lease, which another worker can take over."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -46,11 +46,7 @@ def kind_of(template: str) -> NoticeKind:
 
 
 def channels_of(preferences: DeliveryPreferences, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:
-    """
-    Return (in the application, by e-mail).
-
-    Without a mail server, notices for which only e-mail was chosen go to the application.
-    """
+    """Return (in-app, by e-mail); in-app replaces e-mail when there is no mail server."""
     wants_mail = preferences.by_mail and preferences.chose(kind, "email")
     by_mail = wants_mail and mail_is_on
     in_app = preferences.chose(kind, "inApp") or (not by_mail and (wants_mail or kind in ACTION))

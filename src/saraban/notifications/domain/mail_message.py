@@ -50,10 +50,7 @@ class MailItem:
 
 @dataclass(frozen=True, slots=True)
 class MailMessage:
-    """
-    :param key: the same for every attempt, so that mail programs show a repeated mail once
-    :param thread: public id of the document, if the mail is about a single one
-    """
+    """:param key: the same for every attempt, so that mail programs show a repeated mail once"""
 
     key: UUID
     to: str

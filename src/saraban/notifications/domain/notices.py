@@ -266,11 +266,7 @@ TITLE_LENGTH = 255
 
 
 def render_notice(template: str, values: JsonObject, language: str) -> tuple[str, str]:
-    """
-    Return title and message.
-
-    :param values: texts, or `{"th", "en"}`
-    """
+    """:param values: texts, or `{"th", "en"}`"""
     words = {name: _translate(_to_past_tense(name, value), language) for name, value in values.items()}
     texts = TEMPLATES[template]
     title, message = _fill(texts.title, language, words), _fill(texts.message, language, words)

@@ -11,10 +11,7 @@ FURTHEST_AFTER = 60
 
 @dataclass(frozen=True, slots=True)
 class ReminderSchedule:
-    """
-    :param before: working days; 0 is the due date itself
-    :param every: repeat every so many working days after the last of `after`
-    """
+    """:param every: repeat every so many working days after the last of `after`"""
 
     before: tuple[int, ...] = (3, 1)
     after: tuple[int, ...] = (1, 3)

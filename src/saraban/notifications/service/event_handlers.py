@@ -93,8 +93,8 @@ async def load_directory(session: AsyncSession, notices: Sequence[Notice], *, su
     states = {state for notice in notices if (state := subject_state(notice, parties)) is not None}
     audience = await audience_of(session, states, subjects=subjects)
     members = await identity.members_of_each(session, keys, _permissions(notices, audience))
-    named = {user for notice in notices for user in notice.audience.users}
-    users = await repository.readers_by_public_id(session, named)
+    public_ids = {user for notice in notices for user in notice.audience.users}
+    users = await repository.readers_by_public_id(session, public_ids)
     authors = await repository.readers_by_key(session, {key for each in parties.values() for key in each.author})
     everybody = {*users, *authors}.union(*members.values())
     callers = await identity.load_callers(session, everybody)
@@ -138,11 +138,7 @@ async def react_all(
     subjects: Subjects | None = None,
     mail_settings: MailSettings | None = None,
 ) -> None:
-    """
-    Notify each person once, even if the delivery is repeated.
-
-    :param subjects: kinds that workflows move; notices about others are not sent
-    """
+    """Notify each person once, even if the delivery is repeated."""
     await repository.settle_before(session, before=_settled_entities(events))
     pairs = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
     if not pairs:
@@ -164,11 +160,11 @@ async def react_all(
 async def settle_answered(session: AsyncSession, event: Event, *, subjects: Subjects) -> None:
     """Settle notices to people whom a review no longer waits for."""
     entity_id, instances = str(event.payload["documentPublicId"]), {event.uuid_in("instancePublicId")}
-    asked = await repository.asked_users(session, entity_id)
-    for public_id, caller in (await identity.load_callers(session, asked)).items():
+    users = await repository.asked_users(session, entity_id)
+    for public_id, caller in (await identity.load_callers(session, users)).items():
         ctx = RequestContext(caller, event.created_at, ZoneInfo("UTC"))
         if not await awaited_instances(ctx, session, subjects=subjects, instances=instances):
-            await repository.settle_for_user(session, entity_id, user_id=asked[public_id], now=event.created_at)
+            await repository.settle_for_user(session, entity_id, user_id=users[public_id], now=event.created_at)
 
 
 def _settled_entities(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:

@@ -103,29 +103,30 @@ def _code(name: str, path: Codes, values: Values) -> str:
 
 
 def differences(
-    wanted: ProjectItems, there: ProjectItems, *, prune: bool, update_shared: bool, elsewhere: Collection[Codes] = ()
+    file_items: ProjectItems,
+    stored_items: ProjectItems,
+    *,
+    prune: bool,
+    update_shared: bool,
+    elsewhere: Collection[Codes] = (),
 ) -> list[Difference]:
-    """
-    Return the changes in the order of the file, then the items to close.
-
-    :param elsewhere: paths that belong to another project
-    """
-    result = list(_changes(wanted, there, update_shared=update_shared, elsewhere=elsewhere))
-    result += _order_changes(wanted, there)
+    """:param elsewhere: paths that belong to another project"""
+    result = list(_changes(file_items, stored_items, update_shared=update_shared, elsewhere=elsewhere))
+    result += _order_changes(file_items, stored_items)
     if prune:
         result += [
             Difference(path, ChangeType.CLOSE, item.values, None, item.values)
-            for path, item in there.by_path.items()
-            if path not in wanted.by_path and _is_pruned(path, item.values, wanted)
+            for path, item in stored_items.by_path.items()
+            if path not in file_items.by_path and _is_pruned(path, item.values, file_items)
         ]
     return result
 
 
 def _changes(
-    wanted: ProjectItems, there: ProjectItems, *, update_shared: bool, elsewhere: Collection[Codes]
+    file_items: ProjectItems, stored_items: ProjectItems, *, update_shared: bool, elsewhere: Collection[Codes]
 ) -> Iterator[Difference]:
-    for path, item in wanted.by_path.items():
-        old = there.by_path.get(path)
+    for path, item in file_items.by_path.items():
+        old = stored_items.by_path.get(path)
         if path in elsewhere:
             yield Difference(path, ChangeType.CONFLICT, None, item.values, item.values, item.at)
         elif old is None:
@@ -140,9 +141,9 @@ def _changes(
             yield Difference(path, what, before, {name: item.values[name] for name in names}, item.values, item.at)
 
 
-def _order_changes(wanted: ProjectItems, there: ProjectItems) -> Iterator[Difference]:
+def _order_changes(file_items: ProjectItems, stored_items: ProjectItems) -> Iterator[Difference]:
     """Compare only items that are on both sides."""
-    before, after = _list_orders(there), _list_orders(wanted)
+    before, after = _list_orders(stored_items), _list_orders(file_items)
     for path, codes in after.items():
         old = [code for code in before.get(path, ()) if code in set(codes)]
         new = [code for code in codes if code in set(old)]
@@ -158,10 +159,14 @@ def _list_orders(items: ProjectItems) -> dict[Codes, list[str]]:
     return orders
 
 
-def _is_pruned(path: Codes, values: Values, wanted: ProjectItems) -> bool:
+def _is_pruned(path: Codes, values: Values, file_items: ProjectItems) -> bool:
     """Keep rows of the installation open, and roles outside a project or contract."""
     if path[0] == "people":
         person = path[:2]
-        stated = (*person, "roles") in wanted.stated if person in wanted.by_path else ("people",) in wanted.stated
+        stated = (
+            (*person, "roles") in file_items.stated
+            if person in file_items.by_path
+            else ("people",) in file_items.stated
+        )
         return len(path) > len(person) and stated and values["level"] in _PLACES
-    return path[0] not in SHARED and path[:-1] in wanted.stated
+    return path[0] not in SHARED and path[:-1] in file_items.stated

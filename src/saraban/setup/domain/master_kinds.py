@@ -148,10 +148,7 @@ def _code_and_names(
     printed: bool = False,
     both: bool = False,
 ) -> tuple[MasterField, MasterField, MasterField]:
-    """
-    :param english: column of the English name, if it is not the Thai column with `_en`
-    :param both: whether the English name is required
-    """
+    """:param english: column of the English name, if it is not the Thai column with `_en`"""
     names = (f"{entity}Code", f"{entity}Name", f"{entity}NameEn") if entity else ("code", "nameTh", "nameEn")
     return (
         MasterField(names[0], code[0], CODE, code[1], examples[0], required=True, printed=printed),

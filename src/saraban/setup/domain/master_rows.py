@@ -52,8 +52,8 @@ class MasterRow:
     @property
     def etag(self) -> str:
         """Return a digest of all values; the tables have no version column."""
-        shown = orjson.dumps([dict(self.values), self.is_active, self.sort_order], option=orjson.OPT_SORT_KEYS)
-        return f'"{hashlib.blake2b(shown, digest_size=12).hexdigest()}"'
+        content = orjson.dumps([dict(self.values), self.is_active, self.sort_order], option=orjson.OPT_SORT_KEYS)
+        return f'"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +185,8 @@ def sorted_codes(text: str) -> str | None:
     return ", ".join(sorted(set(split_codes(text)))) or None
 
 
-def changes(row: MasterRow, given: Values) -> dict[str, Json]:
-    return {name: value for name, value in given.items() if row.values.get(name) != value}
+def changes(row: MasterRow, new_values: Values) -> dict[str, Json]:
+    return {name: value for name, value in new_values.items() if row.values.get(name) != value}
 
 
 def require_own_code(
@@ -215,20 +215,20 @@ def require_date_order(kind: MasterKind, values: Values) -> None:
         raise invalid(f"/{days[-1]}", "before_start", "วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่ม", "It ends before it begins.")
 
 
-def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int]:
+def new_order(rows: Sequence[MasterRow], codes: Sequence[str]) -> dict[int, int]:
     """
     Return sort orders by key: the named rows first, then the others in their order.
 
-    :param wanted: codes, or `code type` where several rows have the code
+    :param codes: codes, or `code type` where several rows have the code
     :raises Invalid: for an unknown or repeated code
     """
     names = {f"{row.code} {row.within}": row for row in rows if row.within} | {row.code: row for row in rows}
-    for place, code in enumerate(wanted):
+    for place, code in enumerate(codes):
         if code not in names:
             raise unknown(f"/codes/{place}", code)
-        if code in wanted[:place]:
+        if code in codes[:place]:
             raise invalid(f"/codes/{place}", "twice", "ระบุซ้ำ", "It stands there twice.")
-    first = list(dict.fromkeys(names[code].key for code in wanted))
+    first = list(dict.fromkeys(names[code].key for code in codes))
     rest = [row.key for row in sorted(rows, key=lambda row: row.position) if row.key not in set(first)]
     return {key: PLACE * place for place, key in enumerate([*first, *rest], 1)}
 

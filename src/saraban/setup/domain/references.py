@@ -31,10 +31,7 @@ Code = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class KnownCodes:
-    """
-    :param accounts: e-mail addresses by user name
-    :param codes: (kind as in `code_kind`, code) of all rows, including closed ones
-    """
+    """:param codes: (kind as in `code_kind`, code) of all rows, including closed ones"""
 
     organizations: AbstractSet[str]
     types: AbstractSet[str]
@@ -45,20 +42,20 @@ class KnownCodes:
 
 
 def reference_faults(
-    read: ReadFile, wanted: ProjectItems, current: ProjectItems, known: KnownCodes
+    read: ReadFile, file_items: ProjectItems, stored_items: ProjectItems, known_codes: KnownCodes
 ) -> list[FieldProblem]:
     th, en = "รหัสนี้ซ้ำกับที่ระบุไว้ก่อนหน้าในไฟล์", "This is already in the file."
-    faults = [read.fault(at, "duplicate", th, en) for at in wanted.duplicates]
-    faults += _collisions(read, wanted, known.codes)
-    check = _ReferenceCheck(read, wanted, known)
-    for path in (*wanted.by_path, *current.by_path):
+    faults = [read.fault(at, "duplicate", th, en) for at in file_items.duplicates]
+    faults += _collisions(read, file_items, known_codes.codes)
+    check = _ReferenceCheck(read, file_items, known_codes)
+    for path in (*file_items.by_path, *stored_items.by_path):
         if len(path) == 2:
             check.top[path[0]].add(path[1])
         elif path[0] == "contracts":
             check.of_contracts[path[2]].add(path[3])
-    for path, item in wanted.by_path.items():
+    for path, item in file_items.by_path.items():
         faults += check.item_faults(path, item)
-    return [*faults, *_taken_addresses(read, wanted, known)]
+    return [*faults, *_taken_addresses(read, file_items, known_codes)]
 
 
 @dataclass(frozen=True)
@@ -121,9 +118,9 @@ class _ReferenceCheck:
             return self.top["contracts"]
         return self._organizations() if level == ORGANIZATION else {""}
 
-    def _reference(self, item: FileItem, key: str, noun: str, known: Collection[str]) -> Iterator[FieldProblem]:
+    def _reference(self, item: FileItem, key: str, noun: str, codes: Collection[str]) -> Iterator[FieldProblem]:
         value = item.values.get(key)
-        if value is not None and value not in known and not (key == "place" and known == {""}):
+        if value is not None and value not in codes and not (key == "place" and codes == {""}):
             yield self._unknown(item, key, noun)
 
     def _unknown(self, item: FileItem, key: str, noun: str) -> FieldProblem:
@@ -141,10 +138,10 @@ class _ReferenceCheck:
         return self.top["correspondenceTypes"] | self.known.types
 
 
-def _collisions(read: ReadFile, wanted: ProjectItems, codes: AbstractSet[Code]) -> Iterator[FieldProblem]:
+def _collisions(read: ReadFile, file_items: ProjectItems, codes: AbstractSet[Code]) -> Iterator[FieldProblem]:
     """Find codes that differ only in case: readers would confuse their numbers."""
     codes_by_form = {(kind, normal_form(code)): code for kind, code in codes}
-    for path, item in wanted.by_path.items():
+    for path, item in file_items.by_path.items():
         kind = code_kind(path)
         if kind is None:
             continue
@@ -164,9 +161,9 @@ def code_kind(path: Codes) -> str | None:
     return None
 
 
-def _taken_addresses(read: ReadFile, wanted: ProjectItems, known: KnownCodes) -> Iterator[FieldProblem]:
-    owners: dict[str, str] = {email: name for name, email in known.accounts.items()}
-    for path, item in wanted.by_path.items():
+def _taken_addresses(read: ReadFile, file_items: ProjectItems, known_codes: KnownCodes) -> Iterator[FieldProblem]:
+    owners: dict[str, str] = {email: name for name, email in known_codes.accounts.items()}
+    for path, item in file_items.by_path.items():
         if path[0] == "people" and "email" in item.values:
             owner = owners.setdefault(item.values["email"], path[1])
             if owner != path[1]:

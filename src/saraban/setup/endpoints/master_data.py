@@ -91,10 +91,10 @@ async def _change(
     session: AsyncSession,
     kind: MasterKind,
     address: MasterAddress,
-    wanted: schemas.MasterRowChange,
+    body: schemas.MasterRowChange,
     if_match: str | None,
 ) -> Receipt:
-    return _receipt(await service.change(ctx, session, kind, address, wanted=wanted, if_match=if_match))
+    return _receipt(await service.change(ctx, session, kind, address, wanted=body, if_match=if_match))
 
 
 async def _set_active(

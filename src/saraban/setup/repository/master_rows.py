@@ -1,8 +1,4 @@
-"""
-Rows of master data of any kind; each function is one statement.
-
-No row is deleted. Rows that an older version marked as deleted count as closed.
-"""
+"""Rows of master data of any kind; each function is one statement."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
@@ -286,11 +282,7 @@ async def rename_in_settings(session: AsyncSession, row: MasterRow, *, new: str)
 async def open_counts(
     session: AsyncSession, kinds: Collection[MasterKind], *, project: int | None
 ) -> dict[tuple[str, int], int]:
-    """
-    Count by kind name and owner key, which is 0 for the installation.
-
-    Organizations of a project are counted as `member`, those of a contract as `party`.
-    """
+    """Count by kind name, `member` or `party`, and owner key (0 for the installation)."""
     of_project = sa.select(Contract.id).where(Contract.project_id == project).scalar_subquery()
     statements = []
     for name, table, column in [

@@ -123,8 +123,8 @@ async def roles_of_parties(session: AsyncSession, *, project_id: int) -> Rows:
 
 async def contracts(session: AsyncSession, codes: Collection[str], *, project_id: int | None) -> Sequence[Contract]:
     """Return all contracts of the project, and those with the codes in other projects."""
-    wanted = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)
-    return (await session.scalars(sa.select(Contract).where(wanted).order_by(Contract.contract_code))).all()
+    condition = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)
+    return (await session.scalars(sa.select(Contract).where(condition).order_by(Contract.contract_code))).all()
 
 
 async def parties(session: AsyncSession, *, project_id: int) -> Rows:

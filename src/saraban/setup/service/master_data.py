@@ -371,11 +371,7 @@ async def _save(
 async def reorder(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, codes: Sequence[str]
 ) -> list[MasterRow]:
-    """
-    Put the named rows first; the others keep their order.
-
-    :raises Invalid: for an unknown or repeated code
-    """
+    """:raises Invalid: for an unknown or repeated code"""
     place = await find_place(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.change, place.scope)
     place.require_open()
@@ -430,10 +426,6 @@ async def record(
 async def open_counts(
     ctx: RequestContext, session: AsyncSession, kinds: Collection[MasterKind], *, project_public_id: UUID | None = None
 ) -> dict[tuple[str, int], int]:
-    """
-    Return counts by kind name and owner key, which is 0 for the installation.
-
-    :raises NotFound:
-    """
+    """:raises NotFound:"""
     place = await find_place(ctx, session, Owner.PROJECT, project_public_id)
     return await repository.open_counts(session, kinds, project=place.key)

@@ -51,8 +51,8 @@ class _Plan:
             self.added.append((complete, master_data.column_values(kind, complete, self.keys)))
             self.rows.append(ImportedRow(line, code, "add"))
             return
-        given = {name: master_rows.stored_value(kind.field(name), value) for name, value in values.items()}
-        changed = master_rows.changes(row, given)
+        new_values = {name: master_rows.stored_value(kind.field(name), value) for name, value in values.items()}
+        changed = master_rows.changes(row, new_values)
         master_rows.require_date_order(kind, {**row.values, **changed})
         master_data.column_values(kind, changed, self.keys)
         if changed or not row.is_active:
@@ -156,11 +156,7 @@ def _change_details(row: MasterRow, changed: Mapping[str, Json]) -> dict[str, Js
 
 
 def read_sheet(kind: MasterKind, path: Path, sheet: str | None = None) -> list[SheetRow]:
-    """
-    Read a sheet; it blocks, so call it in a thread.
-
-    :raises Invalid: at `/file`
-    """
+    """:raises Invalid: at `/file`; reading blocks, so call it in a thread"""
     return list(read_table(path, master_workbook.sheet_columns(kind), most_rows=MOST, sheet=sheet))
 
 

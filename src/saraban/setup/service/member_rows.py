@@ -124,11 +124,7 @@ def _organization_id(address: MasterAddress) -> UUID:
 async def create(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, new: MasterRowNew
 ) -> MasterRow:
-    """
-    Add an organization, which is also registered if it is unknown.
-
-    :raises MasterCodeTaken, Invalid, NoMemberOfTheProject:
-    """
+    """:raises MasterCodeTaken, Invalid, NoMemberOfTheProject:"""
     place = await _require_manager(ctx, session, kind, owner)
     values = new.model_dump(mode="json", by_alias=True)
     code = str(values["organizationCode"])
@@ -182,8 +178,6 @@ async def set_active(
     if_match: str | None = None,
 ) -> MasterRow:
     """
-    Remove an organization, and return its last row.
-
     :raises NotFound: when `active`, because a removed organization must be added again
     :raises MasterRowChanged, MemberInUse:
     """

@@ -38,7 +38,7 @@ async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProj
     if await repository.project(session, code=code) is not None:
         raise MasterCodeTaken.at("projectCode", code)
     source = await _read_source(ctx, session, order)
-    wanted = NewProject(
+    new = NewProject(
         code,
         order.project_name,
         order.project_name_en,
@@ -46,8 +46,8 @@ async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProj
         takes_parties=order.copy_of is not None,
         takes_people=order.with_people,
     )
-    await _require_free_contracts(session, wanted, source)
-    read = ReadFile(ProjectFile.model_validate(project_data(wanted, source)), {})
+    await _require_free_contracts(session, new, source)
+    read = ReadFile(ProjectFile.model_validate(project_data(new, source)), {})
     grant = Grant(CREATE, _CREATOR_PERMISSIONS)
     creator_context = replace(ctx, caller=replace(ctx.caller, grants=(*ctx.caller.grants, grant)))
     try:
@@ -141,8 +141,6 @@ async def begin(
     address: str,
 ) -> RequestContext:
     """
-    Create the first Super Admin, their organization and optionally a project.
-
     The lock makes the second of two simultaneous callers find the first one's account.
 
     :raises AlreadySetUp, SetupTokenWrong, SetupTokenExpired, Invalid:

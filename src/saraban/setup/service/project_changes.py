@@ -70,11 +70,7 @@ class ApplyContext:
 
     @contextmanager
     def field_errors_at(self, at: YamlPath, names: Mapping[str, str] | None = None) -> Iterator[None]:
-        """
-        Make refusals name the line and key of the file.
-
-        :param names: keys of the file by field names of the service
-        """
+        """Make refusals name the line and key of the file."""
         try:
             yield
         except DomainError as error:
@@ -213,8 +209,8 @@ async def save_order(saving: ApplyContext, changes: Sequence[Difference]) -> Non
             kind = FILE_LISTS[path[-1]]
             rows = await master_rows.rows(saving.session, kind, owner=_owner_key(saving, path))
             names = {_path_code(row): f"{row.code} {row.within}".strip() for row in rows}
-            wanted = [names[item[-1]] for item in saving.wanted.by_path if item[:-1] == path]
-            places = new_order(rows, wanted)
+            codes = [names[item[-1]] for item in saving.wanted.by_path if item[:-1] == path]
+            places = new_order(rows, codes)
             moved = [(row.key, {"sort_order": places[row.key]}) for row in rows if row.sort_order != places[row.key]]
             await master_rows.update(saving.session, kind, moved)
 
@@ -311,7 +307,7 @@ async def save_formats(saving: ApplyContext, changes: Sequence[Difference]) -> N
         if resets is None and change.what is ChangeType.CHANGE and "template" not in (change.before or {}):
             row = await find_format(saving, change.values)
             resets = row.reset_sequence_yearly if row else None
-        wanted = numbering.FormatDraft(
+        draft = numbering.FormatDraft(
             template=change.values["template"],
             description=change.values.get("description"),
             resets=resets,
@@ -320,7 +316,7 @@ async def save_formats(saving: ApplyContext, changes: Sequence[Difference]) -> N
         )
         target = numbering.FormatTarget(saving.project_public_id, change.values.get("type"), _narrowing(change.values))
         with saving.field_errors_at(change.at, names):
-            await numbering.save_format(saving.ctx, saving.session, target, wanted)
+            await numbering.save_format(saving.ctx, saving.session, target, draft)
 
 
 def _narrowing(values: Values) -> numbering.Narrowing:
@@ -329,8 +325,8 @@ def _narrowing(values: Values) -> numbering.Narrowing:
 
 async def find_format(saving: ApplyContext, values: Values) -> NumberFormat | None:
     rows = await repository.formats(saving.session, project_id=saving.project_row.id)
-    wanted = values.get("type"), _narrowing(values)
-    return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == wanted), None)
+    target = values.get("type"), _narrowing(values)
+    return next((row[0] for row in rows if (row.type_code, repository.narrowing(row[0])) == target), None)
 
 
 def assignment_target(saving: ApplyContext, values: Values) -> workflow_assignment.AssignmentTarget:

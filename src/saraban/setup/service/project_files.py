@@ -20,9 +20,7 @@ MANAGE = "project.edit"
 
 async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> str:
     """
-    Return the YAML of a project, without service accounts and global roles.
-
-    Addresses are personal: a caller who cannot view all accounts gets no people.
+    Leave people out if the caller cannot view all accounts: addresses are personal.
 
     :raises NotFound, Forbidden:
     """

@@ -30,14 +30,14 @@ Save = Callable[[ApplyContext, Sequence[Difference]], Awaitable[None]]
 
 
 async def save(saving: ApplyContext, differences: Sequence[Difference]) -> None:
-    wanted = [difference for difference in differences if difference.what in {ChangeType.ADD, ChangeType.CHANGE}]
+    changes = [change for change in differences if change.what in {ChangeType.ADD, ChangeType.CHANGE}]
     is_new = saving.project is None
     for pattern, work in _STEPS:
-        changes = [difference for difference in wanted if _matches(difference.path, pattern)]
-        if changes or work in _ALWAYS:
-            await work(saving, changes)
+        step_changes = [change for change in changes if _matches(change.path, pattern)]
+        if step_changes or work in _ALWAYS:
+            await work(saving, step_changes)
             await saving.session.flush()
-    await project_changes.save_order(saving, wanted)
+    await project_changes.save_order(saving, changes)
     if is_new and ("numberFormats",) not in saving.wanted.stated:
         await numbering.default_formats(saving.ctx, saving.session, project_public_id=saving.project_public_id)
 
@@ -163,42 +163,44 @@ async def reconcile(
     ctx: RequestContext, session: AsyncSession, read: ReadFile, origin: Origin, options: ApplyOptions
 ) -> AppliedFile:
     """Apply without the permission check and lock of `apply`, which the caller must do."""
-    wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
-    project, stored, elsewhere = await _read_stored(session, read, wanted)
-    faults = reference_faults(read, wanted, stored, await _read_known_codes(session, project))
+    file_items = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
+    project, stored, elsewhere = await _read_stored(session, read, file_items)
+    faults = reference_faults(read, file_items, stored, await _read_known_codes(session, project))
     if faults:
         raise Invalid("The project file has faults.", fields=faults[:100])
-    found = differences(wanted, stored, prune=options.prune, update_shared=options.update_shared, elsewhere=elsewhere)
-    conflicts = [difference for difference in found if difference.what is ChangeType.CONFLICT]
+    changes = differences(
+        file_items, stored, prune=options.prune, update_shared=options.update_shared, elsewhere=elsewhere
+    )
+    conflicts = [change for change in changes if change.what is ChangeType.CONFLICT]
     code = read.file.project.code
     if conflicts and options.dry_run:
-        return AppliedFile(code, found, applied=False)
+        return AppliedFile(code, changes, applied=False)
     if conflicts:
-        raise _conflict_error(read, found, conflicts)
-    saving = ApplyContext(ctx, session, read, wanted, project)
+        raise _conflict_error(read, changes, conflicts)
+    saving = ApplyContext(ctx, session, read, file_items, project)
     async with session.begin_nested() as attempt:
-        await save(saving, found)
+        await save(saving, changes)
         # Close items before the items that they refer to.
-        found = [await _close_or_keep(saving, difference) for difference in reversed(found)][::-1]
-        await _record_changes(saving, found, origin)
+        changes = [await _close_or_keep(saving, change) for change in reversed(changes)][::-1]
+        await _record_changes(saving, changes, origin)
         if options.dry_run:
             await attempt.rollback()
-            return AppliedFile(code, found, applied=False)
-    applied = AppliedFile(code, found, applied=True, invitations=saving.invitations)
+            return AppliedFile(code, changes, applied=False)
+    applied = AppliedFile(code, changes, applied=True, invitations=saving.invitations)
     if options.shown not in {None, applied.digest}:
         raise ProjectChangedMeanwhile
     return applied
 
 
 async def _read_stored(
-    session: AsyncSession, read: ReadFile, wanted: ProjectItems
+    session: AsyncSession, read: ReadFile, file_items: ProjectItems
 ) -> tuple[Project | None, ProjectItems, frozenset[Codes]]:
     """Return the stored project, and the contracts of the file in other projects."""
     file = read.file
     project = await repository.project(session, code=file.project.code)
     names = [part.username for part in file.people or ()]
     data = await current_project.read_shared(
-        session, codes={path[1] for path in wanted.by_path if path[0] == "organizations"}, usernames=names
+        session, codes={path[1] for path in file_items.by_path if path[0] == "organizations"}, usernames=names
     )
     codes = [part.code for part in file.contracts or ()]
     rows = await repository.contracts(session, codes, project_id=None)
@@ -238,7 +240,7 @@ async def _read_known_codes(session: AsyncSession, project: Project | None) -> K
     )
 
 
-def _conflict_error(read: ReadFile, found: Sequence[Difference], conflicts: Iterable[Difference]) -> ProjectConflict:
+def _conflict_error(read: ReadFile, changes: Sequence[Difference], conflicts: Iterable[Difference]) -> ProjectConflict:
     th, en = "ในระบบเป็น {before} แต่ไฟล์ระบุ {after}", "The database has {before}, the file says {after}."
     taken_th, taken_en = "รหัสสัญญานี้เป็นของโครงการอื่น", "Another project has a contract of this code."
     fields: list[FieldProblem] = []
@@ -249,7 +251,7 @@ def _conflict_error(read: ReadFile, found: Sequence[Difference], conflicts: Iter
             before, after = (", ".join(map(str, values.values())) for values in (conflict.before, conflict.after or {}))
             fields.append(read.fault(conflict.at, "differs", th, en, before=before, after=after))
     error = ProjectConflict(fields=fields[:100])
-    error.differences = found
+    error.differences = changes
     return error
 
 
@@ -259,14 +261,14 @@ async def _close_or_keep(saving: ApplyContext, difference: Difference) -> Differ
     return replace(difference, what=ChangeType.KEEP, after=difference.before)
 
 
-async def _record_changes(saving: ApplyContext, found: Sequence[Difference], origin: Origin) -> None:
+async def _record_changes(saving: ApplyContext, changes: Sequence[Difference], origin: Origin) -> None:
     """Record one row for each section of the file."""
     details = {**origin.details, "project": saving.read.file.project.code}
-    changed = [difference for difference in found if difference.what is not ChangeType.KEEP]
-    for section, section_changes in groupby(changed, key=lambda difference: difference.path[0]):
+    recorded = [change for change in changes if change.what is not ChangeType.KEEP]
+    for section, section_changes in groupby(recorded, key=lambda change: change.path[0]):
         section_details = {
             "section": section,
-            "changes": [_change_values(difference) for difference in section_changes],
+            "changes": [_change_values(change) for change in section_changes],
             **details,
         }
         entry = audit.AuditEntry(origin.action, "project", str(saving.project_public_id), section_details)

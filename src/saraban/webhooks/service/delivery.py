@@ -46,10 +46,7 @@ GONE = 410
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """
-    :param outcome: columns of `WebhookOutcome`
-    :param off: why further attempts are useless
-    """
+    """:param off: why further attempts are useless"""
 
     outcome: dict[str, Any]
     gave_up: bool
@@ -190,11 +187,7 @@ def _message_event(row: Webhook, event: Event) -> NewEvent:
 
 
 class WebhookSender:
-    """
-    Sends messages outside of transactions.
-
-    :param per_minute: outgoing messages, including e-mails; 0: no limit
-    """
+    """:param per_minute: outgoing messages, including e-mails; 0: no limit"""
 
     def __init__(
         self,

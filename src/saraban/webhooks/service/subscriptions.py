@@ -190,11 +190,7 @@ async def change(
 async def rotate(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, if_match: str | None = None
 ) -> Webhook:
-    """
-    Rotate the secret; for a day messages are signed with the old one, too.
-
-    :raises WebhookChanged, TooManySecrets:
-    """
+    """:raises WebhookChanged, TooManySecrets:"""
     row = await _find_managed(session, ctx.caller, public_id, locked=True)
     require_match(if_match, etag(row), WebhookChanged)
     earlier = valid_secrets(row.earlier_secrets, now=ctx.now)

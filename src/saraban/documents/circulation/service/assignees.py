@@ -43,10 +43,12 @@ class NotAssigned(Forbidden):
     recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
 
 
-def find_part(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[PersonRef] = ()) -> AssigneeRow | None:
+def find_part(
+    person: Caller, assignees: Sequence[AssigneeRow], reassigned_to: Sequence[PersonRef] = ()
+) -> AssigneeRow | None:
     """Return the person's part, or that of an assignee who left if it was reassigned."""
     part = next((row for row in assignees if row.routing.assigned_to == person.user_id), None)
-    if part is None and any(reassigned.public_id == person.public_id for reassigned in given):
+    if part is None and any(assignee.public_id == person.public_id for assignee in reassigned_to):
         return next((row for row in assignees if not row.is_active and domain.is_open(row.routing.status)), None)
     return part
 
@@ -151,11 +153,7 @@ async def change_assignees(
     now: datetime,
     zone: ZoneInfo,
 ) -> dict[str, dict[str, Any]]:
-    """
-    Replace the assignees, and return old and new ones for the audit trail.
-
-    :raises NotADraft: once somebody has answered
-    """
+    """:raises NotADraft: once somebody has answered"""
     requested = changes.assignees or []
     deadline = changes.deadline_date if "deadline_date" in changes.model_fields_set else row.circulation.deadline_date
     before = [
@@ -207,16 +205,23 @@ def scope_of(row: CirculationRow) -> Scope:
 
 
 async def assignee_to_answer(
-    ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, named: UUID | None, envelope: workflow.Envelope
+    ctx: RequestContext,
+    session: AsyncSession,
+    row: CirculationRow,
+    *,
+    delegator: UUID | None,
+    envelope: workflow.Envelope,
 ) -> tuple[Caller, AssigneeRow]:
     """Choose the caller's own part while it is open, else that of a delegator."""
     part = find_part(ctx.caller, row.assignees, envelope.waiting_for.people)
-    if named == ctx.caller.public_id or (named is None and part is not None and domain.is_open(part.routing.status)):
+    if delegator == ctx.caller.public_id or (
+        delegator is None and part is not None and domain.is_open(part.routing.status)
+    ):
         return ctx.caller, _require_part(ctx.caller, row, part)
     code = envelope.workflow_code
     seats = await delegators_of(ctx, session, workflow_code=code, project_id=row.circulation.project_id)
-    if named is not None:
-        seat = delegation.seat_of(seats, named)
+    if delegator is not None:
+        seat = delegation.seat_of(seats, delegator)
         return seat, _require_part(seat, row, find_part(seat, row.assignees))
     delegated = [
         (seat, lent) for seat in seats if (lent := find_part(seat, row.assignees)) and may_answer(seat, row, lent)

@@ -38,11 +38,7 @@ class NotRouting(DomainError):
 async def respond(
     ctx: RequestContext, services: core.DocumentServices, public_id: UUID, response: AssigneeResponse
 ) -> Receipt:
-    """
-    Record an answer of the caller, or of a person who delegated it.
-
-    :raises NotAssigned, Invalid, NotRouting, AlreadyAnswered:
-    """
+    """:raises NotAssigned, Invalid, NotRouting, AlreadyAnswered:"""
     operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
     return await services.idempotency.run(operation, _respond, ctx, public_id, response)
 
@@ -53,7 +49,7 @@ async def _respond(ctx: RequestContext, session: AsyncSession, public_id: UUID, 
     row, envelope = await core.hold_current(ctx, session, CIRCULATION, public_id)
     if envelope is None:
         raise NotRouting
-    seat, part = await assignee_to_answer(ctx, session, row, named=response.on_behalf_of, envelope=envelope)
+    seat, part = await assignee_to_answer(ctx, session, row, delegator=response.on_behalf_of, envelope=envelope)
     if envelope.current_state != domain.ROUTING or envelope.terminal:
         raise NotRouting
     await take_answer(session, part, status=response.status, comment=response.comment, now=ctx.now)
