@@ -71,7 +71,7 @@ def migrating(at: int) -> None:
     """`saraban workflow migrate`."""
     assert migration.migrate.__kwdefaults__ is not None
     migration.migrate.__kwdefaults__["size"] = MIGRATED
-    _kill_in(migration, "_stay", at)
+    _kill_in(migration, "_keep_state", at)
 
 
 def _kill_in(module: Any, name: str, at: int) -> None:

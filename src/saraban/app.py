@@ -1,6 +1,4 @@
-"""
-Door 1: the ASGI application. It gathers the routers, answers every fault as a problem, and opens and closes the system.
-"""
+"""The ASGI application."""
 
 import asyncio
 import gc
@@ -66,10 +64,10 @@ FEATURES: Final[tuple[ModuleType, ...]] = (
     audit_trail,
     system_report,
 )
-# Requests make thousands of objects that go with them, and hardly any cycle; by default the collector looks after 700.
+# Requests create thousands of short-lived objects and few cycles; Python's default is 700.
 log = structlog.get_logger(__name__)
 _COLLECT_AFTER = 5000
-_TAKEN_OVER_AFTER = 60.0  # seconds, in which a worker of the node takes the lock of the index of search
+_TAKEOVER_SECONDS = 60.0  # seconds, in which a worker of the node takes the lock of the index of search
 _POLL = 1.0  # seconds
 DESCRIPTION = (
     "Document control for construction projects: every document draws a number that is used once, goes its way through "
@@ -79,13 +77,12 @@ DESCRIPTION = (
 
 def create_app(settings: Settings | None = None, *, is_server: bool = False) -> FastAPI:
     """
-    Return the application; nothing is opened before its lifespan begins.
-
-    :param is_server: a failure to start ends the process, with one line instead of the tracebacks of Starlette and the server
+    Nothing is opened before the lifespan begins.
+    :param is_server: a failed start prints one line and ends the process
     """
-    chosen = settings or config.load()
-    admission = Admission(chosen.max_requests_in_progress)
-    logs.configure(level=chosen.log_level, form=chosen.log_format)
+    settings_used = settings or config.load()
+    admission = Admission(settings_used.max_requests_in_progress)
+    logs.configure(level=settings_used.log_level, form=settings_used.log_format)
     app = FastAPI(
         title="Saraban",
         summary="Numbers, approval paths and proof for project documents.",
@@ -93,52 +90,56 @@ def create_app(settings: Settings | None = None, *, is_server: bool = False) -> 
         version=saraban.__version__,
         contact={"name": "The administrators of this installation"},
         license_info={"name": "MIT", "identifier": "MIT"},
-        servers=[{"url": chosen.public_url.rstrip("/") or "/", "description": "This installation"}],
+        servers=[{"url": settings_used.public_url.rstrip("/") or "/", "description": "This installation"}],
         openapi_url="/openapi.json",
-        docs_url=None,  # its page loads scripts from elsewhere, which the content policy refuses
+        docs_url=None,  # its page loads external scripts, which the content policy refuses
         redoc_url=None,
-        lifespan=Lifespan(chosen, admission, is_server=is_server),
+        lifespan=Lifespan(settings_used, admission, is_server=is_server),
         separate_input_output_schemas=True,
         generate_unique_id_function=_operation_id,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # it looks for a provider at every request
+        telemetry={
+            "tracing": False,
+            "metrics": False,
+            "logs": False,
+        },  # avoids the search for a provider at each request
     )
     app.include_router(health.router)
     for feature in FEATURES:
         app.include_router(feature.router, prefix=API, dependencies=[Depends(check_request)])
-    answers = ProblemAnswers(pages.install(app))
-    answers.install(app)
+    problem_answers = ProblemAnswers(pages.install(app))
+    problem_answers.install(app)
     openapi.complete(app)
     app.add_middleware(
         RequestMiddleware,
-        upload_limit=chosen.upload_max_bytes,
-        problems=answers,
+        upload_limit=settings_used.upload_max_bytes,
+        problems=problem_answers,
         admission=admission,
-        body_timeout=chosen.body_timeout,
+        body_timeout=settings_used.body_timeout,
     )
-    if chosen.is_over_tls:
+    if settings_used.is_over_tls:
         app.add_middleware(HostCookies)
     route_index.install(app)
     return app
 
 
 def _operation_id(route: APIRoute) -> str:
-    """Return the name that generated clients call: `rfas_create`, not one that repeats the whole address."""
+    """Return the method name of generated clients: `rfas_create`."""
     room = str(route.tags[0]).lower().replace(" ", "_") if route.tags else "saraban"
     return f"{room}_{route.name}"
 
 
 def served() -> Any:
-    """The server's factory: behind a trusted proxy, the client's address and scheme are what the proxy says."""
+    """The server's factory; trusted proxies supply the client's address and scheme."""
     from granian.utils.proxies import wrap_asgi_with_proxy_headers
 
-    trusted = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
+    proxies = [address.strip() for address in config.load().trusted_proxies.split(",") if address.strip()]
     app = create_app(is_server=True)
     tune_garbage_collector()
-    return wrap_asgi_with_proxy_headers(app, trusted_hosts=trusted) if trusted else warn_of_untrusted_proxy(app)
+    return wrap_asgi_with_proxy_headers(app, trusted_hosts=proxies) if proxies else warn_of_untrusted_proxy(app)
 
 
 def tune_garbage_collector() -> None:
-    """Leave alone what the process is made of, which lives as long as it does, and look less often for the rest."""
+    """Exclude permanent objects from collection, and collect less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECT_AFTER, 10, 10)
@@ -158,7 +159,6 @@ def new_worker(system: System) -> Worker:
 
 
 def _jobs(system: System) -> list[Job]:
-    """Return the long work that a worker of the system does beside its timers."""
     settings = system.settings
     turn = timedelta(seconds=settings.import_lease)
     numbers = ImportWorker(system.db, system.storage, NUMBER_IMPORTER, clock=system.clock, lease=turn)
@@ -188,8 +188,6 @@ def _jobs(system: System) -> list[Job]:
 
 
 class Lifespan:
-    """Opens the system before the first request, and closes it after the last one."""
-
     def __init__(self, settings: Settings, admission: Admission, *, is_server: bool) -> None:
         self.settings, self.admission, self.is_server = settings, admission, is_server
 
@@ -213,19 +211,19 @@ class Lifespan:
         worker = new_worker(system) if self.settings.run_worker else None
         system.dependencies.append(health.WorkerProbe(system.db, worker).dependency())
         app.state = system  # type: ignore[assignment]  # `kit.http.wiring` reads it
-        await stack.enter_async_context(_sampled(system))
+        await stack.enter_async_context(_run_sampler(system))
         if worker is None:
-            await stack.enter_async_context(_indexed(system))
+            await stack.enter_async_context(_run_indexer(system))
             return
-        await worker.beat()  # or the first probes would miss it
+        await worker.beat()  # before the first probes
         worker.start()
         stack.push_async_callback(worker.stop)
         system.worker_notifier.on_notify(worker.wake)
 
 
 @asynccontextmanager
-async def _indexed(system: System) -> AsyncIterator[None]:
-    """Have the index of search written on a node that has no worker."""
+async def _run_indexer(system: System) -> AsyncIterator[None]:
+    """Keep the search index current on a node without a worker."""
     task = asyncio.create_task(_keep_indexing(system), name="saraban-search-index")
     try:
         yield
@@ -235,7 +233,7 @@ async def _indexed(system: System) -> AsyncIterator[None]:
 
 
 async def _keep_indexing(system: System) -> None:
-    await asyncio.sleep(_TAKEN_OVER_AFTER)
+    await asyncio.sleep(_TAKEOVER_SECONDS)
     while True:
         try:
             busy = await index_next(system.db)
@@ -246,7 +244,7 @@ async def _keep_indexing(system: System) -> None:
 
 
 @asynccontextmanager
-async def _sampled(system: System) -> AsyncIterator[None]:
+async def _run_sampler(system: System) -> AsyncIterator[None]:
     sampler = Sampler(db=system.db, allocator=system.allocator, clock=system.clock)
     task = asyncio.create_task(sampler.run(), name="saraban-sampler")
     try:

@@ -1,8 +1,4 @@
-"""
-The one place where the parts meet: which storage, which locks, which event handlers, and what a database starts with.
-
-Only the doors call it. Everything it makes is in `System`; the doors hand its fields to the endpoints.
-"""
+"""The only place that connects all parts. Only the entry points call it."""
 
 import os
 from collections.abc import AsyncIterator
@@ -76,7 +72,7 @@ LEAST_KEY_BYTES = 32
 
 
 class DemoInProduction(DomainError):
-    """`SARABAN_ENV` is `production` and the database has open demo accounts, whose password everybody knows."""
+    """`SARABAN_ENV` is `production`, and demo accounts with a public password are open."""
 
     kind, code = ErrorKind.CONFLICT, "DEMO_IN_PRODUCTION"
     says = Text(
@@ -88,8 +84,10 @@ class DemoInProduction(DomainError):
 
 class SecretKeyTooShort(DomainError):
     """
-    `SARABAN_SECRET_KEY`, or the key kept in the data folder, has less than 32 bytes: whoever guesses it makes tokens for anybody.
-    Make one with `openssl rand -base64 48`; a damaged `signing.key` may be deleted, a new one is made.
+    `SARABAN_SECRET_KEY`, or the key in the data folder, has less than 32 bytes.
+
+    A guessed key can forge tokens. Make a key with `openssl rand -base64 48`. A damaged `signing.key` may be deleted;
+    the server creates a new one.
     """
 
     kind, code = ErrorKind.INVALID, "SECRET_KEY_TOO_SHORT"
@@ -102,7 +100,7 @@ class SecretKeyTooShort(DomainError):
 
 @dataclass(frozen=True, kw_only=True)
 class System(FirstRunWiring, NumberWiring, DefinitionWiring, MailWiring, OpsWiring):
-    """What a process holds while it runs: what each feature's endpoints declare that they need, and what only doors need."""
+    """All objects of a running process."""
 
     settings: Settings
     admission: Admission
@@ -114,8 +112,6 @@ class System(FirstRunWiring, NumberWiring, DefinitionWiring, MailWiring, OpsWiri
 
 @dataclass(frozen=True, slots=True)
 class Connections:
-    """Connections open when they are first needed."""
-
     db: Database
     redis: Redis | None
     lock_masters: list[Redis]
@@ -124,7 +120,6 @@ class Connections:
 
 
 def wire(settings: Settings, *, clock: Clock | None = None, admission: Admission | None = None) -> System:
-    """Make every part and connect them."""
     protect_folder(settings.data_dir)
     encryption.use_key(signing_key(settings))
     clock = clock or SystemClock(settings.zone)
@@ -216,7 +211,7 @@ def _sealer(settings: Settings, db: Database, clock: Clock) -> Sealer:
 
 @asynccontextmanager
 async def closing(system: System) -> AsyncIterator[System]:
-    """Close what `wire` opened, in whatever way the block ends."""
+    """Close what `wire` opened."""
     try:
         yield system
     finally:
@@ -232,20 +227,19 @@ async def closing(system: System) -> AsyncIterator[System]:
 
 def signing_key(settings: Settings) -> str:
     """
-    Return the configured key, or one kept in the data folder that only its owner can read.
-
-    :raises SecretKeyTooShort: when it has less than 32 bytes
+    Return the configured key, or the one in the data folder.
+    :raises SecretKeyTooShort:
     """
-    given = settings.secret_key.get_secret_value()
-    if given:
-        return _long_enough(given, "SARABAN_SECRET_KEY")
+    key = settings.secret_key.get_secret_value()
+    if key:
+        return _require_key_length(key, "SARABAN_SECRET_KEY")
     path = settings.data_dir / "signing.key"
     if not path.exists():
         _write_once(path, new_secret(48))
-    return _long_enough(path.read_text(encoding="ascii", errors="ignore").strip(), str(path))
+    return _require_key_length(path.read_text(encoding="ascii", errors="ignore").strip(), str(path))
 
 
-def _long_enough(key: str, name: str) -> str:
+def _require_key_length(key: str, name: str) -> str:
     size = len(key.encode())
     if size < LEAST_KEY_BYTES:
         raise SecretKeyTooShort(values={"name": name, "bytes": size, "least": LEAST_KEY_BYTES})
@@ -253,7 +247,7 @@ def _long_enough(key: str, name: str) -> str:
 
 
 def _write_once(path: Path, text: str) -> None:
-    """Two processes may start at the same moment: the file appears whole, and the first one stays."""
+    """Two processes may start at once: the file appears complete, and the first one stays."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
         file.write(text)
@@ -312,12 +306,10 @@ def _rates(settings: Settings, limiter: RateLimiter) -> NumberRateLimits:
 
 
 def document_kinds() -> list[documents.AnyKind]:
-    """Return every kind of document that is in the index of reach."""
     return [CORRESPONDENCE, rfas.RFA, transmittals.TRANSMITTAL, circulations.CIRCULATION]
 
 
 def carriers() -> list[NumberedDocuments]:
-    """Return the registers whose documents carry numbers, for `number verify`."""
     return [documents.DOCUMENT_NUMBERS, circulations.CIRCULATION_NUMBERS, *drawings.DRAWING_NUMBERS]
 
 
@@ -338,7 +330,7 @@ def _readers(subjects: Subjects) -> AccessRules:
     rules.add(drawings.reads_file)
     rules.add(rfas.reads_file)
     rules.add(transmittals.reads_file)
-    rules.add(documents.step_files(subjects))
+    rules.add(partial(workflow.may_read_step_file, subjects=subjects))
     return rules
 
 
@@ -365,7 +357,7 @@ def _handlers(
 
 
 def _outbound_limit(settings: Settings) -> int:
-    """Without Redis each process that runs a worker counts to its part of the limit."""
+    """Without Redis, each process with a worker gets a part of the limit."""
     counters = 1 if settings.redis_url or not settings.run_worker else settings.workers
     return settings.outbound_limit and max(1, settings.outbound_limit // counters)
 
@@ -396,7 +388,7 @@ def _mail_settings(settings: Settings) -> MailSettings | None:
         zone=settings.zone,
         gather=timedelta(seconds=settings.mail_gather_seconds),
         per_minute=_outbound_limit(settings),
-        attempts=settings.mail_retry_hours + 6,  # the first six pauses take an hour together
+        attempts=settings.mail_retry_hours + 6,  # the first six pauses take an hour in total
         address_of=address_of,
         choices_link=f"{home}/notifications/preferences" if home else "",
         home=home,
@@ -405,13 +397,12 @@ def _mail_settings(settings: Settings) -> MailSettings | None:
 
 async def seed(system: System, *, demo: bool) -> None:
     """
-    Fill in what the product ships with and, if asked, the demo project; what is there already stays.
-
-    :raises DemoInProduction: when demo accounts are asked for where the setting says production
+    Create the shipped data; existing data stays.
+    :raises DemoInProduction:
     """
     if demo and system.settings.env == "production":
         raise DemoInProduction
-    await system.db.transact(_ship, system)
+    await system.db.transact(_seed_shipped_data, system)
     await system.db.transact(webhooks.encrypt_secrets)
     for raw in workflow.shipped():
         await system.definition_cache.delete(code=str(raw["workflow"]))
@@ -420,22 +411,19 @@ async def seed(system: System, *, demo: bool) -> None:
         await system.db.transact(system.demo.load_project)
 
 
-async def _ship(system: System, session: AsyncSession) -> None:
+async def _seed_shipped_data(system: System, session: AsyncSession) -> None:
     await identity_seed.seed_catalogue(session)
     await projects_seed.seed_master_data(session)
     await workflow.seed_definitions(session, now=system.clock.now())
 
 
 async def has_demo(system: System) -> bool:
-    """Return whether demo accounts, whose password everybody knows, are open in the database."""
     demo = {f"{account.username}@saraban.invalid" for account in identity.DEMO_ACCOUNTS}
     async with system.db.reading() as session:
         return any(account.is_active and account.email in demo for account in await identity.list_users(session))
 
 
 async def refuse_demo_in_production(system: System) -> None:
-    """
-    :raises DemoInProduction: when demo accounts are open where the setting says production
-    """
+    """:raises DemoInProduction:"""
     if system.settings.env == "production" and await has_demo(system):
         raise DemoInProduction

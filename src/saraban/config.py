@@ -1,8 +1,4 @@
-"""
-Settings, read from `SARABAN_…` environment variables and an optional `.env` file. Only the doors and `bootstrap` read them.
-
-`docs/settings.md` lists every name with its default; a test keeps the two the same.
-"""
+"""Settings from `SARABAN_…` variables and `.env`; `docs/settings.md` lists them."""
 
 import logging
 import multiprocessing
@@ -30,7 +26,7 @@ _RETIRED |= dict.fromkeys(("SARABAN_MAIL_ATTEMPTS", "SARABAN_MAIL_RETRY_SECONDS"
 
 
 class SettingMisspelt(DomainError):
-    """The name of a variable is nearly that of a setting, which would keep its default, or that of a retired setting."""
+    """A variable's name is close to a setting's, or that of a retired setting."""
 
     kind, code = ErrorKind.INVALID, "SETTING_MISSPELT"
     says = Text(
@@ -51,7 +47,7 @@ def _refused(th: str, en: str) -> PydanticCustomError:
 
 
 def _database_url(text: str, info: ValidationInfo) -> str:
-    """Refuse here what would end in a traceback of the driver, and never repeat it: it holds a password."""
+    """Never repeat the URL, which contains a password."""
     if not text and info.data.get("env") == "production":
         raise _refused(
             "ในโหมด production ต้องระบุ: mysql://… หรือไฟล์ SQLite เช่น sqlite:////var/lib/saraban/saraban.db",
@@ -77,7 +73,7 @@ def _database_url(text: str, info: ValidationInfo) -> str:
 
 
 def _redis_server(text: str) -> tuple[str, int] | None:
-    """Return what tells two Redis servers apart, None where the address is malformed."""
+    """Return what distinguishes Redis servers, or None for a malformed address."""
     url = split_url(text)
     if url is not None and url.scheme == "unix":
         return url.path, 0
@@ -144,8 +140,6 @@ def _public_url(text: str, info: ValidationInfo) -> str:
 
 
 class Settings(BaseSettings):
-    """Each field's description is its documentation."""
-
     model_config = SettingsConfigDict(env_prefix="SARABAN_", env_file=_ENV_FILE, extra="ignore")
 
     env: Literal["development", "test", "production"] = Field(
@@ -369,7 +363,7 @@ class Settings(BaseSettings):
 
     @property
     def mails_invitations(self) -> bool:
-        """Whether links can be mailed: a letter needs the address that people open."""
+        """A mailed link needs the public address."""
         return self.mail != "off" and bool(self.public_url)
 
     @property
@@ -378,31 +372,29 @@ class Settings(BaseSettings):
 
 
 def unknown_settings() -> dict[str, str]:
-    """Return the `SARABAN_…` names in the environment and in `.env` that are no settings, each with a close one if any."""
-    known = {field.alias or f"SARABAN_{name.upper()}" for name, field in Settings.model_fields.items()} | {
+    """Return unknown `SARABAN_…` names, each with a similar setting if any."""
+    setting_names = {field.alias or f"SARABAN_{name.upper()}" for name, field in Settings.model_fields.items()} | {
         "SARABAN_LANG"
     }
-    given = {name.upper() for name in (*os.environ, *dotenv_values(_ENV_FILE, interpolate=False))}
-    unknown = sorted(name for name in given - known if name.startswith("SARABAN_"))
-    return {name: _RETIRED.get(name) or "".join(get_close_matches(name, known, 1, _CLOSE)) for name in unknown}
+    names = {name.upper() for name in (*os.environ, *dotenv_values(_ENV_FILE, interpolate=False))}
+    unknown = sorted(name for name in names - setting_names if name.startswith("SARABAN_"))
+    return {name: _RETIRED.get(name) or "".join(get_close_matches(name, setting_names, 1, _CLOSE)) for name in unknown}
 
 
 @lru_cache
 def load() -> Settings:
-    """
-    :raises SettingMisspelt: for names that are close to a setting; other unknown names are a warning on stderr
-    """
+    """:raises SettingMisspelt: for names close to a setting; others are a warning on stderr"""
     unknown = unknown_settings()
     if close := {name: near for name, near in unknown.items() if near}:
         says = SettingMisspelt.says
         raise SettingMisspelt(fields=[FieldProblem(name, "misspelt", says, {"near": close[name]}) for name in close])
-    for name in unknown if multiprocessing.parent_process() is None else ():  # each process of a server would repeat it
+    for name in unknown if multiprocessing.parent_process() is None else ():  # not again in each server process
         sys.stderr.write(f"saraban: {UNKNOWN_SETTING.say(language(), {'name': name})}\n")
     return Settings()
 
 
 def language() -> str:
-    """Return `th` or `en` for the terminal: `SARABAN_LANG`, then what the terminal's locale says, then English."""
+    """Return the terminal's language: `SARABAN_LANG`, then the locale, then English."""
     for name in ("SARABAN_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
         if chosen := os.environ.get(name, ""):
             return "th" if chosen.lower().startswith("th") else "en"

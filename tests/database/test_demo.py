@@ -10,7 +10,6 @@ from redis import Redis
 
 from saraban import bootstrap
 from saraban.documents.demo.service import walk_through
-from saraban.documents.demo.service.scripts import demo_scripts
 from tests.conftest import settings_in
 
 if TYPE_CHECKING:
@@ -18,15 +17,14 @@ if TYPE_CHECKING:
 
 
 @pytest_asyncio.fixture
-async def on_servers(mariadb_demo_url: str, redis_url: str, tmp_path: Path) -> "AsyncIterator[System]":
-    settings = settings_in(tmp_path / "data", database_url=mariadb_demo_url, redis_url=redis_url)
+async def on_servers(mariadb_documents_url: str, redis_url: str, tmp_path: Path) -> "AsyncIterator[System]":
+    settings = settings_in(tmp_path / "data", database_url=mariadb_documents_url, redis_url=redis_url)
     async with bootstrap.closing(bootstrap.wire(settings)) as system:
         yield system
 
 
 class TestDemo:
-    async def test_is_loaded_once_and_told(self, on_servers: "System") -> None:
-        assert await on_servers.demo.load_documents() == len(demo_scripts().documents)
+    async def test_is_told_beside_documents_that_are_loaded_once(self, on_servers: "System") -> None:
         assert await on_servers.demo.load_documents() == 0
 
         scenes = walk_through(on_servers.demo.services, clock=on_servers.clock)

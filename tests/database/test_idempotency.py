@@ -28,7 +28,7 @@ LEASE = 1.0
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(idempotency, "LEASE", LEASE)
-    monkeypatch.setattr(idempotency, "_BEAT", LEASE / 6)
+    monkeypatch.setattr(idempotency, "_RENEWAL_SECONDS", LEASE / 6)
 
 
 class Request:
@@ -95,7 +95,7 @@ class TestRequest:
         self, any_db: Database, monkeypatch: pytest.MonkeyPatch, payload_hash: str
     ) -> None:
         frozen, again = Request(any_db), Request(any_db, payload_hash)
-        monkeypatch.setattr(idempotency, "_BEAT", 60.0)
+        monkeypatch.setattr(idempotency, "_RENEWAL_SECONDS", 60.0)
         first = asyncio.create_task(frozen.send())
         await frozen.begun.wait()
 

@@ -130,7 +130,7 @@ async def test_a_page_of_a_party_reads_no_list_of_all_that_it_received(mariadb: 
     ask = Ask(DOCUMENTS, RegisterCode.RFA, Order.of("-created"), {"party": 9}, [KEY], HOME)
     async with mariadb.reading() as session:
         before = await rows_read(session)
-        statements = registers.page_statements(ask, Index.CREATED, after=None, most=PAGE, many=True)
+        statements = registers.page_statements(ask, Index.CREATED, after=None, most=PAGE)
         page = await registers.narrow_rows(session, statements)
         assert await rows_read(session) - before < 40 * PAGE
         assert [row.document_id for row in page] == expected(ask.order, {})[:PAGE]

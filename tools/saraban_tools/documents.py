@@ -8,8 +8,8 @@ drawn from their series as everybody's are. Nobody is told of a repeated one: it
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import accumulate
+from typing import Concatenate, ParamSpec
 from uuid import UUID
 
 from sqlalchemy.exc import IntegrityError
@@ -47,6 +47,7 @@ from saraban_tools.mix import (
     subject,
 )
 
+P = ParamSpec("P")
 BATCH = 1000
 _DISCIPLINES = 6
 
@@ -306,45 +307,41 @@ async def _plan(run: GenerationRun, place: int, discipline: str | None, at: date
 
 async def play(run: GenerationRun, script: DemoDocument, at: datetime) -> UUID:
     """Write a document as people do, with whatever they do with it later: each thing by the first who may."""
-    stage, found = run.stage, run.place.found
+    found = run.place.found
     involved = (script.originator, *script.to, *script.cc)
     who = [*dict.fromkeys(name for code in involved for name in run.place.people[code]), found.looker.username]
-    document = await _first_who_may(
-        who if not script.by else [script.by, *who],
-        lambda name: write(stage, found, replace(script, by=name), now=at, known=run.known),
-    )
+    document = await _first_who_may([script.by, *who] if script.by else who, _write, run, script, at)
     for place, act in enumerate(script.acts, start=1):
         when = at + timedelta(days=act.day, minutes=place)
-        document = await _first_who_may(
-            [*script.assignees, *who] if act.action == "respond" else who,
-            partial(_take, stage, found, script, document, act, when),
-        )
+        names = [*script.assignees, *who] if act.action == "respond" else who
+        document = await _first_who_may(names, _take, run, script, document, act, when)
     return UUID(document["data"]["publicId"])
 
 
+async def _write(name: str, run: GenerationRun, script: DemoDocument, at: datetime) -> DocumentJson:
+    return await write(run.stage, run.place.found, replace(script, by=name), now=at, known=run.known)
+
+
 async def _take(
-    stage: DemoServices,
-    found: DemoProject,
-    script: DemoDocument,
-    document: DocumentJson,
-    act: DemoAction,
-    when: datetime,
-    name: str,
+    name: str, run: GenerationRun, script: DemoDocument, document: DocumentJson, act: DemoAction, when: datetime
 ) -> DocumentJson:
-    return await take_action(stage, found, script, document, replace(act, by=name), when)
+    return await take_action(run.stage, run.place.found, script, document, replace(act, by=name), when)
 
 
 async def _first_who_may(
-    names: Sequence[str], do: Callable[[str], Coroutine[object, object, DocumentJson]]
+    names: Sequence[str],
+    do: Callable[Concatenate[str, P], Coroutine[object, object, DocumentJson]],
+    *args: P.args,
+    **kwargs: P.kwargs,
 ) -> DocumentJson:
     """The last of them is the user `system`, who may do everything but answer for a person."""
     for name in names[:-1]:
         try:
-            return await do(name)
+            return await do(name, *args, **kwargs)
         except DomainError as refusal:
             if refusal.kind not in (ErrorKind.FORBIDDEN, ErrorKind.NOT_FOUND):
                 raise
-    return await do(names[-1])
+    return await do(names[-1], *args, **kwargs)
 
 
 # Many documents.
@@ -364,14 +361,13 @@ async def write_batch(run: GenerationRun, batch: Sequence[CopiedDocument]) -> bo
     if fresh:
         await run.stage.db.transact(numbering.open_series, fresh, now=run.now)
         run.opened |= {plan.series for plan in fresh}
-    work = partial(_write_once, run, batch)
     try:
-        done = await run.stage.db.transact(work)
+        done = await run.stage.db.transact(_write_once, run, batch)
     except IntegrityError:
         if run.searches:
             raise
         run.searches = True
-        done = await run.stage.db.transact(work)
+        done = await run.stage.db.transact(_write_once, run, batch)
     if done:
         run.carried |= {one.contract: one.as_carried() for one in batch if one.carriable}
     else:
@@ -380,7 +376,7 @@ async def write_batch(run: GenerationRun, batch: Sequence[CopiedDocument]) -> bo
     return done
 
 
-async def _write_once(run: GenerationRun, batch: Sequence[CopiedDocument], session: AsyncSession) -> bool:
+async def _write_once(run: GenerationRun, session: AsyncSession, batch: Sequence[CopiedDocument]) -> bool:
     issued = await numbering.draw(session, [one.request for one in batch], searches=run.searches)
     if issued is None:
         return False

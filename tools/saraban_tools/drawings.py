@@ -5,7 +5,6 @@ Registers of drawings as large as a project has them after years: read and writt
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -77,17 +76,17 @@ async def generate_drawings(
 
     :raises ProjectTooSmall: when there is nobody who draws
     """
-    run = await stage.db.transact(partial(_begin, stage, code, now))
+    run = await stage.db.transact(_begin, stage, code, now)
     yield DrawingProgress(run.found, 0)
     written = run.found
     while written < many:
         upto = min((written // BATCH + 1) * BATCH, many)
-        await stage.db.transact(partial(write_drawings, run, range(written, upto)))
+        await stage.db.transact(write_drawings, run, range(written, upto))
         written = upto
         yield DrawingProgress(run.found, written - run.found)
 
 
-async def _begin(stage: DemoServices, code: str, now: datetime, session: AsyncSession) -> DrawingRun:
+async def _begin(stage: DemoServices, session: AsyncSession, code: str, now: datetime) -> DrawingRun:
     project = await projects.find_project_by_code(session, code=code, pointer="/project")
     ctx = RequestContext(await identity.system_caller(session), now, stage.zone, ADDRESS)
     contracts = await complete_contracts(ctx, session, project.public_id)
@@ -135,7 +134,7 @@ def _usual_lists(kind: DrawingKind) -> Mapping[str, Any]:
     return lists | ({"volumes": VOLUMES, "pairs": pairs} if kind.whole else {})
 
 
-async def write_drawings(run: DrawingRun, places: range, session: AsyncSession) -> None:
+async def write_drawings(run: DrawingRun, session: AsyncSession, places: range) -> None:
     """Register the drawings of some places: those first that others derive from."""
     ids: dict[int, UUID] = {}
     made = {place: generated_drawing(place, run.contracts, run.lists, addenda=run.addenda) for place in places}

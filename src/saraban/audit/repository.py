@@ -86,9 +86,7 @@ async def keys_with_uncommitted(
     """Include keys of open transactions; READ UNCOMMITTED does not wait for them."""
     key = _table(journal).c[journal.key]
     statement = sa.select(key).where(*_between(key, after, upto)).order_by(key).limit(limit)
-    async with db.reading() as session:
-        if not db.is_sqlite:
-            await session.connection(execution_options={"isolation_level": "READ UNCOMMITTED"})
+    async with db.snapshot("READ UNCOMMITTED") as session:
         return [int(row_key) for row_key in await session.scalars(statement)]
 
 

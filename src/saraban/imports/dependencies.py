@@ -216,15 +216,12 @@ async def _respond_with_import(
 def import_answer(current: AnyImportRow, language: str, answer: type[Answer]) -> Answer:
     row, report = current.row, current.row.report or {}
     problem, faults = report.get("problem"), report.get("faults", [])
-    return answer.model_validate(
-        {
-            **{name: getattr(row, name) for name in answer.model_fields if hasattr(row, name)},
-            "project_public_id": current.project,
-            "username": current.username,
-            "uploaded": row.file_key is not None,
-            "report": {**report, "faults": [{**fault, "message": fault[language]} for fault in faults]}
-            if "there" in report
-            else None,
-            "problem": {**problem, "message": problem[language]} if problem else None,
-        }
+    shown = {**report, "faults": [{**fault, "message": fault[language]} for fault in faults]}
+    return answer.from_object(
+        row,
+        project_public_id=current.project,
+        username=current.username,
+        uploaded=row.file_key is not None,
+        report=shown if "there" in report else None,
+        problem={**problem, "message": problem[language]} if problem else None,
     )

@@ -294,12 +294,7 @@ async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> P
 
 
 _PROJECT_PARTIES = (
-    sa.select(
-        _PROJECT_PARTY.organization_id,
-        _ORGANIZATION.uuid,
-        _ORGANIZATION.organization_code,
-        _PROJECT_PARTY.role_in_project,
-    )
+    sa.select(_ORGANIZATION.id, _ORGANIZATION.uuid, _ORGANIZATION.organization_code, _PROJECT_PARTY.role_in_project)
     .where(_ORGANIZATION.id == _PROJECT_PARTY.organization_id)
     .where(_PROJECT_PARTY.project_id == sa.bindparam("project_id"), _IS_OPEN_ORGANIZATION)
 )
@@ -314,6 +309,9 @@ _CONTRACT_PARTIES = (
         ),
     )
     .where(_PARTY.contract_id == sa.bindparam("contract_id"), _IS_OPEN_ORGANIZATION)
+)
+_ALL_PARTIES = sa.union_all(
+    _PROJECT_PARTIES.add_columns(sa.literal_column("0")), _CONTRACT_PARTIES.add_columns(sa.literal_column("1"))
 )
 _PARTICIPANT = (
     sa.select(
@@ -347,14 +345,14 @@ async def participant(
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
-    """
-    Rows of (key, public id, code, role) of the organizations that take part.
+    """Rows of (key, public id, code, role); the role of a contract's party there comes before that in the project."""
+    statement = _PROJECT_PARTIES if contract_id is None else _CONTRACT_PARTIES
+    return (await session.execute(statement, {"project_id": project_id, "contract_id": contract_id})).all()
 
-    :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
-    """
-    if contract_id is None:
-        return (await session.execute(_PROJECT_PARTIES, {"project_id": project_id})).all()
-    return (await session.execute(_CONTRACT_PARTIES, {"contract_id": contract_id})).all()
+
+async def all_parties(session: AsyncSession, *, project_id: int, contract_id: int) -> Rows:
+    """Rows of `parties` with 0 for the project and 1 for the contract at their end."""
+    return (await session.execute(_ALL_PARTIES, {"project_id": project_id, "contract_id": contract_id})).all()
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:

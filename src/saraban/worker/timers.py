@@ -6,7 +6,7 @@ A nightly job is a function and a row of the table.
 
 import os
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Final
@@ -71,12 +71,12 @@ class Purge:
 
     step: Callable[..., Awaitable[int]]
 
-    async def __call__(self, system: System, now: datetime) -> None:
-        while await system.db.transact(self._delete_some, now):
+    async def __call__(self, system: System, now: datetime, **limits: timedelta) -> None:
+        while await system.db.transact(self._delete_some, now, limits):
             pass
 
-    async def _delete_some(self, now: datetime, session: AsyncSession) -> int:
-        return await self.step(session, now=now)
+    async def _delete_some(self, now: datetime, session: AsyncSession, limits: Mapping[str, timedelta]) -> int:
+        return await self.step(session, now=now, **limits)
 
 
 async def measure_outbox(system: System, now: datetime) -> None:
@@ -105,13 +105,7 @@ async def expire_reservations(system: System, now: datetime) -> None:
 
 
 async def purge_number_errors(system: System, now: datetime) -> None:
-    keep = timedelta(days=system.settings.number_error_days)
-    while await system.db.transact(_delete_errors, now, keep):
-        pass
-
-
-async def _delete_errors(now: datetime, session: AsyncSession, keep: timedelta) -> int:
-    return await numbering.delete_old_errors(session, now=now, keep=keep)
+    await Purge(numbering.delete_old_errors)(system, now, keep=timedelta(days=system.settings.number_error_days))
 
 
 async def remove_expired_uploads(system: System, now: datetime) -> None:

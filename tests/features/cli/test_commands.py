@@ -488,7 +488,7 @@ class TestFirstStart:
         self, migrated_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         from saraban.cli import serve
-        from saraban.documents.demo.service.loader import DemoLoader
+        from saraban.documents.demo.service import DemoLoader
 
         heard: list[str] = []
 

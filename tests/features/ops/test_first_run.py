@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.app import create_app
 from saraban.bootstrap import System, closing, seed, wire
-from saraban.documents.demo.service.loader import DemoLoader
+from saraban.documents.demo.service import DemoLoader
 from saraban.identity import service as identity
 from saraban.identity.service import FirstAdministrator
 from saraban.web.projects import first_run

@@ -67,7 +67,7 @@ _FACTS = (
 
 
 async def facts(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, RfaFacts]:
-    rows = await session.execute(_FACTS, {"revisions": list(revision_ids)})
+    rows = (await session.execute(_FACTS, {"revisions": list(revision_ids)})).all()
     return {row[0]: RfaFacts._make(row[1:]) for row in rows}
 
 

@@ -1,6 +1,6 @@
 """`/document-numbering/configs`: the number formats of projects."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Response
@@ -136,35 +136,22 @@ async def _shown(session: AsyncSession, row: FormatRow, response: Response, lang
 
 
 def _format(row: FormatRow, colliding: list[FormatRow] | None = None, language: str = "th") -> FormatOut:
-    saved = row.format
-    return FormatOut(
-        public_id=saved.public_id,
+    return FormatOut.from_object(
+        row.format,
+        **{name: code or None for name, code in service.narrowed_columns(row.format.narrowing).items()},
         project_public_id=row.project_public_id,
         project_code=row.project_code,
         correspondence_type_code=row.type_code,
-        sub_type_code=saved.sub_type_code or None,
-        rfa_type_code=saved.rfa_type_code or None,
-        discipline_code=saved.discipline_code or None,
-        template=saved.format_template,
-        description=saved.description,
-        reset_sequence_yearly=saved.reset_sequence_yearly,
-        overflow=saved.overflow,
-        version=saved.version,
-        created_at=saved.created_at,
-        updated_at=saved.updated_at,
+        template=row.format.format_template,
         warnings=[_warning(other, language) for other in colliding or []],
     )
 
 
 def _piece(piece: TemplatePiece, language: str) -> TemplatePieceOut:
     meaning, sample = TOKEN_MEANINGS.get(piece.token or "", (None, None))
-    kind: Literal["literal", "token", "fault"] = "fault" if piece.fault else "token" if piece.token else "literal"
-    return TemplatePieceOut(
-        start=piece.start,
-        end=piece.end,
-        kind=kind,
-        text=piece.text,
-        token=piece.token,
+    return TemplatePieceOut.from_object(
+        piece,
+        kind="fault" if piece.fault else "token" if piece.token else "literal",
         meaning=meaning.say(language) if meaning else None,
         sample=sample,
         fault=piece.fault.text.say(language, piece.fault.values) if piece.fault else None,

@@ -235,15 +235,5 @@ async def list_errors(
 
 def _error(row: NumberErrorRow) -> NumberErrorOut:
     kept = row.error
-    return NumberErrorOut.model_validate(
-        {
-            "public_id": kept.public_id,
-            "error_type": kept.error_type,
-            "message": kept.error_message,
-            "context": kept.context_data or {},
-            "username": row.username,
-            "address": kept.ip_address,
-            "trace_id": kept.trace_id,
-            "created_at": kept.created_at,
-        }
-    )
+    values = {"message": kept.error_message, "context": kept.context_data or {}, "address": kept.ip_address}
+    return NumberErrorOut.from_object(kept, username=row.username, **values)

@@ -65,21 +65,9 @@ async def release_range(public_id: PathId, body: ReleaseIn, ctx: KeyedContext, d
     receipt = await once.run(operation, service.release_range, ctx, public_id=public_id, reason=body.reason)
     async with read_after_commit(db) as session:
         found = await service.read_range(ctx, session, public_id)
-    shown = ReleasedOut.model_validate({"public_id": public_id, "released_at": found.range.released_at})
-    return respond(shown, receipt=receipt)
+    return respond(ReleasedOut.from_object(found.range), receipt=receipt)
 
 
 def _range(row: RangeRow) -> RangeOut:
-    kept = row.range
-    return RangeOut(
-        public_id=kept.public_id,
-        series=kept.series,
-        kind=kept.kind,
-        first_number=kept.first_number,
-        last_number=kept.last_number,
-        organization_public_id=row.organization,
-        last_issued=row.last if row.last is not None and row.last >= kept.first_number else None,
-        reason=kept.reason,
-        created_at=kept.created_at,
-        released_at=kept.released_at,
-    )
+    last = row.last if row.last is not None and row.last >= row.range.first_number else None
+    return RangeOut.from_object(row.range, organization_public_id=row.organization, last_issued=last)

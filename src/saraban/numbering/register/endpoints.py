@@ -25,7 +25,7 @@ from saraban.numbering.register.schemas import (
 )
 from saraban.numbering.register.service import ledger, operations, sheets
 from saraban.numbering.series.domain.counter import LARGEST_STATED
-from saraban.numbering.series.domain.states import DOCUMENTS, OperationCode
+from saraban.numbering.series.domain.states import DOCUMENTS
 from saraban.numbering.series.models import NumberOperation
 
 router = APIRouter(route_class=RecordedRoute)
@@ -137,25 +137,16 @@ def _line(line: LedgerLine[NumberRow]) -> LedgerLineOut:
     entry, gap = line.entry, line.gap
     if entry is None:
         assert gap is not None
-        return LedgerLineOut(
-            first=line.first, last=line.last, state=gap.why, reason=gap.reason, username=gap.username, at=gap.at
-        )
-    return LedgerLineOut(
+        return LedgerLineOut.from_object(gap, first=line.first, last=line.last, state=gap.why)
+    return LedgerLineOut.from_object(
+        entry,
         first=line.first,
         last=line.last,
         state=entry.status,
-        public_id=entry.public_id,
         document_number=entry.number,
-        source=entry.source,
         from_range=entry.range > 0,
-        holder_kind=entry.holder_kind,
         holder_public_id=entry.holder,
-        reason=entry.reason,
-        username=entry.username,
         at=entry.issued_at,
-        changed_at=entry.changed_at,
-        replaces=entry.replaces,
-        replaced_by=entry.replaced_by,
     )
 
 
@@ -181,28 +172,19 @@ async def list_operations(
 
 def _operation(row: NumberOperation) -> NumberOperationOut:
     audit = row.audit
-    return NumberOperationOut(
-        public_id=audit.public_id,
-        created_at=audit.created_at,
-        operation=OperationCode(audit.operation),
+    return NumberOperationOut.from_object(
+        audit,
         username=row.username,
         display_name=row.person or None,
         number_public_id=audit.reservation_uuid,
         document_number=audit.generated_number,
-        document_type=audit.document_type,
         document_public_id=audit.holder_public_id,
-        series=audit.series,
         template=audit.template_used,
         counter_key=_kept(audit.counter_key),
         sequence=audit.sequence_number,
-        skipped_to=audit.skipped_to,
         before=_kept(audit.old_value),
         after=_kept(audit.new_value),
-        reason=audit.reason,
         address=audit.ip_address,
-        retry_count=audit.retry_count,
-        lock_wait_ms=audit.lock_wait_ms,
-        lock_path=audit.lock_path,
     )
 
 

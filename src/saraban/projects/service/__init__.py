@@ -34,6 +34,7 @@ from saraban.projects.service.lookup import (
     find_rfa_type,
     find_sub_type,
     find_type,
+    list_all_parties,
     list_parties,
     parties,
     printable_codes,

@@ -113,6 +113,20 @@ async def list_parties(session: AsyncSession, *, project_id: int, contract_id: i
     return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
 
+async def list_all_parties(
+    session: AsyncSession, *, project_id: int, contract_id: int | None
+) -> tuple[list[Party], list[Party]]:
+    """Return the parties of a project and of its contract; without a contract those of the project twice."""
+    if contract_id is None:
+        parties = await list_parties(session, project_id=project_id)
+        return parties, parties
+    both: tuple[list[Party], list[Party]] = [], []
+    rows = await repository.all_parties(session, project_id=project_id, contract_id=contract_id)
+    for key, public_id, code, role, place in rows:
+        both[place].append(Party(key, public_id, code, party_role(role)))
+    return both
+
+
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> dict[str, frozenset[int]]:
     return by_role(await list_parties(session, project_id=project_id, contract_id=contract_id))
 

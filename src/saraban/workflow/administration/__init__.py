@@ -1,1 +1,1 @@
-"""What administrators do: publish versions, assign workflows to documents, simulate, intervene in instances, migrate them."""
+"""Administration of workflows."""

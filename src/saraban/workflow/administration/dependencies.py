@@ -1,4 +1,4 @@
-"""What the endpoints of definitions fetch from the application: the definition cache, and keys that a body has twice."""
+"""Dependencies of the endpoints for definitions."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -20,10 +20,10 @@ def definition_cache(request: Request) -> DefinitionCache:
     return wiring(request, DefinitionWiring).definition_cache
 
 
-async def written_twice(request: Request) -> tuple[FieldProblem, ...]:
-    """Name the keys that the body of the request has twice, which its reader does not see any more."""
+async def duplicate_keys(request: Request) -> tuple[FieldProblem, ...]:
+    """Report duplicate keys of the body: the JSON parser keeps only the last one."""
     return definition_text.twice_in(await request.body())
 
 
 Definitions = Annotated[DefinitionCache, Depends(async_dependency(definition_cache))]
-WrittenTwice = Annotated[tuple[FieldProblem, ...], Depends(written_twice)]
+DuplicateKeys = Annotated[tuple[FieldProblem, ...], Depends(duplicate_keys)]

@@ -1,7 +1,4 @@
-"""
-`/workflow/definitions`: versions, published, compared, drawn and tried out; `/workflow/choices`: which workflow documents start on;
-`/workflow/instances/{publicId}/…`: what those may do who take a workflow out of its course.
-"""
+"""Endpoints of definitions, workflow assignments and interventions."""
 
 from collections import Counter
 from dataclasses import replace
@@ -22,7 +19,7 @@ from saraban.kit.operation import Operation
 from saraban.kit.pagination import Page
 from saraban.kit.schema import Items, PageOut, ShortList, WarningOut
 from saraban.workflow.administration import schemas
-from saraban.workflow.administration.dependencies import Definitions, WrittenTwice
+from saraban.workflow.administration.dependencies import Definitions, DuplicateKeys
 from saraban.workflow.administration.domain.definition_text import difference
 from saraban.workflow.administration.domain.diagram import mermaid
 from saraban.workflow.administration.domain.migration import WORDS
@@ -51,7 +48,7 @@ async def list_definitions(
     cursor: PageCursor = None,
     limit: PageLimit = 20,
 ) -> Page[schemas.DefinitionOut]:
-    """All versions, newest first, without their text."""
+    """List all versions, newest first, without their content."""
     return await versions.listing(session, code=code, cursor=cursor, limit=limit)
 
 
@@ -67,35 +64,37 @@ async def publish_definition(
     db: Db,
     idempotency: Idempotent,
     definitions: Definitions,
-    twice: WrittenTwice,
+    twice: DuplicateKeys,
 ) -> RawResponse:
-    """Keeps a definition as the next version of its code; it can never change afterwards."""
+    """Publish a definition as the next version of its code. A version never changes."""
     if twice:
         raise WorkflowNotValid(fields=twice)
     operation = Operation.of(ctx, "POST /workflow/definitions", body)
     receipt = await idempotency.run(operation, versions.publish, ctx, raw=body.dsl, activate=body.activate)
     async with read_after_commit(db) as session:
-        shown = schemas.PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
-        await definitions.delete(code=shown.code, version=shown.version)
-        await _say_what_starts(ctx, session, shown)
-    return respond(shown, status=201, receipt=receipt)
+        published = schemas.PublishedOut.model_validate(await versions.read(session, public_id=receipt.resource_id))
+        await definitions.delete(code=published.code, version=published.version)
+        await _add_assignments(ctx, session, published)
+    return respond(published, status=201, receipt=receipt)
 
 
 @router.post("/workflow/definitions/validate", dependencies=[MANAGER])
 async def validate_definition(
-    body: schemas.DefinitionText, session: ReadSession, twice: WrittenTwice
+    body: schemas.DefinitionText, session: ReadSession, twice: DuplicateKeys
 ) -> schemas.ValidationOut:
     """
-    Says what publishing would refuse, and saves nothing. Of a definition that is sent as `text` every fault has its line.
+    Return the faults that publishing would refuse, without saving.
+
+    For a definition sent as `text`, every fault has its line.
     """
-    found: list[tuple[FieldProblem, int]] | list[tuple[FieldProblem, None]]
+    faults_with_lines: list[tuple[FieldProblem, int]] | list[tuple[FieldProblem, None]]
     if body.text is not None and not twice:
-        found = await versions.validate_text(session, text=body.text)
+        faults_with_lines = await versions.validate_text(session, text=body.text)
     else:
-        found = [(fault, None) for fault in twice or await versions.validate(session, raw=body.dsl)]
+        faults_with_lines = [(fault, None) for fault in twice or await versions.validate(session, raw=body.dsl)]
     errors = [
         schemas.DefinitionFault(pointer=fault.pointer, code=fault.code, line=line, message=_label(fault))
-        for fault, line in found
+        for fault, line in faults_with_lines
     ]
     return schemas.ValidationOut(valid=not errors, errors=errors)
 
@@ -113,7 +112,7 @@ async def read_definition(code: Code, version: Version, definitions: Definitions
     dependencies=[guarded(MAY_VIEW)],
 )
 async def read_active_definition(code: Code, definitions: Definitions) -> schemas.DefinitionDetailOut:
-    """The version that new instances start on; 404 while none is active."""
+    """Return the version that new instances start on; 404 if none is active."""
     return await definitions.active(code=code)
 
 
@@ -121,49 +120,48 @@ async def read_active_definition(code: Code, definitions: Definitions) -> schema
 async def activate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
 ) -> schemas.ActivatedOut:
-    """New instances start on this version; running ones keep theirs."""
-    return await _switched(ctx, db, definitions, code=code, version=version, is_active=True)
+    """Start new instances on this version. Running instances keep theirs."""
+    return await _set_active(ctx, db, definitions, code=code, version=version, is_active=True)
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/deactivate", dependencies=[MANAGER])
 async def deactivate_definition(
     code: Code, version: Version, ctx: Context, db: Db, definitions: Definitions
 ) -> schemas.ActivatedOut:
-    """Without an active version no new instance can start; running ones go on."""
-    return await _switched(ctx, db, definitions, code=code, version=version, is_active=False)
+    """Stop new instances from starting. Running instances continue."""
+    return await _set_active(ctx, db, definitions, code=code, version=version, is_active=False)
 
 
-async def _switched(
+async def _set_active(
     ctx: RequestContext, db: Database, definitions: Definitions, *, code: str, version: int, is_active: bool
 ) -> schemas.ActivatedOut:
-    made = await db.transact(versions.set_active, ctx, code=code, version=version, is_active=is_active)
+    definition = await db.transact(versions.set_active, ctx, code=code, version=version, is_active=is_active)
     await definitions.delete(code=code)
-    shown = schemas.ActivatedOut.model_validate(made)
+    activated = schemas.ActivatedOut.model_validate(definition)
     async with read_after_commit(db) as session:
-        await _say_what_starts(ctx, session, shown)
-        if shown.is_active:
+        await _add_assignments(ctx, session, activated)
+        if activated.is_active:
             faults = await versions.refused_today(session, code=code, version=version)
-            shown.warnings += [
-                WarningOut.of(replace(fault, code="REFUSED_TODAY", text=_of_today(fault.text)), ctx.language)
+            activated.warnings += [
+                WarningOut.of(replace(fault, code="REFUSED_TODAY", text=_refused_today_text(fault.text)), ctx.language)
                 for fault in faults
             ]
-    return shown
+    return activated
 
 
-async def _say_what_starts(
-    ctx: RequestContext, session: AsyncSession, shown: schemas.ActivatedOut | schemas.PublishedOut
+async def _add_assignments(
+    ctx: RequestContext, session: AsyncSession, response: schemas.ActivatedOut | schemas.PublishedOut
 ) -> None:
-    found = (await workflow_assignment.assigned_kinds(ctx, session)).get(
-        shown.code, workflow_assignment.AssignedKinds()
+    assigned = (await workflow_assignment.assigned_kinds(ctx, session)).get(
+        response.code, workflow_assignment.AssignedKinds()
     )
-    shown.started_by = list(found.seen)
-    if shown.is_active and not found:
+    response.started_by = list(assigned.seen)
+    if response.is_active and not assigned:
         warning = FieldProblem("", "NOTHING_STARTS_IT", workflow_assignment.NOTHING_STARTS_IT)
-        shown.warnings = [WarningOut.of(warning, ctx.language)]
+        response.warnings = [WarningOut.of(warning, ctx.language)]
 
 
-def _of_today(text: Text) -> Text:
-    """It can be put in force all the same: an older version may be the one that is needed."""
+def _refused_today_text(text: Text) -> Text:
     th, en = "หากเผยแพร่วันนี้จะไม่ผ่านการตรวจสอบ", "This version would not pass today's publishing checks"
     return Text(f"{th}: {text.th}", f"{en}: {text.en}")
 
@@ -175,7 +173,7 @@ async def compare_versions(
     before: Annotated[int, Query(ge=1, le=1_000_000, description="A version.", examples=[1])],
     after: Annotated[int, Query(ge=1, le=1_000_000, description="Another one.", examples=[2])],
 ) -> schemas.DifferenceOut:
-    """What changed from one version to another, place by place; states are compared by name."""
+    """List the differences between two versions; states are compared by name."""
     older, newer = [await versions.find(session, code=code, version=version) for version in (before, after)]
     changes = difference(older.dsl, newer.dsl)
     return schemas.DifferenceOut(changes=[schemas.ChangeOut.model_validate(change) for change in changes])
@@ -185,7 +183,7 @@ async def compare_versions(
 async def draw_version(
     code: Code, version: Version, session: ReadSession, language: Annotated[Literal["th", "en"], Query()] = "th"
 ) -> schemas.DiagramOut:
-    """The diagram for Mermaid. An action with a condition is marked `?`, one that needs a comment `*`."""
+    """Return the diagram for Mermaid: `?` marks a condition, `*` a required comment."""
     definition = await versions.version(session, code=code, version=version)
     return schemas.DiagramOut(mermaid=mermaid(definition, language=language))
 
@@ -195,13 +193,14 @@ async def rehearse_version(
     code: Code, version: Version, body: schemas.SimulationIn, session: ReadSession
 ) -> schemas.SimulationOut:
     """
-    Plays a list of actors and actions against a version; nothing is kept. A step that is refused leaves the document where
-    it is, and the next is tried there.
+    Run a list of actors and actions on a version, without saving.
+
+    A refused step leaves the document in its state, and the next step is tried there.
     """
     definition = await versions.version(session, code=code, version=version)
     tries = [step.simulation_step() for step in body.steps]
-    tried = simulate(definition, tries, document=body.document, context=body.context)
-    return schemas.SimulationOut(steps=[_tried(one) for one in tried])
+    results = simulate(definition, tries, document=body.document, context=body.context)
+    return schemas.SimulationOut(steps=[_simulated_step(result) for result in results])
 
 
 @router.post("/workflow/definitions/{code}/versions/{version}/replay", dependencies=[MANAGER])
@@ -209,55 +208,57 @@ async def replay_version(
     code: Code, version: Version, body: schemas.ReplayIn, session: ReadSession, subjects: RegisteredSubjects
 ) -> schemas.ReplayOut:
     """
-    Plays the instances that ended last through this version and names those that would have gone another way; nothing is
-    kept. Conditions read the documents as they are today; roles and permissions of that day are not known and not asked.
+    Replay the latest finished instances on this version, and list those that would differ.
+
+    Nothing is saved. Conditions read the current documents; roles and permissions of the past are unknown and not
+    checked.
     """
-    found = await simulation.replay(
+    report = await simulation.replay(
         session, subjects=subjects, code=code, version=version, limit=body.limit, after=body.after
     )
     return schemas.ReplayOut(
-        looked_at=found.looked_at,
-        same=found.same,
-        unknown=found.unknown,
-        left_out=found.left_out,
-        next_after=found.next_after,
+        looked_at=report.looked_at,
+        same=report.same,
+        unknown=report.unknown,
+        left_out=report.left_out,
+        next_after=report.next_after,
         differing=[
             schemas.DifferingOut(
-                instance_public_id=one.instance_public_id,
-                number=one.number,
-                step=one.parting.step,
-                state=one.parting.state,
-                action=one.parting.action,
-                went_to=one.parting.went_to,
-                would_go_to=one.parting.reason.to,
-                code=one.parting.reason.code,
-                message=one.parting.reason.says,
+                instance_public_id=item.instance_public_id,
+                number=item.number,
+                step=item.parting.step,
+                state=item.parting.state,
+                action=item.parting.action,
+                went_to=item.parting.went_to,
+                would_go_to=item.parting.reason.to,
+                code=item.parting.reason.code,
+                message=item.parting.reason.says,
                 faults=[
                     schemas.DefinitionFault(pointer=fault.pointer, code=fault.code, message=_label(fault))
-                    for fault in one.parting.reason.faults
+                    for fault in item.parting.reason.faults
                 ],
             )
-            for one in found.differing
+            for item in report.differing
         ],
     )
 
 
-def _tried(one: SimulationResult) -> schemas.SimulatedStepOut:
-    refusal = one.refusal
+def _simulated_step(result: SimulationResult) -> schemas.SimulatedStepOut:
+    refusal = result.refusal
     return schemas.SimulatedStepOut(
-        state=one.state,
-        available_actions=[choice.code for choice in one.choices],
-        next_state=one.next_state,
-        terminal=one.terminal,
+        state=result.state,
+        available_actions=[choice.code for choice in result.choices],
+        next_state=result.next_state,
+        terminal=result.terminal,
         code=refusal.code if refusal else None,
-        message=_refused(refusal) if refusal else None,
-        automatic=list(one.automatic),
-        values=dict(one.values),
-        cautions=list(one.cautions),
+        message=_refusal_text(refusal) if refusal else None,
+        automatic=list(result.automatic),
+        values=dict(result.values),
+        cautions=list(result.cautions),
     )
 
 
-def _refused(refusal: DomainError) -> Text:
+def _refusal_text(refusal: DomainError) -> Text:
     texts = [(field.text, field.values) for field in refusal.fields] or [(refusal.words, refusal.values)]
     return Text(
         th=" ".join(text.say("th", values) for text, values in texts),
@@ -278,18 +279,22 @@ async def list_choices(
     ] = None,
 ) -> Items[schemas.WorkflowAssignmentOut]:
     """
-    The most specific choice counts: the project's before the installation's, within either one for a type before one for
-    all. Where nothing is chosen, the workflow that ships for the kind.
+    List the workflows that documents start on.
+
+    The most specific choice applies: a project's before the installation's, and in each of them a type's before one
+    for all types. Without a choice, documents start on the kind's default workflow.
     """
-    found = await workflow_assignment.listing(ctx, session, project_public_id=project)
-    return Items[schemas.WorkflowAssignmentOut](items=list(found))
+    assignments = await workflow_assignment.listing(ctx, session, project_public_id=project)
+    return Items[schemas.WorkflowAssignmentOut](items=list(assignments))
 
 
 @router.put("/workflow/choices", summary="Choose the workflow that documents start on")
 async def choose_workflow(body: schemas.WorkflowAssignmentIn, ctx: Context, db: Db) -> schemas.WorkflowAssignmentOut:
     """
-    For the next documents of the kind; those that run keep what they began with. What was chosen there before is replaced.
-    For a project it takes `project.edit` or `workflow.manage_definitions` in it, for the whole installation the latter.
+    Set the workflow of new documents. Running documents keep theirs.
+
+    A project needs `project.edit` or `workflow.manage_definitions` in it, the installation
+    `workflow.manage_definitions`.
     """
     place = AssignmentTarget(body.kind, body.type_code, body.project_public_id)
     return await db.transact(workflow_assignment.assign, ctx, place=place, workflow_code=body.workflow_code)
@@ -303,7 +308,7 @@ async def take_back_choice(
     type_code: Annotated[str | None, Query(alias="typeCode", max_length=50)] = None,
     project: Annotated[UUID | None, Query(alias="projectPublicId")] = None,
 ) -> None:
-    """Then the next less specific choice counts again."""
+    """Remove a choice; the next less specific one applies again."""
     place = AssignmentTarget(kind, type_code, project)
     await db.transact(workflow_assignment.unassign, ctx, place=place)
 
@@ -312,7 +317,7 @@ async def take_back_choice(
 async def read_steering(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
 ) -> schemas.InterventionsOut:
-    """What you may do to this instance besides its actions: what can be forced, and whether you may end or reassign it."""
+    """Return your interventions: forced actions and states, termination, reassignment."""
     return await interventions.find(ctx, session, subjects=subjects, public_id=public_id)
 
 
@@ -325,8 +330,10 @@ async def force_step(
     if_match: IfMatch,
 ) -> RawResponse:
     """
-    Takes an action that is somebody else's, or puts the instance into a state of its definition. No requirement and no
-    condition is asked; the history marks the step as forced, and everybody who takes part is told.
+    Force an action, or put the instance into another state of its definition.
+
+    Requirements and conditions are not checked. The history marks the step as forced, and all participants are
+    notified.
     """
     command = Command(body.action or FORCE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     done = await interventions.force(
@@ -344,8 +351,9 @@ async def terminate_instance(
     if_match: IfMatch,
 ) -> RawResponse:
     """
-    Ends the instance without an outcome: its status is `TERMINATED`, nobody is waited for any more. The document stays,
-    with its number; its originator may issue the next revision.
+    End the instance without an outcome, with the status `TERMINATED`.
+
+    The document keeps its number, and its originator may issue the next revision.
     """
     command = Command(TERMINATE, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     done = await interventions.terminate(ctx, transitions, public_id=public_id, command=command)
@@ -356,9 +364,9 @@ async def terminate_instance(
 async def list_people(
     public_id: PathId, ctx: Context, session: ReadSession, subjects: RegisteredSubjects
 ) -> ShortList[PersonRef]:
-    """Those to whom you may give the present state; nobody, when you may not give it."""
-    found = await interventions.people(ctx, session, subjects=subjects, public_id=public_id)
-    return ShortList[PersonRef](items=[PersonRef.model_validate(person) for person in found])
+    """List the people to whom you may reassign the current state; empty if you may not."""
+    candidates = await interventions.people(ctx, session, subjects=subjects, public_id=public_id)
+    return ShortList[PersonRef](items=[PersonRef.model_validate(person) for person in candidates])
 
 
 @router.post("/workflow/instances/{publicId}/reassign", response_model=TransitionedEnvelope)
@@ -370,8 +378,9 @@ async def reassign_instance(
     if_match: IfMatch,
 ) -> RawResponse:
     """
-    Gives the present state to one person, in the place of the person or the organization that it waits for. That person
-    must be one who may act in it; the history names both. In a parallel review a branch is given, by `branchPublicId`.
+    Assign the current state, or a branch of a review, to another person.
+
+    The person must be able to act in it. The history names the previous and the new assignee.
     """
     command = Command(REASSIGN, body.reason, client_version_no=body.client_version_no, if_match=if_match)
     reassignment = interventions.Reassignment(body.user_public_id, body.branch_public_id)
@@ -386,8 +395,10 @@ async def migrate_instances(
     code: Code, version: Version, body: schemas.MigrationIn, ctx: Context, db: Db, subjects: RegisteredSubjects
 ) -> schemas.MigrationOut:
     """
-    Moves running instances of the workflow to this version, in batches; with `dryRun`, the default, it says what would
-    become of each. What cannot go on under the version stays on its own; run again, only such are left.
+    Move running instances to this version, in batches.
+
+    With `dryRun`, the default, return the result for each instance without moving it. Instances that cannot continue
+    under this version keep theirs, and another run includes them again.
     """
     plan = migration.MigrationPlan(code, version, body.mapping, body.dry_run)
     lines: list[migration.MigratedInstance] = []
@@ -407,21 +418,21 @@ async def migrate_instances(
     return schemas.MigrationOut(
         dry_run=body.dry_run,
         counts=dict(counts),
-        instances=[_migrated(line, dry_run=body.dry_run) for line in lines],
+        instances=[_migrated_instance(line, dry_run=body.dry_run) for line in lines],
         next_after=last if looked_at == body.limit else None,
     )
 
 
-def _migrated(line: migration.MigratedInstance, *, dry_run: bool) -> schemas.MigratedOut:
-    found = line.found
+def _migrated_instance(line: migration.MigratedInstance, *, dry_run: bool) -> schemas.MigratedOut:
+    finding = line.found
     return schemas.MigratedOut(
         instance_public_id=line.instance_public_id,
         number=line.number,
         from_version=line.from_version,
         state=line.state,
-        to_state=found.to,
-        outcome=found.outcome.value,
-        moved=found.goes and not dry_run,
-        message=WORDS[found.outcome],
-        errors=[schemas.ContextFault(pointer=fault.pointer, message=_label(fault)) for fault in found.faults],
+        to_state=finding.to,
+        outcome=finding.outcome.value,
+        moved=finding.goes and not dry_run,
+        message=WORDS[finding.outcome],
+        errors=[schemas.ContextFault(pointer=fault.pointer, message=_label(fault)) for fault in finding.faults],
     )

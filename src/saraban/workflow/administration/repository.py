@@ -1,4 +1,4 @@
-"""Rows of definitions and their versions, of running and closed instances, and of what documents start on."""
+"""Rows of definitions, instances and workflow assignments."""
 
 from collections.abc import Collection, Sequence
 from uuid import UUID
@@ -20,13 +20,13 @@ _C, _D, _I = WorkflowAssignment, WorkflowDefinition, WorkflowInstance
 
 
 async def summaries(session: AsyncSession, *, code: str | None) -> Sequence[AnyRow]:
-    """Rows of (id, code, version, description, is active, when, first name, last name, user name), newest version first."""
+    """Return (id, code, version, description, is active, when, name fields), newest first."""
     statement = (
         sa.select(
             _D.id,
             _D.workflow_code,
             _D.version,
-            # Of the text itself, which has it in both languages.
+            # The definition's own text has both languages.
             _D.dsl["description"].label("description"),
             _D.is_active,
             _D.created_at,
@@ -54,7 +54,6 @@ async def version_of(session: AsyncSession, code: str, version: int) -> Workflow
 
 
 async def locked_versions(session: AsyncSession, code: str) -> Sequence[WorkflowDefinition]:
-    """All versions of a code, oldest first, locked until the transaction ends."""
     statement = sa.select(_D).where(_D.workflow_code == code).order_by(_D.version).with_for_update()
     return (await session.scalars(statement)).all()
 
@@ -62,7 +61,7 @@ async def locked_versions(session: AsyncSession, code: str) -> Sequence[Workflow
 async def definitions(
     session: AsyncSession, *, code: str | None, cursor: str | None, limit: int
 ) -> Sequence[sa.Row[WorkflowDefinition, Json]]:
-    """Rows of (definition without its text, the description in it), one more than `limit`, newest first."""
+    """Return (definition without its content, description), one more than `limit`."""
     statement = sa.select(_D, _D.dsl["description"]).options(defer(_D.dsl, raiseload=True))
     if code is not None:
         statement = statement.where(_D.workflow_code == code)
@@ -83,7 +82,7 @@ async def assignment(session: AsyncSession, *, kind: str, reach: int, type_code:
 
 
 async def assignments(session: AsyncSession, *, reaches: Collection[int] | None = None) -> Sequence[AnyRow]:
-    """Rows of (choice, project's public id and code, who chose, whether it has an active version), by place."""
+    """Return (assignment, project id and code, author, whether a version is active)."""
     active = sa.exists().where(_D.workflow_code == _C.workflow_code, _D.is_active)
     statement = (
         sa.select(
@@ -105,19 +104,16 @@ async def assignments(session: AsyncSession, *, reaches: Collection[int] | None 
 
 
 async def matters_of(session: AsyncSession, code: str) -> Sequence[sa.Row[str, str]]:
-    """Rows of (kind, type) for which a workflow is chosen anywhere; the type is empty for all of the kind."""
     statement = sa.select(_C.kind, _C.type_code).where(_C.workflow_code == code).distinct()
     return (await session.execute(statement.order_by(_C.kind, _C.type_code))).all()
 
 
 async def in_force(session: AsyncSession) -> Sequence[sa.Row[UUID, str, int]]:
-    """Rows of (id, code, version) of every active version, by code."""
     statement = sa.select(_D.id, _D.workflow_code, _D.version).where(_D.is_active).order_by(_D.workflow_code)
     return (await session.execute(statement)).all()
 
 
 async def rfa_type_known(session: AsyncSession, *, code: str, project_id: int | None) -> bool:
-    """Whether a contract of the project, or any contract at all, has such an RFA type."""
     statement = (
         sa.select(RfaType.id)
         .join(Contract, Contract.id == RfaType.contract_id)
@@ -130,7 +126,7 @@ async def rfa_type_known(session: AsyncSession, *, code: str, project_id: int | 
     return await session.scalar(statement.limit(1)) is not None
 
 
-def _elsewhere(code: str, definition_id: UUID) -> sa.Select[UUID, int]:
+def _on_other_versions(code: str, definition_id: UUID) -> sa.Select[UUID, int]:
     return (
         sa.select(_I.id, _D.version)
         .join(_D, _D.id == _I.definition_id)
@@ -141,35 +137,33 @@ def _elsewhere(code: str, definition_id: UUID) -> sa.Select[UUID, int]:
 async def running_page(
     session: AsyncSession, *, code: str, definition_id: UUID, after: UUID | None, limit: int
 ) -> Sequence[tuple[UUID, int]]:
-    """(instance, its version) of at most `limit` that run on another version, by their key."""
-    statement = _elsewhere(code, definition_id)
+    statement = _on_other_versions(code, definition_id)
     if after is not None:
         statement = statement.where(_I.id > after)
     return [(row.id, row.version) for row in await session.execute(statement.order_by(_I.id).limit(limit))]
 
 
 async def running_count(session: AsyncSession, *, code: str, definition_id: UUID) -> int:
-    """How many run on another version."""
-    inner = _elsewhere(code, definition_id).subquery()
+    inner = _on_other_versions(code, definition_id).subquery()
     return await session.scalar(sa.select(sa.func.count()).select_from(inner)) or 0
 
 
 async def rows_of(session: AsyncSession, ids: Collection[UUID], *, lock: bool) -> Sequence[Instance]:
-    """Instances by their key, detached; always locked in the same order, so that two runs do not wait for each other."""
+    """The order of the locks prevents deadlocks between two runs."""
     statement = sa.select(_I).where(_I.id.in_(ids)).order_by(_I.id)
     rows = (await session.scalars(statement.with_for_update() if lock else statement)).all()
     return [Instance.detached(session, row) for row in rows]
 
 
 async def state_names(session: AsyncSession, *, code: str) -> frozenset[str]:
-    found = await session.scalars(sa.select(_D.compiled).where(_D.workflow_code == code))
-    return frozenset(name for compiled in found for name in as_object(compiled["states"]))
+    compiled_versions = await session.scalars(sa.select(_D.compiled).where(_D.workflow_code == code))
+    return frozenset(name for compiled in compiled_versions for name in as_object(compiled["states"]))
 
 
 async def running_by_state(
     session: AsyncSession, *, code: str | None
 ) -> Sequence[sa.Row[str, int, bool, str | None, int]]:
-    """Rows of (code, version, is active, state or None, how many run there), by code and version, the newest first."""
+    """Return (code, version, is active, state or None, count), newest first."""
     running = sa.and_(_I.definition_id == _D.id, _I.status == InstanceStatus.ACTIVE)
     statement = (
         sa.select(_D.workflow_code, _D.version, _D.is_active, _I.current_state, sa.func.count(_I.id))
@@ -182,24 +176,25 @@ async def running_by_state(
     return (await session.execute(statement)).all()
 
 
-def _ended(code: str, after: Cursor | None) -> list[sa.ColumnElement[bool]]:
+def _completed_conditions(code: str, after: Cursor | None) -> list[sa.ColumnElement[bool]]:
     of_code = _I.definition_id.in_(sa.select(_D.id).where(_D.workflow_code == code))
-    found: list[sa.ColumnElement[bool]] = [of_code, _I.status == InstanceStatus.COMPLETED]
+    conditions: list[sa.ColumnElement[bool]] = [of_code, _I.status == InstanceStatus.COMPLETED]
     if after is not None:
         at = _I.last_transition_at
-        found.append(sa.or_(at < after.at, sa.and_(at == after.at, _I.id < after.public_id)))
-    return found
+        conditions.append(sa.or_(at < after.at, sa.and_(at == after.at, _I.id < after.public_id)))
+    return conditions
 
 
 async def closed_page(session: AsyncSession, *, code: str, after: Cursor | None, limit: int) -> Sequence[Instance]:
-    """At most `limit` of them, on whatever version they ran."""
     statement = (
-        sa.select(_I).where(*_ended(code, after)).order_by(_I.last_transition_at.desc(), _I.id.desc()).limit(limit)
+        sa.select(_I)
+        .where(*_completed_conditions(code, after))
+        .order_by(_I.last_transition_at.desc(), _I.id.desc())
+        .limit(limit)
     )
     return [Instance.detached(session, row) for row in (await session.scalars(statement)).all()]
 
 
 async def closed_count(session: AsyncSession, *, code: str, after: Cursor | None) -> int:
-    """How many there are behind a place."""
-    statement = sa.select(sa.func.count()).select_from(_I).where(*_ended(code, after))
+    statement = sa.select(sa.func.count()).select_from(_I).where(*_completed_conditions(code, after))
     return await session.scalar(statement) or 0

@@ -1,4 +1,4 @@
-"""What the endpoints of definitions, of workflow assignments, simulations and interventions take and give."""
+"""Schemas of definitions, assignments, simulations, interventions and migrations."""
 
 from datetime import datetime
 from typing import Annotated, Final, Literal, Self
@@ -44,13 +44,13 @@ class DefinitionIn(Schema):
 
 
 class DefinitionText(Schema):
-    """A definition as JSON, or as the text that somebody is writing: then faults have their line."""
+    """A definition as JSON, or as text, for which faults have their line."""
 
     dsl: Storable | None = None
     text: Annotated[str, MultiLine(500_000)] | None = Field(None, examples=['{"workflow": "SITE_MEMO"}'])
 
     @model_validator(mode="after")
-    def _one_of_them(self) -> Self:
+    def _require_one(self) -> Self:
         if (self.dsl is None) == (self.text is None):
             th = "ส่ง dsl หรือ text อย่างใดอย่างหนึ่ง"
             raise PydanticCustomError("one_of", "Send either `dsl` or `text`.", {"th": th})
@@ -88,7 +88,7 @@ class ValidationOut(Schema):
 
 
 class ChangeOut(Schema):
-    """One place that differs between two versions."""
+    """A difference between two versions."""
 
     place: str = Field(
         description="JSON pointer in which a state stands by its name.", examples=["/states/draft/on/submit/to"]
@@ -110,7 +110,7 @@ Kind = Literal["correspondence", "rfa", "transmittal", "circulation"]
 
 
 class WorkflowAssignmentIn(Schema):
-    """The documents, and the workflow that the next of them start on."""
+    """Documents, and the workflow that new ones start on."""
 
     kind: Kind = Field(examples=["correspondence"])
     type_code: Annotated[str, SingleLine(50)] | None = Field(
@@ -125,7 +125,11 @@ class WorkflowAssignmentIn(Schema):
 
 
 class WorkflowAssignmentOut(Schema):
-    """`isInForce` is false where the workflow has no active version any more: then no such document can be written."""
+    """
+    If `isInForce` is false, the workflow has no active version.
+
+    Then such documents cannot be created.
+    """
 
     kind: Kind = Field(examples=["correspondence"])
     type_code: str | None = Field(examples=["MEMO"])
@@ -137,7 +141,7 @@ class WorkflowAssignmentOut(Schema):
 
 
 class AssignedKindOut(Schema):
-    """Documents that start on a workflow; `byDefault` says that they do because nothing else is chosen for them."""
+    """Documents that start on a workflow; `byDefault` means without an assignment."""
 
     kind: Kind = Field(examples=["correspondence"])
     type_code: str | None = Field(examples=["MEMO"])
@@ -146,25 +150,25 @@ class AssignedKindOut(Schema):
 
 
 class AssignedKindsOut(Schema):
-    """What starts on a workflow, as far as the caller sees the projects, and warnings when a version goes into force."""
+    """Documents that start on a workflow, as far as visible, and activation warnings."""
 
     started_by: list[AssignedKindOut] = Field(default_factory=list)
     warnings: list[WarningOut] = Field(default_factory=list, description="NOTHING_STARTS_IT, REFUSED_TODAY.")
 
 
 class ActivatedOut(DefinitionOut, AssignedKindsOut):
-    """A version that was put in force or taken out."""
+    """A version that was activated or deactivated."""
 
 
 class PublishedOut(DefinitionDetailOut, AssignedKindsOut):
-    """A version that was published."""
+    """A published version."""
 
 
 Name = Annotated[str, SingleLine(100)]
 
 
 class SimulatedStepOut(Schema):
-    """What came of one step; `code` and `message` are null when it was taken."""
+    """The result of a step; `code` and `message` are null if it succeeded."""
 
     state: str = Field(examples=["draft"])
     available_actions: list[str] = Field(description="What this actor could do then.")
@@ -186,7 +190,7 @@ class SimulationOut(Schema):
 
 
 class SimulatedActorIn(Schema):
-    """Somebody who does not exist, by what they would hold."""
+    """A fictional actor."""
 
     roles: list[Name] = Field(default_factory=list, max_length=20, examples=[["Document Control"]])
     permissions: list[Name] = Field(default_factory=list, max_length=100, examples=[["rfa.submit"]])
@@ -211,17 +215,17 @@ class SimulatedActionIn(Schema):
     )
 
     def simulation_step(self) -> SimulationStep:
-        who = self.actor
+        described = self.actor
         actor = SimulatedActor(
-            roles=frozenset(who.roles),
-            permissions=frozenset(who.permissions),
-            party=frozenset(who.party),
-            organization_roles=frozenset(who.organization_roles),
-            is_submitter=who.is_submitter,
-            is_assignee=who.is_assignee,
-            public_id=who.user_public_id,
-            teams=frozenset(who.teams),
-            disciplines=frozenset(who.disciplines),
+            roles=frozenset(described.roles),
+            permissions=frozenset(described.permissions),
+            party=frozenset(described.party),
+            organization_roles=frozenset(described.organization_roles),
+            is_submitter=described.is_submitter,
+            is_assignee=described.is_assignee,
+            public_id=described.user_public_id,
+            teams=frozenset(described.teams),
+            disciplines=frozenset(described.disciplines),
         )
         return SimulationStep(
             actor, self.action, self.comment, self.payload, self.with_files, self.response_code, self.branch
@@ -229,7 +233,7 @@ class SimulatedActionIn(Schema):
 
 
 class SimulationIn(Schema):
-    """A story: who does what, in which order, with which document."""
+    """Actors and actions in order, with a document."""
 
     steps: list[SimulatedActionIn] = Field(min_length=1, max_length=200)
     document: Payload = Field(
@@ -246,7 +250,7 @@ class ReplayIn(Schema):
 
 
 class DifferingOut(Schema):
-    """A finished instance that would have gone another way, from which step on and why."""
+    """A finished instance that would take another path, with the step and the reason."""
 
     instance_public_id: UUID
     number: str | None = Field(examples=["คคง.-สคฉ.3-0001-2569"])
@@ -263,7 +267,7 @@ class DifferingOut(Schema):
 
 
 class ReplayOut(Schema):
-    """`unknown` are instances whose document cannot be read any more, `leftOut` those that ended before the last one here."""
+    """`unknown` counts unreadable documents, `leftOut` instances that ended earlier."""
 
     looked_at: int = Field(examples=[200])
     same: int = Field(examples=[199])
@@ -289,7 +293,7 @@ class TerminationIn(Schema):
 
 
 class ReassignmentIn(Schema):
-    """The present state is given to one person, who may act in it in their own right."""
+    """The new assignee, who must be able to act in their own right."""
 
     reason: Reason
     user_public_id: UUID
@@ -300,7 +304,7 @@ class ReassignmentIn(Schema):
 
 
 class ForceIn(Schema):
-    """`action` is one of the present state's; without it `to` is any state of the definition."""
+    """`action` belongs to the current state; without it `to` is any state of the definition."""
 
     reason: Reason
     action: Annotated[str, SingleLine(50)] | None = Field(None, examples=["approve"])
@@ -308,7 +312,7 @@ class ForceIn(Schema):
     client_version_no: VersionNo | None = None
 
     @model_validator(mode="after")
-    def _somewhere(self) -> Self:
+    def _require_target(self) -> Self:
         if self.action is None and self.to is None:
             th = "ระบุการดำเนินการ หรือสถานะปลายทาง"
             raise PydanticCustomError("required", "Name an action, or a state to go to.", {"th": th})
@@ -316,14 +320,14 @@ class ForceIn(Schema):
 
 
 class ForceTargetOut(Schema):
-    """A state that can be gone to."""
+    """A state that can be forced."""
 
     name: str = Field(examples=["pending_approval"])
     label: Text
 
 
 class ForcibleActionOut(Schema):
-    """An action that can be forced; where it leads to several states, one of them is named as `to`."""
+    """An action that can be forced. If it has several `targets`, name one as `to`."""
 
     code: str = Field(examples=["approve"])
     label: Text
@@ -331,7 +335,7 @@ class ForcibleActionOut(Schema):
 
 
 class InterventionsOut(Schema):
-    """What is open to the caller besides the workflow's actions; everything is empty for those who may not."""
+    """The caller's interventions; everything is empty without the permission."""
 
     actions: list[ForcibleActionOut]
     states: list[ForceTargetOut]
@@ -346,7 +350,7 @@ StateName = Annotated[str, SingleLine(50)]
 
 
 class MigrationIn(Schema):
-    """Without `dryRun: false` nothing is moved; `after` is the `nextAfter` of the answer before."""
+    """Instances move only with `dryRun: false`. `after` is the previous `nextAfter`."""
 
     dry_run: bool = Field(default=True, strict=True, examples=[True])
     mapping: dict[StateName, StateName] = Field(
@@ -365,7 +369,7 @@ class ContextFault(Schema):
 
 
 class MigratedOut(Schema):
-    """One instance: what became of it, or in a dry run would; `errors` are those of its context."""
+    """The result for one instance, in a dry run the expected one; `errors` of its context."""
 
     instance_public_id: UUID
     number: str | None = Field(examples=["คคง.-สคฉ.3-0001-2569"])
@@ -379,7 +383,7 @@ class MigratedOut(Schema):
 
 
 class MigrationOut(Schema):
-    """`counts` is by outcome; while there is a `nextAfter` there are more instances to look at."""
+    """`counts` is by outcome. While `nextAfter` is set, more instances follow."""
 
     dry_run: bool
     counts: dict[str, int] = Field(examples=[{"stays": 12, "state_gone": 1}])

@@ -1,1 +1,1 @@
-"""What a definition must show before it is published. Pure."""
+"""Checks of a definition before publication, without I/O."""

@@ -1,7 +1,7 @@
 """
-The examples of a definition, played on the engine: whoever publishes shows with them that a condition can hold.
+Run the examples of a definition, which show that a condition can be met.
 
-What an example does not say is as it is for an ordinary document and somebody who meets `require`. Nobody is a Super Admin.
+Missing facts are ordinary ones, and the actor meets `require` without being a Super Admin.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,7 +22,7 @@ from saraban.workflow.language.schema import ContextSchema
 from saraban.workflow.language.subject import SubjectFacts
 
 _ACTOR, _SOMEBODY_ELSE = 1, 2
-_HERE: Final = frozenset({1})  # the one organization there is
+_ONLY_ORGANIZATION: Final = frozenset({1})  # the one organization there is
 _SOMEBODY: Final = UUID("00000000-0000-4000-8000-000000000001")
 _USUAL: Final[JsonObject] = {
     "number": "1",
@@ -51,46 +51,39 @@ def problems(
     type_code: str | None = None,
 ) -> tuple[FieldProblem, ...]:
     """
-    Return why the engine does not let an example pass, each fault by its pointer in it; empty when it does.
-
-    :param stated: the values that the steps before can have stated; None when that can be any
-    :param kind: play it with a document of this kind, and of this type, whatever it says itself
+    Return why the engine refuses an example.
+    :param stated: values that earlier steps can have stated; None for any
     """
     document, misfits = document_of(as_object(example.facts.get("document")), kind, type_code)
     context = as_object(example.facts.get("context"))
-    found = [*misfits, *_unsent(example, stated)]
+    faults = [*misfits, *_impossible_values(example, stated)]
     if definition.context_schema is not None:
-        found += _below("/facts/context", definition.context_schema.problems(dict(context)))
-    if found:
-        return tuple(found)
+        faults += _relocate("/facts/context", definition.context_schema.problems(dict(context)))
+    if faults:
+        return tuple(faults)
     try:
         play(definition, example, document)
     except ConditionNotMet:
         return (FieldProblem("", "example_refused", NOT_HELD),)
     except DomainError as refusal:
-        return tuple(_below("/facts", refusal.fields)) or (
-            FieldProblem("", "example_refused", _refused(refusal.words)),
+        return tuple(_relocate("/facts", refusal.fields)) or (
+            FieldProblem("", "example_refused", _refusal_text(refusal.words)),
         )
     return ()
 
 
 def play(definition: Definition, example: TransitionExample, document: JsonObject) -> Step:
-    """
-    Take the step of an example.
-
-    :param document: what the document says of itself, whole
-    :raises DomainError: as `engine.advance` does
-    """
+    """:raises DomainError: like `engine.advance`"""
     step = definition.states[example.state].on[example.action]
     return decisions.advance(definition, example.state, example.action, _facts(step, example.facts, document))
 
 
-def _refused(reason: Text) -> Text:
+def _refusal_text(reason: Text) -> Text:
     return Text(f"ดำเนินการตามตัวอย่างนี้ไม่ได้: {reason.th}", f"The engine refuses this example: {reason.en}")
 
 
-def _unsent(example: TransitionExample, stated: Collection[str] | None) -> Iterable[FieldProblem]:
-    """What no client can have sent, or nobody can have stated by then."""
+def _impossible_values(example: TransitionExample, stated: Collection[str] | None) -> Iterable[FieldProblem]:
+    """Report values that no client can send, or that no earlier step can state."""
     context = as_object(example.facts.get("context"))
     before = context.get("payload", {})
     if context.keys() - {"payload"} or not isinstance(before, Mapping):
@@ -106,21 +99,24 @@ def _unsent(example: TransitionExample, stated: Collection[str] | None) -> Itera
 
 
 def document_of(
-    said: JsonObject, kind: str | None, type_code: str | None
+    facts: JsonObject, kind: str | None, type_code: str | None
 ) -> tuple[dict[str, Json], list[FieldProblem]]:
-    """Return the document of an example, whole, and what no document says of itself so."""
     if kind is not None:
         names = as_object(of_a_document(kind, type_code)["properties"]).keys() - {"kind", "documentType"}
-        return _whole({name: value for name, value in said.items() if name in names}, kind, type_code), []
-    kinds = [kind for kind in KINDS if kind == said.get("kind")] or KINDS
-    tried = [(whole, _schema(each).problems(whole)) for each in kinds for whole in [_whole(said, each, None)]]
-    document, faults = next((one for one in tried if not one[1]), tried[0])
-    return document, _below("/facts/document", faults)
+        return _complete_document({name: value for name, value in facts.items() if name in names}, kind, type_code), []
+    kinds = [kind for kind in KINDS if kind == facts.get("kind")] or KINDS
+    tried = [
+        (complete, _schema(candidate).problems(complete))
+        for candidate in kinds
+        for complete in [_complete_document(facts, candidate, None)]
+    ]
+    document, faults = next((result for result in tried if not result[1]), tried[0])
+    return document, _relocate("/facts/document", faults)
 
 
-def _whole(said: JsonObject, kind: str, type_code: str | None) -> dict[str, Json]:
-    own = {"kind": kind, "documentType": type_code or TYPES[kind][0]}
-    return {**_USUAL, **({"openRoutings": 0} if kind in ASSIGNING else {}), **own, **said}
+def _complete_document(facts: JsonObject, kind: str, type_code: str | None) -> dict[str, Json]:
+    type_facts = {"kind": kind, "documentType": type_code or TYPES[kind][0]}
+    return {**_USUAL, **({"openRoutings": 0} if kind in ASSIGNING else {}), **type_facts, **facts}
 
 
 @lru_cache(maxsize=len(KINDS))
@@ -128,21 +124,21 @@ def _schema(kind: str) -> ContextSchema:
     return schema.read(of_a_document(kind))
 
 
-def _below(at: str, faults: Iterable[FieldProblem]) -> list[FieldProblem]:
-    return [FieldProblem(at + each.pointer, each.code, each.text, each.values) for each in faults]
+def _relocate(at: str, faults: Iterable[FieldProblem]) -> list[FieldProblem]:
+    return [FieldProblem(at + fault.pointer, fault.code, fault.text, fault.values) for fault in faults]
 
 
-def _facts(step: Transition, said: JsonObject, document: JsonObject) -> Facts:
-    actor, code = as_object(said.get("actor")), as_text(said.get("responseCode"))
+def _facts(step: Transition, facts: JsonObject, document: JsonObject) -> Facts:
+    actor, code = as_object(facts.get("actor")), as_text(facts.get("responseCode"))
     assigned = document["kind"] in ASSIGNING and actor.get("isAssignee", "assignee" in step.require.party)
     subject = SubjectFacts(
         entity_id="",
-        scope=Scope(_HERE),
+        scope=Scope(_ONLY_ORGANIZATION),
         originator_organization_id=_ACTOR,
-        recipient_organization_ids=_HERE,
-        parties=dict.fromkeys(step.require.organization_roles, _HERE),
+        recipient_organization_ids=_ONLY_ORGANIZATION,
+        parties=dict.fromkeys(step.require.organization_roles, _ONLY_ORGANIZATION),
         submitter_user_id=_ACTOR if actor.get("isSubmitter") else _SOMEBODY_ELSE,
-        assignee_user_ids=_HERE if assigned else frozenset(),
+        assignee_user_ids=_ONLY_ORGANIZATION if assigned else frozenset(),
         kind=str(document["kind"]),
         public_id=_SOMEBODY,
         number=str(document["number"]),
@@ -156,9 +152,9 @@ def _facts(step: Transition, said: JsonObject, document: JsonObject) -> Facts:
     return Facts(
         caller=_caller(step, actor),
         subject=subject,
-        comment=as_text(said.get("comment", "." if needs_comment else None)),
-        payload=as_object(said.get("payload")),
-        context=as_object(said.get("context")),
+        comment=as_text(facts.get("comment", "." if needs_comment else None)),
+        payload=as_object(facts.get("payload")),
+        context=as_object(facts.get("context")),
         with_files=step.attachments_required,
         response_code=code,
     )
@@ -173,6 +169,6 @@ def _caller(step: Transition, actor: JsonObject) -> Caller:
         username="",
         display_name="",
         organization_id=_ACTOR,
-        organization_ids=_HERE,
+        organization_ids=_ONLY_ORGANIZATION,
         grants=tuple(Grant(str(name), step.require.permissions) for name in roles),
     )

@@ -16,8 +16,7 @@ FEW: Final = 2_000  # so many rows are read and sorted, rather than looked for a
 COUNTED: Final = 10_000  # documents are counted up to here
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderKey:
+class ReaderKey(NamedTuple):
     """
     One key under which rows of `document_reach` are open to a reader.
 

@@ -109,7 +109,8 @@ def _revisions(reach: Reach) -> AnySelect:
 
 
 async def at_revisions(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[DocumentRow]:
-    found = await session.execute(_AT_REVISIONS, {"revisions": [row.revision_id for row in rows]})
+    # All at once: it takes four calls more to fetch each row by itself.
+    found = (await session.execute(_AT_REVISIONS, {"revisions": [row.revision_id for row in rows]})).all()
     wide = {row.document.id: row for row in map(DocumentRow.read, found)}
     return [wide[row.document_id] for row in rows if row.document_id in wide]
 
@@ -158,7 +159,8 @@ _RECIPIENTS = (
 async def recipients(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, list[RecipientRow]]:
     """Return the recipients of each document, the main one first."""
     found: dict[int, list[RecipientRow]] = {document_id: [] for document_id in document_ids}
-    for document_id, recipient_type, *organization in await session.execute(_RECIPIENTS, {"documents": list(found)}):
+    rows = (await session.execute(_RECIPIENTS, {"documents": list(found)})).all()
+    for document_id, recipient_type, *organization in rows:
         found[document_id].append(RecipientRow(OrganizationName._make(organization), recipient_type))
     return found
 

@@ -159,8 +159,7 @@ class RegisterTables:
 
     :param heads: the table of what `document_id` and the cursor name
     :param text: gives, for the name of a parameter, that its word stands in what a register shows
-    :param conditions: by the names of their parameters: `person` and `mine`, `caller` for what waits, `party`, and
-        `party_by_row` for pages that find their rows long before all have been looked at
+    :param conditions: by the names of their parameters: `person` and `mine`, `caller` for what waits, `party`
     :param documents: how a few documents are found from outside `document_reach`, by their keys
     """
 
@@ -216,9 +215,8 @@ DOCUMENTS: Final = RegisterTables(
     conditions={
         "mine": _reach.author_id == sa.bindparam("mine"),
         "person": _reach.author_id == sa.bindparam("person"),
-        "party": sa.or_(_originated, _receipts.exists()),
         # MariaDB may answer an EXISTS from a list of all that the organization ever received, which has no end.
-        "party_by_row": sa.or_(_originated, _receipts.limit(1).scalar_subquery().is_not(None)),
+        "party": sa.or_(_originated, _receipts.limit(1).scalar_subquery().is_not(None)),
         "caller": pending(_revision, _reach.revision_id),
     },
     documents={
@@ -251,7 +249,6 @@ def register_of_sheets(
             "mine": involves("mine"),
             "person": involves("person"),
             "party": _originated,
-            "party_by_row": _originated,
             "caller": pending(heads, _reach.document_id),
             "about": _reach.document_id.in_(about),
         },

@@ -5,12 +5,12 @@ Pages of registers: narrow rows from `document_reach`, along an index in the ord
 The statements name the index: the statistics of both databases know nothing of a reader who sees one row in a thousand.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from functools import lru_cache
-from itertools import groupby
+from itertools import count, groupby
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -27,14 +27,6 @@ from saraban.search_index.service import IndexQuery, SearchIndex
 
 _table = table_of(DocumentReach)
 _reach = _table.c
-_NAMES: Final[Mapping[Index, str]] = {
-    Index.STATUS: "ix_reach_status",
-    Index.TYPE: "ix_reach_type",
-    Index.DISCIPLINE: "ix_reach_discipline",
-    Index.DUE: "ix_reach_due",
-    Index.DATE: "ix_reach_date",
-    Index.NUMBER: "ix_reach_number",
-}
 _BY_DOCUMENT: Final = "ix_reach_document"
 _SORTED_BY: Final[Mapping[Sort, Any]] = {
     Sort.NUMBER: _reach.number_sort,
@@ -177,8 +169,8 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
 }
 
 
-_PRIMARY: Final = "PRIMARY"
 _AT_ONCE: Final = 60  # selects of one statement
+_MOST: Final = sa.bindparam("most", type_=sa.Integer())
 
 
 class _Behind(Enum):
@@ -216,12 +208,11 @@ def _part_of(ask: Ask, key: ReaderKey) -> _Part:
     return _Part(key.written_in is not None, key.kind is not ReaderKind.PROJECT and bool(ask.home))
 
 
-def _key_values(place: int, key: ReaderKey) -> FilterValues:
+def _key_values(keys: Iterable[ReaderKey]) -> FilterValues:
     return {
-        f"project_{place}": key.project,
-        f"reader_kind_{place}": int(key.kind),
-        f"reader_{place}": key.reader,
-        f"contract_{place}": key.written_in,
+        f"{name}_{place}": value if value is None else int(value)
+        for place, key in enumerate(keys)
+        for name, value in zip(ReaderKey._fields, key, strict=True)
     }
 
 
@@ -233,17 +224,20 @@ def _of_key(
 
     :param given: names of conditions
     """
-    name = _BY_DOCUMENT if index.looks_up else _NAMES.get(index, _PRIMARY)
-    on_sqlite = "sqlite_autoindex_document_reach_1" if name == _PRIMARY else name
+    name = _BY_DOCUMENT if index.looks_up else f"ix_reach_{index}"
+    if index is Index.CREATED:
+        name, on_sqlite = "PRIMARY", "sqlite_autoindex_document_reach_1"
+    else:
+        on_sqlite = name
     reader: sa.BindParameter[Any] = sa.bindparam(f"reader_{place}")
     conditions = [
         _reach.project_id == sa.bindparam(f"project_{place}"),
-        _reach.reader_kind == sa.bindparam(f"reader_kind_{place}"),
+        _reach.reader_kind == sa.bindparam(f"kind_{place}"),
         _reach.reader_id == reader,
         _reach.kind == sa.bindparam("register"),
     ]
     if part.is_written:
-        conditions += [_reach.contract_id == sa.bindparam(f"contract_{place}"), _reach.originator_id == reader]
+        conditions += [_reach.contract_id == sa.bindparam(f"written_in_{place}"), _reach.originator_id == reader]
     conditions += [condition for name, condition in {**_CONDITIONS, **tables.conditions}.items() if name in given]
     if not frozenset(WORDS).isdisjoint(given):
         conditions.append(_said(tables, given))
@@ -256,9 +250,7 @@ def _of_key(
         .select_from(_table)
         .where(*conditions)
         .with_hint(_table, f"FORCE INDEX ({name})", "mariadb")
-        .with_hint(_table, f"FORCE INDEX ({name})", "mysql")
         .with_hint(_table, f"INDEXED BY {on_sqlite}", "sqlite")
-        .limit(sa.bindparam("most", type_=sa.Integer()))
     )
 
 
@@ -272,35 +264,31 @@ def page_statement(
     tables: RegisterTables, index: Index, given: frozenset[str], order: Order, parts: tuple[_Part, ...]
 ) -> Any:
     """Select the first rows of each part, in order."""
-    value = _SORTED_BY.get(order.sort)
-    columns = (
-        [_reach.created_at, _reach.document_id] if value is None else [value, _reach.created_at, _reach.document_id]
-    )
-    shown = [_reach.document_id, _reach.revision_id, _reach.created_at] + ([] if value is None else [value])
+    value = [] if order.sort is Sort.CREATED else [_SORTED_BY[order.sort]]
+    by = [column.desc() if order.descending else column for column in (*value, _reach.created_at, _reach.document_id)]
+    columns = _reach.document_id, _reach.revision_id, _reach.created_at, *value
     selects = []
     for place, part in enumerate(parts):
         # By one value alone: of several SQLite makes one range, and sorts it.
         names = given - {_VALUES.get(index, "")} if part.has_value else given
-        statement = _of_key(tables, index, names, place, part, *shown)
+        statement = _of_key(tables, index, names, place, part, *columns).order_by(*by).limit(_MOST)
         if part.skips_behind:
             statement = statement.where(_NOT_BEHIND)
         if part.behind is not None:
             statement = statement.where(*_after(order, value, part.behind))
-        selects.append(statement.order_by(*(column.desc() if order.descending else column for column in columns)))
+        selects.append(statement)
     return _together(selects)
 
 
 def page_statements(
-    ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = (), many: bool = False
+    ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = ()
 ) -> list[tuple[Any, FilterValues]]:
     """
     Return statements of the first rows, with their parameters: one select for each key and each value for which the index is in
     order by itself; behind a cursor one more for the rows of other values than its own.
 
     :param documents: those that an index which looks up has found
-    :param many: more rows than are counted are open to the reader
     """
-    given = frozenset("party_by_row" if many and name == "party" else name for name in ask.values)
     behind: Sequence[_Behind | None] = [None]
     values = ask.parameters | {"most": most, "documents": documents}
     if after is not None:
@@ -314,23 +302,22 @@ def page_statements(
     ]
     statements = []
     for start in range(0, len(branches), _AT_ONCE):
-        some, own = branches[start : start + _AT_ONCE], dict(values)
-        for place, (key, value, _) in enumerate(some):
-            own |= {**_key_values(place, key), f"value_{place}": value}
-        parts = tuple(part for _, _, part in some)
-        statements.append((page_statement(ask.tables, index, given, ask.order, parts), own))
+        keys, split, parts = zip(*branches[start : start + _AT_ONCE], strict=True)
+        statement = page_statement(ask.tables, index, frozenset(ask.values), ask.order, parts)
+        own = {f"value_{place}": value for place, value in enumerate(split)}
+        statements.append((statement, values | _key_values(keys) | own))
     return statements
 
 
 async def narrow_rows(session: AsyncSession, statements: Sequence[tuple[Any, FilterValues]]) -> list[NarrowRow]:
-    return [NarrowRow(*row) for statement, values in statements for row in await session.execute(statement, values)]
+    return [NarrowRow(*row) for statement in statements for row in (await session.execute(*statement)).all()]
 
 
-def _after(order: Order, value: Any, behind: _Behind) -> list[Condition]:
+def _after(order: Order, value: Sequence[Any], behind: _Behind) -> list[Condition]:
     """Begin behind the cursor, in words that both databases read as the end of a range."""
     of_cursor: sa.BindParameter[Any] = sa.bindparam("after_value")
     if behind is _Behind.OTHERS:
-        return [value < of_cursor if order.descending else value > of_cursor]
+        return [column < of_cursor if order.descending else column > of_cursor for column in value]
     at, document = _reach.created_at, _reach.document_id
     moment: sa.BindParameter[Any] = sa.bindparam("after_at")
     last: sa.BindParameter[Any] = sa.bindparam("after_document")
@@ -338,7 +325,7 @@ def _after(order: Order, value: Any, behind: _Behind) -> list[Condition]:
         begin = [at <= moment, sa.or_(at < moment, document < last)]
     else:
         begin = [at >= moment, sa.or_(at > moment, document > last)]
-    return begin if value is None else [value == of_cursor, *begin]
+    return [*(column == of_cursor for column in value), *begin]
 
 
 def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
@@ -352,8 +339,9 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
 
 
 @lru_cache(maxsize=256)
-def _size_statement(tables: RegisterTables, index: Index, given: frozenset[str], parts: tuple[_Part, ...]) -> Any:
-    rows = [_of_key(tables, index, given, place, part, sa.literal_column("1")) for place, part in enumerate(parts)]
+def _size_statement(tables: RegisterTables, index: Index, led: frozenset[str], parts: tuple[_Part, ...]) -> Any:
+    # What is behind counts too: whether it is has to be looked up row by row.
+    rows = [_of_key(tables, index, led, *part, sa.literal_column("1")).limit(_MOST) for part in enumerate(parts)]
     return _together([sa.select(sa.func.count()).select_from(one.subquery()) for one in rows])
 
 
@@ -361,22 +349,14 @@ async def count_rows(
     session: AsyncSession, ask: Ask, keys: Sequence[ReaderKey], index: Index | None, *, most: int
 ) -> list[int]:
     """
-    Count the rows that the filters of one index leave of each key, up to a limit.
-
-    What is behind counts too: whether it is has to be looked up row by row, and nobody is told this number.
+    Count the rows that the filters of one index leave of each key, up to a limit; nobody is told this number.
 
     :param index: None for all that the reader sees
     """
-    given = frozenset[str]() if index is None else _led_by(ask, index)
-    counts: list[int] = []
-    for start in range(0, len(keys), _AT_ONCE):
-        some, values = keys[start : start + _AT_ONCE], ask.parameters | {"most": most}
-        for place, key in enumerate(some):
-            values |= _key_values(place, key)
-        parts = tuple(_Part(key.written_in is not None, skips_behind=False) for key in some)
-        statement = _size_statement(ask.tables, index or Index.CREATED, given, parts)
-        counts += await session.scalars(statement, values)
-    return counts
+    led = frozenset[str]() if index is None else _led_by(ask, index)
+    parts = tuple(_part_of(ask, key) for key in keys)
+    statement = _size_statement(ask.tables, index or Index.CREATED, led, parts)
+    return list(await session.scalars(statement, ask.parameters | {"most": most} | _key_values(keys)))
 
 
 def _led_by(ask: Ask, index: Index) -> frozenset[str]:
@@ -416,46 +396,55 @@ def counted_keys(keys: Sequence[ReaderKey]) -> list[CountedKeys]:
 
 @lru_cache(maxsize=256)
 def _count_statement(
-    tables: RegisterTables, index: Index, given: frozenset[str], groups: tuple[tuple[bool, tuple[_Part, ...]], ...]
+    tables: RegisterTables,
+    index: Index,
+    given: frozenset[str],
+    led: frozenset[str] | None,
+    groups: tuple[tuple[bool, tuple[_Part, ...]], ...],
 ) -> Any:
     selects: list[AnySelect] = []
-    place = 0
-    for of_organizations, parts in groups:
-        wanted: list[Condition] = []
-        if of_organizations:
-            # What was issued in a contract stands under its key too, with the same revision.
-            elsewhere = _reach.contract_id.not_in(many(f"contracts_{place}"))
-            wanted = [sa.or_(_reach.is_draft == sa.true(), elsewhere)]
-        read = []
+    places = count()
+    for number, (of_organizations, parts) in enumerate(groups):
+        # What was issued in a contract stands under its key too, with the same revision.
+        elsewhere = _reach.contract_id.not_in(many(f"contracts_{number}"))
+        wanted = [sa.or_(_reach.is_draft == sa.true(), elsewhere)] if of_organizations else []
+        rows, exceeds = [], []
         for part in parts:
-            conditions = sa.and_(sa.true(), *wanted, *([_NOT_BEHIND] if part.skips_behind else []))
-            columns = _reach.document_id, sa.case((conditions, 1), else_=0).label("wanted")
-            read.append(_of_key(tables, index, given, place, part, *columns).subquery())
-            place += 1
-        counts = [sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(one.c.wanted), 0)) for one in read]
-        if len(read) > 1:
-            distinct = sa.union(*(sa.select(one.c.document_id).where(one.c.wanted == 1) for one in read)).subquery()
-            # With conditions nothing is read that was not counted before.
-            counts = (
-                [] if given else [sa.select(sa.func.count(), sa.literal_column("0")).select_from(one) for one in read]
-            )
-            counts.append(sa.select(sa.literal_column("0"), sa.func.count()).select_from(distinct))
-        selects += counts
-    return sa.union_all(*selects) if len(selects) > 1 else selects[0]
+            place = next(places)
+            found = _of_key(tables, index, given, place, part, _reach.document_id).where(*wanted)
+            rows.append(found.where(_NOT_BEHIND) if part.skips_behind else found)
+            if led is not None:
+                row = _of_key(tables, index, led, place, part, sa.literal_column("1")).limit(1)
+                exceeds.append(row.offset(sa.bindparam("beyond", type_=sa.Integer())).scalar_subquery().is_not(None))
+        counted = rows[0].with_only_columns(sa.func.count())
+        if len(rows) > 1:
+            counted = sa.select(sa.func.count()).select_from(sa.union(*rows).subquery())
+        # The second is not looked at where the first is true.
+        selects.append(
+            sa.select(sa.case((sa.or_(*exceeds), _MOST), else_=counted.scalar_subquery())) if exceeds else counted
+        )
+    return _together(selects)
 
 
 async def count_documents(
-    session: AsyncSession, ask: Ask, groups: Sequence[CountedKeys], index: Index, documents: Sequence[int], *, most: int
+    session: AsyncSession,
+    ask: Ask,
+    groups: Sequence[CountedKeys],
+    index: Index,
+    documents: Sequence[int],
+    *,
+    most: int | None,
 ) -> int:
-    """Count how many documents are wanted; `most` where a key has as many rows, which are not looked at any further."""
+    """
+    Count how many documents are wanted.
+
+    :param most: where given, the count of keys of which the filters of the index leave as many rows
+    """
     given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
-    values, place = ask.parameters | {"most": most, "documents": documents}, 0
-    for group in groups:
-        values[f"contracts_{place}"] = group.contracts
-        for key in group.keys:
-            values |= _key_values(place, key)
-            place += 1
+    values = ask.parameters | {"most": most, "beyond": (most or 1) - 1, "documents": documents}
+    values |= _key_values(key for group in groups for key in group.keys)
+    values |= {f"contracts_{number}": group.contracts for number, group in enumerate(groups)}
     shapes = tuple((bool(group.contracts), tuple(_part_of(ask, key) for key in group.keys)) for group in groups)
-    statement = _count_statement(ask.tables, index, frozenset(given), shapes)
-    rows = (await session.execute(statement, values)).all()
-    return most if any(read >= most for read, _ in rows) else int(sum(wanted for _, wanted in rows))
+    led = None if most is None else _led_by(ask, index)
+    statement = _count_statement(ask.tables, index, frozenset(given), led, shapes)
+    return sum(await session.scalars(statement, values))

@@ -57,7 +57,6 @@ from saraban.documents.core.service.queries import (
     readable_revisions,
     show,
     statuses,
-    step_files,
     visible,
 )
 from saraban.documents.core.service.reach_check import compare_reach

@@ -70,8 +70,8 @@ async def hold_current(
     row = await kind.find(ctx, session, public_id)
     if row.cancelled_at is not None:
         raise DocumentIsCancelled
-    found = await kind.envelopes(ctx, session, [row])
-    return row, found.get(row.entity_id)
+    envelopes = await workflow.envelopes(ctx, session, await kind.states(ctx, session, [row]))
+    return row, envelopes.get(row.entity_id)
 
 
 class DocumentAct(Enum):

@@ -239,9 +239,7 @@ async def check(
     project, contract_id = plan.project, plan.parties.contract_id
     code, matter = started_by(rules, project.id, (plan.rfa_type or plan.type).code)
     # Who takes part is read anew: a plan is remembered for a moment.
-    of_project = taking_part = await projects.list_parties(session, project_id=project.id)
-    if contract_id is not None:
-        taking_part = await projects.list_parties(session, project_id=project.id, contract_id=contract_id)
+    of_project, taking_part = await projects.list_all_parties(session, project_id=project.id, contract_id=contract_id)
     check_takes_part(plan, of_project, pointer)
     return DocumentDraft(
         order=order,

@@ -279,9 +279,6 @@ class DocumentKind(ABC, Generic[Row, Draft]):
             now=now,
         )
 
-    async def envelopes(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row]) -> dict[str, Envelope]:
-        return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows))
-
     @abstractmethod
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         """Return what events say of this kind beside what they say of every one."""

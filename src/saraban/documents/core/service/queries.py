@@ -5,13 +5,11 @@ it, and who may read the files of it.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from saraban.attachments.service import AccessRule
 from saraban.audit import service as audit
 from saraban.documents.core.domain import DRAFT, Reach, day_of, reach
 from saraban.documents.core.repository import documents as repository
@@ -146,7 +144,7 @@ async def list_revisions(
     """
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
-    envelopes = await kind.envelopes(ctx, session, rows)
+    envelopes = await workflow.envelopes(ctx, session, await kind.states(ctx, session, rows))
     files = await repository.files(session, revision_ids=[row.revision.id for row in rows if row.texts.has_files])
     own = await kind.in_full(session, rows, reach(ctx.caller))
     return _revisions(ctx, kind, rows, envelopes, files, own)
@@ -360,8 +358,3 @@ async def readable_revisions(ctx: RequestContext, session: AsyncSession, revisio
 
 async def document_files(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
     return await repository.reaches_file(session, reach=reach(ctx.caller), attachment_id=attachment_id)
-
-
-def step_files(subjects: workflow.Subjects) -> AccessRule:
-    """Return the rule for files that came with a workflow step: whoever sees its subject may read them."""
-    return partial(workflow.may_read_step_file, subjects=subjects)

@@ -159,7 +159,8 @@ async def read_page(
     sizes = await _sizes(session, ask)
     found = await _narrow(session, ask, sizes, after, search.limit)
     if counted and count is None:
-        count = await _count(session, ask, sizes)
+        is_whole = cursor is None and len(found) <= search.limit
+        count = len(found) if is_whole else await _count(session, ask, sizes)
     rows = found[: search.limit]
     shown = await wide(session, rows) if rows else []
     following = None
@@ -333,7 +334,7 @@ async def _rows_along(
     session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, after: After | None, most: int
 ) -> list[NarrowRow]:
     found = sizes.documents.get(index, ())
-    statements = registers.page_statements(ask, index, after=after, most=most, documents=found, many=bool(sizes.many))
+    statements = registers.page_statements(ask, index, after=after, most=most, documents=found)
     rows = await registers.narrow_rows(session, statements)
     return merged(rows, descending=ask.order.descending, limit=most)
 
@@ -380,7 +381,10 @@ def _with_words(ask: Ask) -> list[int] | None:
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
-    return sum(await registers.count_rows(session, ask, ask.keys, index, most=FEW + 1))
+    several = _growing(ask.keys)
+    return sum(
+        [count for keys in several for count in await registers.count_rows(session, ask, keys, index, most=FEW + 1)]
+    )
 
 
 async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
@@ -401,33 +405,32 @@ def _growing(several: Sequence[T]) -> Iterator[Sequence[T]]:
 
 async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
     """Count the documents that are asked for: exact up to `COUNTED`, then one more; there may be less where they are not looked at."""
-    text = ask.text
-    if text is not None and not ask.filters:
-        return min(await asyncio.to_thread(text.index.count, text.query, COUNTED + 1), COUNTED + 1)
-    index = await _counted_along(session, ask, sizes)
-    if index is None:
-        return COUNTED + 1
-    if text is not None:
-        rows = await _rows_along(session, ask, index, sizes, None, COUNTED + 1)
-        parts = [rows[start : start + FEW] for start in range(0, len(rows), FEW)]
-        return sum([len(await _with_text(session, ask, text, part)) for part in parts])
-    total, documents = 0, sizes.documents.get(index, ())
-    for groups in _growing(registers.counted_keys(ask.keys)):
-        total += await registers.count_documents(session, ask, groups, index, documents, most=COUNTED + 1)
-        if total > COUNTED:
-            return COUNTED + 1
-    return total
-
-
-async def _counted_along(session: AsyncSession, ask: Ask, sizes: _Sizes) -> Index | None:
-    """Return the index whose rows are to be looked at one by one, None where they are more than are counted along each."""
-    if not ask.values:
-        return Index.CREATED  # whose rows are looked at up to the limit
+    if ask.text is not None and not ask.filters:
+        return min(await asyncio.to_thread(ask.text.index.count, ask.text.query, COUNTED + 1), COUNTED + 1)
     usable = [one for one in ask.filters if not one.looks_up or (one in sizes.documents and sizes.few(one))]
     best = min(usable, key=lambda one: (sizes.of.get(one, FEW + 1), one), default=None)
     if best is not None and (sizes.of[best] if best in sizes.of else await _size(session, ask, best)) <= FEW:
-        return best
-    many = await _exceeds(session, ask, None) if sizes.many is None else sizes.many
-    if not many:
-        return Index.CREATED  # all that the reader sees, read in its order, rather than looked up along an index
-    return None if best is None or await _exceeds(session, ask, best) else best
+        return await _count_along(session, ask, best, sizes, most=None)
+    # All that the reader sees, read in its order, rather than looked up along an index.
+    if not sizes.many:
+        most = COUNTED + 1 if sizes.many is None else None
+        count = await _count_along(session, ask, Index.CREATED, sizes, most=most)
+        if count <= COUNTED or best is None or most is None:
+            return count
+    return COUNTED + 1 if best is None else await _count_along(session, ask, best, sizes, most=COUNTED + 1)
+
+
+async def _count_along(session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, *, most: int | None) -> int:
+    """:param most: the count where the filters of the index leave as many rows of a key, which are then not looked at"""
+    if ask.text is not None:
+        if most is not None and await _exceeds(session, ask, index):
+            return most
+        rows = await _rows_along(session, ask, index, sizes, None, COUNTED + 1)
+        parts = [rows[start : start + FEW] for start in range(0, len(rows), FEW)]
+        return sum([len(await _with_text(session, ask, ask.text, part)) for part in parts])
+    total, documents = 0, sizes.documents.get(index, ())
+    for groups in _growing(registers.counted_keys(ask.keys)):
+        total += await registers.count_documents(session, ask, groups, index, documents, most=most)
+        if total > COUNTED:
+            return COUNTED + 1
+    return total

@@ -27,11 +27,13 @@ from saraban.documents.rfa import service as rfas
 from saraban.documents.transmittal import service as transmittals
 from saraban.identity import service as identity
 from saraban.identity.domain.context import Caller, RequestContext
+from saraban.identity.service.first_run import seed_demo_accounts
 from saraban.kit.clock import Clock, FixedClock, local_date
 from saraban.kit.db import Database
 from saraban.kit.errors import DomainError, ErrorKind, Text
 from saraban.kit.operation import Receipt
 from saraban.projects import service as projects
+from saraban.setup import service as setup
 from saraban.workflow import service as workflow
 
 PROJECT = "LCBP3-C2"
@@ -448,3 +450,18 @@ async def _load_chapter(
         steps = await workflow.history(ctx, session, subjects=stage.subjects, public_id=instance)
         trail = await audit.list_records(session, entity_id=str(public_id), limit=_PAGE)
     return WalkthroughDocument(script, await read(ctx, stage, public_id, script.where), steps, trail.items[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class DemoLoader:
+    clock: Clock
+    services: DemoServices
+
+    async def load_project(self, session: AsyncSession, *, update_shared: bool = False) -> None:
+        """:param update_shared: an organization of the demo may exist under another name"""
+        ctx = await identity.system_context(session, self.clock)
+        await setup.apply(ctx, session, content=setup.demo(), update_shared=update_shared)
+        await seed_demo_accounts(session)
+
+    async def load_documents(self) -> int:
+        return await load(self.services, now=self.clock.now())

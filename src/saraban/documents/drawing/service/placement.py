@@ -71,8 +71,8 @@ async def find_place(
 async def _require_party(
     session: AsyncSession, project: ProjectRef, contract: ContractRef, originator: OrganizationRef
 ) -> None:
-    of_contract = await projects.parties(session, project_id=project.id, contract_id=contract.id)
-    of_project = await projects.parties(session, project_id=project.id, contract_id=None)
+    parties = await projects.list_all_parties(session, project_id=project.id, contract_id=contract.id)
+    of_project, of_contract = map(projects.by_role, parties)
     if not may_write_in(originator.id, of_contract=of_contract, of_project=of_project):
         raise invalid(
             "/contractPublicId",

@@ -105,6 +105,11 @@ class NumberParties:
     rfa_type: RfaTypeRef | None
     discipline: DisciplineRef | None
 
+    def code(self, name: str) -> str | None:
+        """Return the code of a field; None where it is left out."""
+        ref = getattr(self, name)
+        return ref.code if ref is not None else None
+
     @property
     def contract_id(self) -> int | None:
         """The contract that is stated, or that a code belongs to."""
@@ -344,11 +349,7 @@ async def _first_revision(session: AsyncSession, request: NumberRequest, project
 
 
 def narrowing_of(parties: NumberParties) -> Narrowing:
-    return Narrowing(
-        parties.sub_type.code if parties.sub_type else "",
-        parties.rfa_type.code if parties.rfa_type else "",
-        parties.discipline.code if parties.discipline else "",
-    )
+    return Narrowing(*(parties.code(name) or "" for name in ("sub_type", "rfa_type", "discipline")))
 
 
 def _source(row: NumberFormat | None) -> FormatSource:

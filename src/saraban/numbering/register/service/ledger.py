@@ -148,13 +148,10 @@ async def search_numbers(
     numbers = []
     for row in await search.find_numbers(session, viewed.place, text=wanted, limit=limit) if wanted else ():
         last = await _last_in_place(ctx, session, row.replaced_by_uuid) if row.replaced_by_uuid else None
-        number = FoundNumberOut(
-            public_id=row.public_id,
-            printed=row.printed,
-            document_number=row.document_number,
+        number = FoundNumberOut.from_object(
+            row,
             status=row.document_number_status,
             current_number=last.document_number if last else row.document_number,
-            series=row.series,
             document_kind=row.holder_kind,
             document_public_id=row.holder_public_id,
         )

@@ -1,7 +1,4 @@
-"""
-A definition as text that people write and read: where in it each part stands, how it is laid out, and what changed from one
-version to another.
-"""
+"""A definition as text: positions of its parts, layout, and differences between versions."""
 
 import json
 import re
@@ -19,12 +16,12 @@ from saraban.workflow.language.faults import below, escaped
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _DECODER = json.JSONDecoder()
-_MOST_REPEATS = 10  # each is looked for in the text once more
+_MOST_REPEATS = 10  # each needs another search in the text
 _Way = tuple["_Way", tuple[str, bool]] | None
 
 
 class InvalidJson(ValueError):
-    """The text is no JSON; `line` and `column` count from 1."""
+    """`line` and `column` count from 1."""
 
     def __init__(self, fault: json.JSONDecodeError) -> None:
         super().__init__(fault.msg)
@@ -32,7 +29,7 @@ class InvalidJson(ValueError):
 
 
 class JsonTooDeep(ValueError):
-    """The text is nested so deeply that nobody reads it."""
+    pass
 
 
 TWICE = Text(
@@ -47,7 +44,7 @@ class JsonText:
     value: Json
 
     def line(self, pointer: str) -> int:
-        """Return the line of a part, counted from 1, or of the nearest part around it that stands in the text."""
+        """Return the line from 1 of a part, or of its nearest parent in the text."""
         at = _skip(self.text, 0)
         for name in pointer.split("/")[1:]:
             inside = next((value for key, _, value in _members(self.text, at) if escaped(key) == name), None)
@@ -58,22 +55,24 @@ class JsonText:
 
     def twice(self, root: str = "") -> tuple[FieldProblem, ...]:
         """
-        Name each key that stands twice in its object, at its last place.
-
-        :raises JsonTooDeep: where it is too deep to be looked through
+        Report each duplicate key, at its last position.
+        :raises JsonTooDeep:
         """
         try:
-            found = [self._repeat(way, key, root) for way, key in _repeats(_loads(self.text, _RepeatingObject))]
+            problems = [
+                self._duplicate_fault(way, key, root)
+                for way, key in _find_duplicates(_loads(self.text, _RepeatingObject))
+            ]
         except RecursionError as fault:
             raise JsonTooDeep from fault
-        return tuple(problem for _, problem in sorted(found, key=itemgetter(0)))
+        return tuple(problem for _, problem in sorted(problems, key=itemgetter(0)))
 
-    def _repeat(self, way: Sequence[tuple[str, bool]], key: str, root: str) -> tuple[int, FieldProblem]:
-        """(place of its last value, what is said of it)"""
+    def _duplicate_fault(self, way: Sequence[tuple[str, bool]], key: str, root: str) -> tuple[int, FieldProblem]:
+        """Return the position of the last value, and the fault."""
         at = _skip(self.text, 0)
         for name, repeated in way:
             inside = (value for each, _, value in _members(self.text, at) if each == name)
-            # What stands once is found without reading what follows it.
+            # For a single key, do not read the rest.
             at = [*inside][-1] if repeated else next(inside)
         first, *_, last = [place for each, place, _ in _members(self.text, at) if each == key]
         values = {"key": key[:60], "first": self._line_of(first), "second": self._line_of(last)}
@@ -86,14 +85,14 @@ class JsonText:
 
 def read(text: str) -> JsonText:
     """
-    :raises InvalidJson: where it is none
-    :raises JsonTooDeep: where it is too deep to be read
+    :raises InvalidJson:
+    :raises JsonTooDeep:
     """
     return JsonText(text, _loads(text))
 
 
 def twice_in(body: bytes) -> tuple[FieldProblem, ...]:
-    """Name what stands twice in a body that was read as JSON before, or would not be read again."""
+    """Return none for a body that is no JSON."""
     try:
         return read(body.decode(json.detect_encoding(body))).twice()
     except ValueError:
@@ -101,7 +100,7 @@ def twice_in(body: bytes) -> tuple[FieldProblem, ...]:
 
 
 class _RepeatingObject(dict[str, Json]):
-    """An object that knows which keys it was written with more than once: JSON readers keep the last and say nothing."""
+    """An object with its duplicate keys, of which JSON parsers keep the last."""
 
     def __init__(self, pairs: list[tuple[str, Json]]) -> None:
         super().__init__(pairs)
@@ -119,21 +118,19 @@ def _loads(text: str, make: Callable[[list[tuple[str, Json]]], Json] | None = No
     return value
 
 
-def _repeats(tree: Json) -> list[tuple[list[tuple[str, bool]], str]]:
-    """(way to the object, key) of some keys that stand twice; a way is made only for those, since it can be long."""
-    found: list[tuple[list[tuple[str, bool]], str]] = []
+def _find_duplicates(tree: Json) -> list[tuple[list[tuple[str, bool]], str]]:
+    duplicates: list[tuple[list[tuple[str, bool]], str]] = []
     waiting: list[tuple[Json, _Way]] = [(tree, None)]
-    while waiting and len(found) < _MOST_REPEATS:
+    while waiting and len(duplicates) < _MOST_REPEATS:
         node, way = waiting.pop()
         repeated = node.repeated if isinstance(node, _RepeatingObject) else {}
-        found += [(_unrolled(way), key) for key in islice(repeated, _MOST_REPEATS - len(found))]
-        inside = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-        waiting += [(value, (way, (str(key), key in repeated))) for key, value in inside]
-    return found
+        duplicates += [(_path_keys(way), key) for key in islice(repeated, _MOST_REPEATS - len(duplicates))]
+        children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+        waiting += [(value, (way, (str(key), key in repeated))) for key, value in children]
+    return duplicates
 
 
-def _unrolled(way: _Way) -> list[tuple[str, bool]]:
-    """The keys of a way, each with whether it stands more than once in its object."""
+def _path_keys(way: _Way) -> list[tuple[str, bool]]:
     names = []
     while way is not None:
         way, step = way
@@ -142,15 +139,14 @@ def _unrolled(way: _Way) -> list[tuple[str, bool]]:
 
 
 def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
-    """(key or index, its place, the place of its value) of the parts of an object or a list; nothing else has any."""
     if text[at] not in "{[":
         return
-    named, at = text[at] == "{", _skip(text, at + 1)
+    is_object, at = text[at] == "{", _skip(text, at + 1)
     for index in count():
         if text[at] in "}]":
             return
         name, value = str(index), at
-        if named:
+        if is_object:
             name, end = _DECODER.raw_decode(text, at)
             value = _skip(text, _skip(text, end) + 1)  # over the colon
         yield name, at, value
@@ -159,8 +155,8 @@ def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 WIDTH = 100
@@ -169,16 +165,15 @@ _INDENT = "  "
 
 def formatted(raw: Json, *, depth: int = 0, room: int = WIDTH) -> str:
     """
-    Write JSON with two blanks for each level; what fits on a line stays on it.
-
-    :param room: characters left on the line that it begins on
+    What fits on a line stays on it.
+    :param room: characters left on the first line
     """
     short = json.dumps(raw, ensure_ascii=False)
     if len(short) <= room or not isinstance(raw, Mapping | list) or not raw:
         return short
     inner, end = _INDENT * (depth + 1), _INDENT * depth
     if isinstance(raw, list):
-        parts = [inner + formatted(one, depth=depth + 1, room=WIDTH - len(inner)) for one in raw]
+        parts = [inner + formatted(item, depth=depth + 1, room=WIDTH - len(inner)) for item in raw]
         return "[\n" + ",\n".join(parts) + f"\n{end}]"
     parts = []
     for key, value in raw.items():
@@ -192,13 +187,7 @@ What = Literal["added", "removed", "changed"]
 
 @dataclass(frozen=True, slots=True)
 class DefinitionChange:
-    """
-    One place that differs.
-
-    :param place: JSON pointer in which a state stands by its name, as `/states/draft/on/submit/require/roles`
-    :param before: None where it was added
-    :param after: None where it was removed
-    """
+    """:param place: JSON pointer with state names, as `/states/draft/on/submit/require/roles`"""
 
     place: str
     what: What
@@ -208,21 +197,20 @@ class DefinitionChange:
 
 def difference(before: JsonObject, after: JsonObject) -> list[DefinitionChange]:
     """
-    Compare two definitions as they were written, in the order of the newer one; what is gone comes last.
-
-    States are compared by name: moving one in the list is no change of its own, but the order of the timeline is told.
+    Compare in the order of the newer definition; removed parts come last.
+    States are compared by name. A moved state is no change, but the timeline's order is.
     """
     changes = list(_changes("", _by_name(before), _by_name(after)))
     orders = [[_name(state) for state in as_list(raw.get("states"))] for raw in (before, after)]
-    kept = [[name for name in order if name in orders[1 - place]] for place, order in enumerate(orders)]
-    if kept[0] != kept[1]:
+    common_orders = [[name for name in order if name in orders[1 - place]] for place, order in enumerate(orders)]
+    if common_orders[0] != common_orders[1]:
         changes.append(DefinitionChange("/states", "changed", orders[0], orders[1]))
     return changes
 
 
 def _by_name(raw: JsonObject) -> dict[str, Json]:
     states = {_name(state): state for state in as_list(raw.get("states"))}
-    return {**raw, "states": states} | {"version": None}  # the version itself is no news
+    return {**raw, "states": states} | {"version": None}  # a different version number is no change
 
 
 def _name(state: Json) -> str:

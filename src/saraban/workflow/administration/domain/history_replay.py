@@ -1,9 +1,4 @@
-"""
-A finished history played again through another version: where it would have gone another way, and why.
-
-What is asked again is what the record still knows: comments, codes, files, values, who acted and for which organizations.
-Roles and permissions of that day are not kept, so they are not asked.
-"""
+"""Find where a finished history would differ on another version, from what is recorded."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,17 +14,15 @@ from saraban.workflow.language.review import ANSWER, FELL
 from saraban.workflow.language.subject import SubjectFacts
 from saraban.workflow.runtime.domain import review_response
 
-# What conditions can read of an actor that no record says of them.
-_UNKNOWN = frozenset({"*", "actor", "actor.roles", "actor.isAssignee"})
+# Facts about an actor that are not recorded.
+_UNRECORDED_PATHS = frozenset({"*", "actor", "actor.roles", "actor.isAssignee"})
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedActor:
     """
-    Whose right a step was taken by.
-
-    :param seats: the organizations that they acted for; None where that was not recorded, or did not count (an administrator)
-    :param deputy_id: who really acted, in their place
+    :param seats: organizations they acted for; None if unknown, or for an administrator
+    :param deputy_id: the person who acted for them
     """
 
     user_id: int
@@ -41,13 +34,9 @@ class RecordedActor:
 @dataclass(frozen=True, slots=True)
 class RecordedStep:
     """
-    A step that was taken.
-
-    :param imposed: an administrator's deed, which no definition provides: it counts wherever its state still is
-    :param answers: of a verdict, the codes by branch that it came from; of an answer its own, unless it is kept from readers
-    :param with_files: whether files came with it, None where that is not known
-    :param who: None where nobody is recorded, and for what the engine did by itself
-    :param given_to: the one person in charge of the state that it led to
+    :param imposed: an administrator's intervention, valid wherever its state exists
+    :param answers: codes by branch: of a review result all, of an answer its own unless it is hidden
+    :param who: None if not recorded, and for automatic steps
     """
 
     action: str
@@ -88,12 +77,6 @@ WORDS: Mapping[str, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class DivergenceReason:
-    """
-    :param code: one of `WORDS`
-    :param to: where the step would have led
-    :param faults: of single values
-    """
-
     code: str
     to: str | None = None
     faults: tuple[FieldProblem, ...] = ()
@@ -105,8 +88,6 @@ class DivergenceReason:
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """Where a history would go another way: which step, counted from 1, and why."""
-
     step: int
     state: str
     action: str
@@ -115,42 +96,45 @@ class Divergence:
 
 
 def replay(
-    definition: Definition, past: Sequence[RecordedStep], subject: SubjectFacts, caller: Caller
+    definition: Definition, history: Sequence[RecordedStep], subject: SubjectFacts, caller: Caller
 ) -> Divergence | None:
     """
-    Return where a finished history would have gone another way, or None.
-
-    The way by which a document was withdrawn (`cancelled`) is open from every state and is no difference.
-
-    :param caller: the system, in whose name the engine acts
+    Return the first difference. A withdrawal (`cancelled`) is always allowed.
+    :param caller: the system, for automatic steps
     """
     state, context = definition.initial, dict[str, Json]()
     in_charge: UUID | None = None
-    for place, step in enumerate(past, start=1):
+    for place, step in enumerate(history, start=1):
         facts = _facts(step, subject, caller, context)
-        reviewed = step.action == ANSWER or step.action in FELL.values()
-        parting = _falling(definition, state, step) if reviewed else _parting(definition, state, step, facts, in_charge)
-        if parting is not None:
-            return Divergence(place, state, step.action, step.to_state, parting)
-        left, state = state, step.to_state
-        stays = step.given_to is None and left == state and (step.imposed or reviewed)
+        is_review = step.action == ANSWER or step.action in FELL.values()
+        reason = (
+            _review_divergence(definition, state, step)
+            if is_review
+            else _step_divergence(definition, state, step, facts, in_charge)
+        )
+        if reason is not None:
+            return Divergence(place, state, step.action, step.to_state, reason)
+        previous_state, state = state, step.to_state
+        stays = step.given_to is None and previous_state == state and (step.imposed or is_review)
         in_charge = in_charge if stays else step.given_to
         context = step_data.after(definition, context, step.payload)
-        ours = _unasked(definition, left, step, Facts(caller, subject, context=context))
-        if ours is not None and not _follows(ours, past[place:]):
-            return Divergence(place, left, step.action, state, DivergenceReason("automatic", ours.next_state))
-    if past and not definition.state(state).terminal:
-        last = past[-1]
-        return Divergence(len(past), state, last.action, last.to_state, DivergenceReason("not_ended"))
+        automatic_step = _automatic_step(definition, previous_state, step, Facts(caller, subject, context=context))
+        if automatic_step is not None and not _follows(automatic_step, history[place:]):
+            return Divergence(
+                place, previous_state, step.action, state, DivergenceReason("automatic", automatic_step.next_state)
+            )
+    if history and not definition.state(state).terminal:
+        last = history[-1]
+        return Divergence(len(history), state, last.action, last.to_state, DivergenceReason("not_ended"))
     return None
 
 
 def _facts(step: RecordedStep, subject: SubjectFacts, system: Caller, context: JsonObject) -> Facts:
-    who, deputy = step.who, None
-    if who is not None and who.deputy_id is not None:
-        deputy = _person(who.deputy_id, who.public_id, frozenset())
+    actor, deputy = step.who, None
+    if actor is not None and actor.deputy_id is not None:
+        deputy = _person(actor.deputy_id, actor.public_id, frozenset())
     return Facts(
-        system if who is None else _person(who.user_id, who.public_id, who.seats or frozenset()),
+        system if actor is None else _person(actor.user_id, actor.public_id, actor.seats or frozenset()),
         subject,
         step.comment,
         step.payload,
@@ -164,22 +148,21 @@ def _person(user_id: int, public_id: UUID, seats: frozenset[int]) -> Caller:
     return Caller(user_id, public_id, "", "", None, seats, ())
 
 
-def _unasked(definition: Definition, left: str, step: RecordedStep, facts: Facts) -> Step | None:
-    """What the engine would do by itself after a step that was taken."""
+def _automatic_step(definition: Definition, previous_state: str, step: RecordedStep, facts: Facts) -> Step | None:
     if step.to_state in ENDS:
         return None
-    return decisions.automatic(definition, Step(left, step.action, step.to_state, terminal=False), facts)
+    return decisions.automatic(definition, Step(previous_state, step.action, step.to_state, terminal=False), facts)
 
 
-def _follows(ours: Step, later: Sequence[RecordedStep]) -> bool:
-    """Whether the same came next, by whomever; or somebody ended or moved it against any definition."""
-    return bool(later) and (later[0].action == ours.action or later[0].imposed or later[0].to_state in ENDS)
+def _follows(automatic_step: Step, later: Sequence[RecordedStep]) -> bool:
+    """An intervention, or the end, may also follow."""
+    return bool(later) and (later[0].action == automatic_step.action or later[0].imposed or later[0].to_state in ENDS)
 
 
-def _falling(definition: Definition, state: str, step: RecordedStep) -> DivergenceReason | None:
-    """A verdict is played again from its answers; while they come in there need only be a review."""
-    here = definition.states.get(state)
-    review = here.review if here else None
+def _review_divergence(definition: Definition, state: str, step: RecordedStep) -> DivergenceReason | None:
+    """Replay a review result from its answers."""
+    state_definition = definition.states.get(state)
+    review = state_definition.review if state_definition else None
     if review is None:
         return DivergenceReason("no_review")
     if not step.answers.keys() <= review.branches.keys():
@@ -187,58 +170,58 @@ def _falling(definition: Definition, state: str, step: RecordedStep) -> Divergen
     if not set(step.answers.values()) <= set(review.answers):
         return DivergenceReason("no_answer")
     if step.action == ANSWER:
-        needed = any(review.answers[code].comment_required for code in step.answers.values())
-        if needed and not (step.comment or "").strip():
+        needs_comment = any(review.answers[code].comment_required for code in step.answers.values())
+        if needs_comment and not (step.comment or "").strip():
             return DivergenceReason("comment_required")
         return DivergenceReason("files_not_taken") if step.with_files and review.hidden else None
-    fell = review_response.moved(definition, state, step.answers)
-    if fell is None or fell.next_state != step.to_state:
-        return DivergenceReason("other_state", fell.next_state if fell else None)
+    result = review_response.moved(definition, state, step.answers)
+    if result is None or result.next_state != step.to_state:
+        return DivergenceReason("other_state", result.next_state if result else None)
     return None
 
 
-def _parting(
+def _step_divergence(
     definition: Definition, state: str, step: RecordedStep, facts: Facts, in_charge: UUID | None
 ) -> DivergenceReason | None:
     if step.to_state in ENDS or (step.imposed and step.to_state in definition.states):
         return None
-    here = definition.states.get(state)
-    transition = here.on.get(step.action) if here else None
+    state_definition = definition.states.get(state)
+    transition = state_definition.on.get(step.action) if state_definition else None
     if transition is None:
         return DivergenceReason("no_action")
-    refused = _by(transition.require, step, facts, in_charge)
-    if refused is not None:
-        return DivergenceReason(refused)
+    reason = _actor_divergence(transition.require, step, facts, in_charge)
+    if reason is not None:
+        return DivergenceReason(reason)
     try:
         to, comment_required = decisions.outcome(transition, step.response_code)
     except Invalid:
         return DivergenceReason("response_code")
-    lacking = _brought(definition, transition, step, facts, comment_required=comment_required)
-    if lacking is not None:
-        return replace(lacking, to=to)
+    missing = _input_divergence(definition, transition, step, facts, comment_required=comment_required)
+    if missing is not None:
+        return replace(missing, to=to)
     facts = replace(facts, response_code=transition.usual if step.response_code is None else step.response_code)
     condition = transition.condition
-    asked = condition is not None and _known(condition, step)
-    if condition is not None and asked and not condition.holds(decisions.conditional_facts(facts, state)):
+    can_evaluate = condition is not None and _can_evaluate(condition, step)
+    if condition is not None and can_evaluate and not condition.holds(decisions.conditional_facts(facts, state)):
         return DivergenceReason("condition", to)
     return DivergenceReason("other_state", to) if to != step.to_state else None
 
 
-def _by(require: Require, step: RecordedStep, facts: Facts, in_charge: UUID | None) -> str | None:
-    """What is known of who took it, asked again; an assignee of that day is not known any more."""
-    who, subject = step.who, facts.subject
-    if who is None or step.automatic:
+def _actor_divergence(require: Require, step: RecordedStep, facts: Facts, in_charge: UUID | None) -> str | None:
+    """The assignees of that time are unknown, so they are not checked."""
+    actor, subject = step.who, facts.subject
+    if actor is None or step.automatic:
         return None
     if require.not_submitter and facts.acts(subject.submitter_user_id):
         return "not_submitter"
-    if require.user is not None and who.public_id not in {require.user, in_charge}:
+    if require.user is not None and actor.public_id not in {require.user, in_charge}:
         return "user"
-    if who.seats is not None and "assignee" not in require.party and not decisions.seated(require, facts):
+    if actor.seats is not None and "assignee" not in require.party and not decisions.seated(require, facts):
         return "party"
     return None
 
 
-def _brought(
+def _input_divergence(
     definition: Definition, transition: Transition, step: RecordedStep, facts: Facts, *, comment_required: bool
 ) -> DivergenceReason | None:
     if comment_required and not (step.comment or "").strip():
@@ -247,24 +230,24 @@ def _brought(
         return DivergenceReason("files_required")
     if step.with_files and not transition.attachments:
         return DivergenceReason("files_not_taken")
-    if step.automatic:  # the engine brings nothing, and is not asked for anything
+    if step.automatic:  # automatic steps have no input
         return None
     try:
         step_data.check(definition, transition, facts.context, step.payload)
-    except Invalid as refused:
-        return DivergenceReason("values", faults=tuple(refused.fields))
+    except Invalid as error:
+        return DivergenceReason("values", faults=tuple(error.fields))
     try:
         step_data.check_context(definition, step_data.after(definition, facts.context, step.payload))
-    except Invalid as refused:
-        return DivergenceReason("context", faults=tuple(refused.fields))
+    except Invalid as error:
+        return DivergenceReason("context", faults=tuple(error.fields))
     return None
 
 
-def _known(condition: Condition, step: RecordedStep) -> bool:
-    """Whether all that a condition reads can be given to it again; the system's own roles are what they were."""
+def _can_evaluate(condition: Condition, step: RecordedStep) -> bool:
+    """Whether all values that a condition reads are recorded."""
     if step.automatic:
         return True
-    read = condition.logic.variables
+    paths = condition.logic.variables
     if step.who is None:
-        return not any(path == "*" or path.partition(".")[0] == "actor" for path in read)
-    return read.isdisjoint(_UNKNOWN)
+        return not any(path == "*" or path.partition(".")[0] == "actor" for path in paths)
+    return paths.isdisjoint(_UNRECORDED_PATHS)

@@ -1,11 +1,8 @@
 """
-Whether a running instance can go on under another version of its workflow, and in which state, decided before it is moved; and
-which branches of a parallel review under way stay as they are, which are asked, and which are asked no more.
+Decide whether a running instance can continue under another version.
 
-What one instance is told is the same in a dry run and under the lock; only the second is acted upon. An answer that was given stays
-what it was: where the version would lose it, read it otherwise, or find in it a verdict that nobody has spoken yet, the instance is
-left where it is. What was answered in hiding is not looked at: a review is taken along only where it could be whatever was
-answered, so that nobody learns by a migration, or by looking what one would do, what others have answered.
+A dry run and a move decide alike. An answer must not be lost, change its meaning, or complete the review. Hidden
+answers are never read: the review moves only if every possible answer allows it, so that a migration reveals nothing.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,7 +20,7 @@ from saraban.workflow.language.subject import SubjectFacts
 
 
 class MigrationOutcome(StrEnum):
-    """What becomes of one instance; all but the first two leave it on the version it has."""
+    """All but the first two keep the instance on its version."""
 
     STAYS = "stays"
     MOVES = "moves"
@@ -78,13 +75,6 @@ WORDS: Mapping[MigrationOutcome, Text] = {
 
 @dataclass(frozen=True, slots=True)
 class MigratedBranch:
-    """
-    One branch of the round under way.
-
-    :param waits: False once it has its answer, or is asked no more
-    :param hidden: whether its answer is kept from readers
-    """
-
     name: str
     waits: bool = True
     answer: str | None = None
@@ -94,11 +84,8 @@ class MigratedBranch:
 @dataclass(frozen=True, slots=True)
 class MigratedReview:
     """
-    How a review goes on; branches that are in none of these stay as they are.
-
-    :param opened: those that did not wait for an answer before
-    :param asked: those that wait for somebody else than before
-    :param closed: those that wait no more
+    :param opened: branches that did not wait before
+    :param asked: branches that wait for another assignee
     """
 
     opened: tuple[Branch, ...] = ()
@@ -107,97 +94,90 @@ class MigratedReview:
 
     @property
     def anew(self) -> tuple[Branch, ...]:
-        """Every branch for which somebody is asked because of the move."""
         return (*self.opened, *self.asked)
 
 
 def replaced(after: Review | None, round_: Collection[MigratedBranch]) -> MigratedReview | MigrationOutcome:
-    """
-    Return what becomes of a review in the place of which another one comes, or none: it ends without a verdict,
-    which it may as long as nobody has answered.
-
-    :param round_: none where there was no review before
-    """
-    if any(each.answer is not None for each in round_):
+    """Only a review without answers may end or be replaced."""
+    if any(branch.answer is not None for branch in round_):
         return MigrationOutcome.ANSWER_LOST
     opened = tuple(after.branches.values()) if after is not None else ()
-    return MigratedReview(opened, closed=tuple(each.name for each in round_ if each.waits))
+    return MigratedReview(opened, closed=tuple(branch.name for branch in round_ if branch.waits))
 
 
 def continued(before: Review, after: Review, round_: Collection[MigratedBranch]) -> MigratedReview | MigrationOutcome:
-    """
-    Return how a review of a state goes on by what the version says of it, branch by branch, by their names.
-
-    A branch that the version gives to the same assignee as before goes on asking whom it asks, also where it has been
-    given to one person since.
-    """
-    answers = {each.name: each.answer for each in round_ if each.answer is not None}
-    hidden = frozenset(each.name for each in round_ if each.answer is not None and each.hidden)
-    barrier = _barrier(before, after, answers, hidden)
+    """Match branches by name; a branch with the same assignee keeps a reassignment."""
+    answers = {branch.name: branch.answer for branch in round_ if branch.answer is not None}
+    hidden = frozenset(branch.name for branch in round_ if branch.answer is not None and branch.hidden)
+    barrier = _blocking_outcome(before, after, answers, hidden)
     if barrier is not None:
         return barrier
-    waiting = [each.name for each in round_ if each.waits]
-    opened = tuple(one for name, one in after.branches.items() if name not in waiting and name not in answers)
-    asked = tuple(
-        one for name, one in after.branches.items() if name in waiting and _asks(before, name) != one.assignee
+    waiting = [branch.name for branch in round_ if branch.waits]
+    opened = tuple(
+        branch_definition
+        for name, branch_definition in after.branches.items()
+        if name not in waiting and name not in answers
     )
-    return MigratedReview(opened, asked, tuple(name for name in waiting if name not in after.branches))
+    reassigned = tuple(
+        branch_definition
+        for name, branch_definition in after.branches.items()
+        if name in waiting and _branch_assignee(before, name) != branch_definition.assignee
+    )
+    return MigratedReview(opened, reassigned, tuple(name for name in waiting if name not in after.branches))
 
 
-def _asks(review: Review, name: str) -> Assignee | None:
+def _branch_assignee(review: Review, name: str) -> Assignee | None:
     branch = review.branches.get(name)
     return branch.assignee if branch is not None else None
 
 
-def _barrier(
+def _blocking_outcome(
     before: Review, after: Review, answers: Mapping[str, str], hidden: Collection[str]
 ) -> MigrationOutcome | None:
     if not answers.keys() <= after.branches.keys():
         return MigrationOutcome.ANSWER_LOST
-    # Who was asked, and under what words, is part of what was answered.
+    # Assignee and label of the branch are part of the answer's meaning.
     if any(before.branches.get(name) != after.branches[name] for name in answers):
         return MigrationOutcome.ANSWER_CHANGED
-    known = {name: code for name, code in answers.items() if name not in hidden}
-    said = set(known.values())
-    if answers and _meaning(before, said) != _meaning(after, said):
+    visible_answers = {name: code for name, code in answers.items() if name not in hidden}
+    codes = set(visible_answers.values())
+    if answers and _answer_meaning(before, codes) != _answer_meaning(after, codes):
         return MigrationOutcome.ANSWER_CHANGED
     if hidden:
-        return MigrationOutcome.HIDDEN_ANSWERS if _matters(before, after, known, hidden) else None
+        return (
+            MigrationOutcome.HIDDEN_ANSWERS if _hidden_answers_matter(before, after, visible_answers, hidden) else None
+        )
     return None if verdict(after, answers) is None else MigrationOutcome.VERDICT_DUE
 
 
-def _matters(before: Review, after: Review, known: Mapping[str, str], hidden: Collection[str]) -> bool:
-    """Whether anything that may have been answered in hiding would be called otherwise, or be a verdict."""
-    counted = set[str]()
-    # A veto would have ended it. What counts the same leads to the same verdict, whoever has said it.
-    alike = {choice.counts: code for code, choice in before.answers.items() if code not in before.veto}
-    for codes in combinations_with_replacement(alike.values(), len(hidden)):
-        answers = {**known, **dict(zip(hidden, codes, strict=True))}
+def _hidden_answers_matter(
+    before: Review, after: Review, visible_answers: Mapping[str, str], hidden: Collection[str]
+) -> bool:
+    """Whether a possible hidden answer would change its meaning, or complete the review."""
+    counts = set[str]()
+    # A veto would have ended the review. Answers with the same count have the same effect.
+    code_by_count = {choice.counts: code for code, choice in before.answers.items() if code not in before.veto}
+    for codes in combinations_with_replacement(code_by_count.values(), len(hidden)):
+        answers = {**visible_answers, **dict(zip(hidden, codes, strict=True))}
         if verdict(before, answers) is not None:  # it would have ended
             continue
         if verdict(after, answers) is not None:
             return True
-        counted |= {before.answers[code].counts for code in codes}
-    said = {code for code, one in before.answers.items() if code not in before.veto and one.counts in counted}
-    return _meaning(before, said) != _meaning(after, said)
+        counts |= {before.answers[code].counts for code in codes}
+    possible = {code for code, option in before.answers.items() if code not in before.veto and option.counts in counts}
+    return _answer_meaning(before, possible) != _answer_meaning(after, possible)
 
 
-def _meaning(review: Review, said: Collection[str]) -> tuple[dict[str, str], dict[str, Text], frozenset[str]]:
-    """What could be answered and for what it counts, and the words of what was."""
+def _answer_meaning(review: Review, codes: Collection[str]) -> tuple[dict[str, str], dict[str, Text], frozenset[str]]:
+    """Return the counts of all answers, the labels of `codes`, and the vetoes."""
     counts: dict[str, str] = {code: choice.counts for code, choice in review.answers.items()}
-    words = {code: choice.label for code, choice in review.answers.items() if code in said}
+    words = {code: choice.label for code, choice in review.answers.items() if code in codes}
     return counts, words, review.veto
 
 
 @dataclass(frozen=True, slots=True)
 class MigratingInstance:
-    """
-    Where an instance stands before it is moved.
-
-    :param facts: None when its subject cannot be read
-    :param assigned_user_id: the one person to whom its state was given
-    :param round: the branches of the review under way
-    """
+    """:param facts: None when its subject cannot be read"""
 
     definition: Definition
     state: str
@@ -209,13 +189,7 @@ class MigratingInstance:
 
 @dataclass(frozen=True, slots=True)
 class MigrationFinding:
-    """
-    What becomes of it.
-
-    :param to: the state it will stand in
-    :param faults: those of its context
-    :param carried: how a review under way, or one that begins, goes on there
-    """
+    """:param carried: the review after the move"""
 
     outcome: MigrationOutcome
     to: str | None = None
@@ -229,11 +203,7 @@ class MigrationFinding:
 
 
 def check_mapping(definition: Definition, mapping: Mapping[str, str], *, known: Collection[str]) -> None:
-    """
-    :param known: the states of all versions of the workflow
-    :raises Invalid: where a state is mapped that no version has, or to none of the version's, or to an end: nobody is
-        finished by a migration
-    """
+    """:raises Invalid: for an unknown state, or a final one: a migration completes nothing"""
     fields = []
     for old, new in mapping.items():
         at = "/mapping/" + old.replace("~", "~0").replace("/", "~1")
@@ -252,52 +222,48 @@ def check_mapping(definition: Definition, mapping: Mapping[str, str], *, known: 
 
 def examine(
     definition: Definition,
-    standing: MigratingInstance,
+    instance: MigratingInstance,
     mapping: Mapping[str, str],
     people: Iterable[Caller],
     *,
     silent: bool = False,
 ) -> MigrationFinding:
     """
-    Return what becomes of an instance under a version.
-
-    :param people: those who work for whom the instance would wait for there; somebody who may do everything is no proof
-        that the step is anybody's
-    :param silent: whether there is nobody to answer some branch of those that would be asked
+    :param people: for whom the new state would wait; a Super Admin does not count
+    :param silent: a requested branch has nobody to answer it
     """
-    if standing.facts is None:
+    if instance.facts is None:
         return MigrationFinding(MigrationOutcome.SUBJECT_GONE)
-    to = target(definition, standing.state, mapping)
+    to = target(definition, instance.state, mapping)
     if to is None:
         return MigrationFinding(MigrationOutcome.STATE_GONE)
-    carried = carry(definition, standing, to)
+    carried = carry(definition, instance, to)
     if isinstance(carried, MigrationOutcome):
         return MigrationFinding(carried, to)
     schema = definition.context_schema
-    faults = schema.problems(dict(standing.context)) if schema else ()
+    faults = schema.problems(dict(instance.context)) if schema else ()
     if faults:
         return MigrationFinding(MigrationOutcome.CONTEXT_UNFIT, to, tuple(faults))
-    moves = to != standing.state
+    moves = to != instance.state
     goes = MigrationOutcome.MOVES if moves else MigrationOutcome.STAYS
     if definition.states[to].review is not None:
         return MigrationFinding(MigrationOutcome.NOBODY, to) if silent else MigrationFinding(goes, to, carried=carried)
-    able = [person for person in people if pending_assignees.may_act(definition, to, person, standing.facts)]
-    if not able:
+    able_people = [person for person in people if pending_assignees.may_act(definition, to, person, instance.facts)]
+    if not able_people:
         return MigrationFinding(MigrationOutcome.NOBODY, to)
-    keeps = not moves and standing.assigned_user_id in {person.user_id for person in able}
+    keeps = not moves and instance.assigned_user_id in {person.user_id for person in able_people}
     return MigrationFinding(goes, to, keeps_person=keeps, carried=carried)
 
 
-def carry(definition: Definition, standing: MigratingInstance, to: str) -> MigratedReview | MigrationOutcome:
-    """Return what becomes of the branches of an instance that goes on in a state: only in its own a review does."""
-    before, after = standing.definition.state(standing.state).review, definition.states[to].review
-    if to != standing.state or before is None or after is None:
-        return replaced(after, standing.round)
-    return continued(before, after, standing.round)
+def carry(definition: Definition, instance: MigratingInstance, to: str) -> MigratedReview | MigrationOutcome:
+    """Only an instance that keeps its state keeps its review."""
+    before, after = instance.definition.state(instance.state).review, definition.states[to].review
+    if to != instance.state or before is None or after is None:
+        return replaced(after, instance.round)
+    return continued(before, after, instance.round)
 
 
 def target(definition: Definition, state: str, mapping: Mapping[str, str]) -> str | None:
-    """Return the state that an instance would stand in, or None when there is none for it."""
     to = mapping.get(state, state)
-    here = definition.states.get(to)
-    return None if here is None or here.terminal else to
+    state_definition = definition.states.get(to)
+    return None if state_definition is None or state_definition.terminal else to

@@ -1,8 +1,4 @@
-"""
-A definition played through before anybody's document depends on it.
-
-Actors are described by what they would hold; nothing is read and nothing is kept.
-"""
+"""Simulate a definition with described actors, without I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,19 +21,19 @@ _NOBODY = UUID(int=0)
 _ORIGINATOR, _RECIPIENT, _ELSEWHERE = 1, 2, 3
 _SUBMITTER, _ACTOR, _SOMEBODY_ELSE = 1, 2, 3
 
-_PLACED = Text(
+_ORGANIZATION_WARNING = Text(
     "องค์กรที่ขั้นนี้รอ เห็นเอกสารก็ต่อเมื่อเป็นผู้รับ หรือมีส่วนในสัญญาที่เอกสารสังกัด หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
     "The organizations it is pending with see a document only as recipients or as parties to its contract; otherwise nobody can act.",
 )
-_UNISSUED = Text(
+_DRAFT_WARNING = Text(
     "ผู้รับยังไม่เห็นเอกสารที่ไม่เคยพ้นจากสถานะร่าง จึงยังดำเนินการไม่ได้",
     "Recipients do not see a document that has never left draft, so they cannot act here yet.",
 )
-_NAMED = Text(
+_PERSON_WARNING = Text(
     "รอบุคคลเดียวที่ระบุไว้ ซึ่งต้องเป็นผู้ที่เห็นเอกสารนั้น หากไม่ใช่ จะไม่มีผู้ดำเนินการต่อได้",
     "It is pending with one person, who must have access to the document; otherwise nobody can act.",
 )
-_HELD = Text(
+_ROLE_WARNING = Text(
     "รอเฉพาะผู้ถือบทบาทหรือสิทธิ์นี้ที่เห็นเอกสาร หากไม่มี จะไม่มีผู้ดำเนินการต่อได้",
     "It is pending with those who have the role or permission and access to the document; if there are none, nobody can act.",
 )
@@ -46,13 +42,9 @@ _HELD = Text(
 @dataclass(frozen=True, slots=True)
 class SimulatedActor:
     """
-    Somebody as a step of a simulation sees them.
-
-    :param party: `originator`, `recipient`, both or neither: for whom they act
-    :param organization_roles: what their organization is in the contract, as `CONTRACTOR`
-    :param public_id: of the user whom a definition names, where they are that one
-    :param teams: codes of the review teams they sit in
-    :param disciplines: for which they sit in one
+    :param party: `originator`, `recipient`, both or neither
+    :param organization_roles: roles of their organization in the contract, as `CONTRACTOR`
+    :param public_id: if the actor is a user named in the definition
     """
 
     roles: frozenset[str] = frozenset()
@@ -74,11 +66,7 @@ class SimulatedActor:
 
 @dataclass(frozen=True, slots=True)
 class SimulationStep:
-    """
-    An action that somebody takes, or tries to.
-
-    :param branch: of a review; then the action is the code of the answer for it
-    """
+    """:param branch: of a review; then `action` is the code of the answer"""
 
     actor: SimulatedActor
     action: str
@@ -92,13 +80,9 @@ class SimulationStep:
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
     """
-    What came of it.
-
-    :param automatic: the actions that the engine took by itself after it
-    :param choices: what the actor could have done at that moment
-    :param refusal: why it was refused; the document then stays where it is, and the next is tried there
-    :param values: that the document remembers afterwards
-    :param cautions: on what it depends that whoever is waited for then may see the document
+    :param choices: actions that the actor had
+    :param refusal: the document then stays in its state for the next attempt
+    :param cautions: conditions for the next assignees to see the document
     """
 
     state: str
@@ -113,54 +97,57 @@ class SimulationResult:
 
 def simulate(
     definition: Definition,
-    tries: Sequence[SimulationStep],
+    attempts: Sequence[SimulationStep],
     *,
     document: JsonObject,
     context: JsonObject | None = None,
 ) -> list[SimulationResult]:
     """
-    Play the tries in their order, from the initial state on.
-
-    :param document: what conditions shall read as `document.<name>`
-    :param context: what the instance remembers from its start
-    :raises Invalid: when that does not fit the definition's schema, or the document's `dueDate` is no date
+    :param document: facts that conditions read as `document.<name>`
+    :param context: initial values of the instance
+    :raises Invalid: for a context that the schema refuses, or an invalid `dueDate`
     """
     due = _due_date(document)
     remembered = dict(context or {})
     step_data.check_context(definition, remembered)
     state = definition.initial
-    tried: list[SimulationResult] = []
-    given: dict[str, str] = {}
+    results: list[SimulationResult] = []
+    answers: dict[str, str] = {}
     in_charge: str | None = None
-    for one in tries:
-        facts = replace(_facts(one, document, due, remembered), assigned_user_id=_key(in_charge, one.actor))
+    for attempt in attempts:
+        facts = replace(
+            _facts(attempt, document, due, remembered), assigned_user_id=_assigned_key(in_charge, attempt.actor)
+        )
         choices = decisions.available(definition, state, facts)
         step, refusal = None, None
         try:
-            step = _step(definition, state, one, facts, given)
+            step = _step(definition, state, attempt, facts, answers)
         except DomainError as fault:
             refusal = fault
         if step is None:
-            ended, values = definition.state(state).terminal, step_data.remembered(remembered)
-            tried.append(SimulationResult(state, choices, state, ended, refusal, values=values))
+            is_final, values = definition.state(state).terminal, step_data.remembered(remembered)
+            results.append(SimulationResult(state, choices, state, is_final, refusal, values=values))
             continue
-        given.clear()
-        remembered = step_data.after(definition, remembered, one.payload)
+        answers.clear()
+        remembered = step_data.after(definition, remembered, attempt.payload)
         *_, last = steps = [
             step,
-            *_by_itself(definition, step, _facts(SimulationStep(SimulatedActor(), ""), document, due, remembered)),
+            *_automatic_steps(
+                definition, step, _facts(SimulationStep(SimulatedActor(), ""), document, due, remembered)
+            ),
         ]
-        ours = tuple(each.action for each in steps[1:])
+        automatic_actions = tuple(automatic_step.action for automatic_step in steps[1:])
         values = step_data.remembered(remembered)
         ahead = access_warnings(definition, last.next_state)
-        tried.append(SimulationResult(state, choices, last.next_state, last.terminal, None, ours, values, ahead))
+        results.append(
+            SimulationResult(state, choices, last.next_state, last.terminal, None, automatic_actions, values, ahead)
+        )
         state = last.next_state
         in_charge = next((event["target"] for event in last.events if event["type"] == "assign"), None)
-    return tried
+    return results
 
 
-def _key(in_charge: str | None, actor: SimulatedActor) -> int | None:
-    """To whom the state was given, as far as it is the actor; whether that person may act there only they could tell."""
+def _assigned_key(in_charge: str | None, actor: SimulatedActor) -> int | None:
     if in_charge is None:
         return None
     if in_charge == "submitter":
@@ -173,36 +160,38 @@ def _user(actor: SimulatedActor) -> int:
 
 
 def _due_date(document: JsonObject) -> date | None:
-    given = document.get("dueDate")
-    return None if given is None else read_date(str(given), "/document/dueDate")
+    value = document.get("dueDate")
+    return None if value is None else read_date(str(value), "/document/dueDate")
 
 
-def _step(definition: Definition, state: str, one: SimulationStep, facts: Facts, given: dict[str, str]) -> Step | None:
-    """None for an answer after which others are still waited for."""
-    if one.branch is None:
-        return decisions.advance(definition, state, one.action, facts)
-    answers, step = review_response.answered(
+def _step(
+    definition: Definition, state: str, attempt: SimulationStep, facts: Facts, answers: dict[str, str]
+) -> Step | None:
+    """Return None for an answer that does not complete the review."""
+    if attempt.branch is None:
+        return decisions.advance(definition, state, attempt.action, facts)
+    new_answers, step = review_response.answered(
         definition,
         state,
-        one.branch,
-        ReviewAnswer(one.action, one.comment, one.with_files),
-        by=review_response.Respondent(facts.caller, one.actor.seats),
+        attempt.branch,
+        ReviewAnswer(attempt.action, attempt.comment, attempt.with_files),
+        by=review_response.Respondent(facts.caller, attempt.actor.seats),
         subject=facts.subject,
-        given=given,
+        given=answers,
     )
-    given.update(answers)
+    answers.update(new_answers)
     return step
 
 
-def _by_itself(definition: Definition, step: Step, facts: Facts) -> Iterator[Step]:
+def _automatic_steps(definition: Definition, step: Step, facts: Facts) -> Iterator[Step]:
     following = decisions.automatic(definition, step, facts)
     while following is not None:
         yield following
         following = decisions.automatic(definition, following, facts)
 
 
-def _facts(one: SimulationStep, document: JsonObject, due: date | None, context: JsonObject) -> Facts:
-    actor = one.actor
+def _facts(attempt: SimulationStep, document: JsonObject, due: date | None, context: JsonObject) -> Facts:
+    actor = attempt.actor
     seats = {_ORIGINATOR} if "originator" in actor.party else set()
     seats |= {_RECIPIENT} if "recipient" in actor.party else set()
     seats = seats or {_ELSEWHERE}
@@ -233,26 +222,25 @@ def _facts(one: SimulationStep, document: JsonObject, due: date | None, context:
         priority=as_text(document.get("priority")),
         context=dict(document),
     )
-    return Facts(caller, subject, one.comment, one.payload, context, one.with_files, one.response_code)
+    return Facts(caller, subject, attempt.comment, attempt.payload, context, attempt.with_files, attempt.response_code)
 
 
 def access_warnings(definition: Definition, state: str) -> tuple[Text, ...]:
-    """Tell on what it depends that somebody whom a state asks may see the document; nothing where that is sure."""
-    here = definition.state(state)
-    if here.terminal:
+    state_definition = definition.state(state)
+    if state_definition.terminal:
         return ()
-    found = []
+    warnings = []
     for require in definition.state(state).required:
         if require.user is not None:
-            found.append(_NAMED)
+            warnings.append(_PERSON_WARNING)
         elif pending_assignees.asks_holders(require):
-            found.append(_HELD)
+            warnings.append(_ROLE_WARNING)
         elif "originator" in require.party or "assignee" in require.party:
-            return ()  # they see it always
+            return ()  # they always see it
         elif require.party and state == DRAFT:
-            found.append(_UNISSUED)
+            warnings.append(_DRAFT_WARNING)
         elif require.organization_roles and not require.party:
-            found.append(_PLACED)
+            warnings.append(_ORGANIZATION_WARNING)
         else:
             return ()
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(warnings))

@@ -1,9 +1,4 @@
-"""
-Versions of definitions for those who read them, in Redis for an hour, under the specification's keys:
-`wf:def:{code}:{version}` holds a version, which never changes; `wf:def:{code}:active` the number of the active one.
-
-For reading only: what an instance starts on, and what it runs on, comes from the database (REQ-WFL-07).
-"""
+"""Cache of definitions in Redis, for reads; instances use the database (REQ-WFL-07)."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -25,25 +20,19 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 LIFETIME = 3600  # seconds
-# Seconds for which a deleted pointer cannot be written: longer than a slow reader takes, who read the old one.
-_BARRED = 60
+# Seconds in which a deleted pointer cannot be written, because a slow reader may still have the old one.
+_DELETED_SECONDS = 60
 
 
 class DefinitionCache:
-    """
-    One for each process. A Redis that fails costs a read of the database, and one wait in `rest` seconds.
-
-    :param redis: None where there is none
-    """
+    """A failed Redis gets no requests for `rest` seconds."""
 
     def __init__(self, db: Database, redis: Redis | None, *, rest: float = 5.0) -> None:
         self._db, self._redis = db, redis
         self._breaker = RedisBreaker(redis.connection_pool if redis else None, rest)
 
     async def version(self, *, code: str, version: int) -> DefinitionDetailOut:
-        """
-        :raises NotFound: when there is no such version
-        """
+        """:raises NotFound:"""
         cached = await self._read(code, version)
         if cached is not None:
             return cached
@@ -53,9 +42,8 @@ class DefinitionCache:
 
     async def active(self, *, code: str) -> DefinitionDetailOut:
         """
-        Return the version that was active a moment ago.
-
-        :raises NotFound: when none is
+        The result may be slightly outdated.
+        :raises NotFound:
         """
         cached = await self._read(code)
         if cached is not None:
@@ -65,10 +53,10 @@ class DefinitionCache:
         return await self._write(view)
 
     async def delete(self, *, code: str, version: int | None = None) -> None:
-        """Delete the pointer, and one version; call it after the commit that published, activated or deactivated it."""
-        self._breaker.reset()  # a reader's trouble of a moment ago is no reason to leave the old pointer there
-        await self._ask(Redis.set, _key(code), b"", ex=_BARRED)
-        # A version never changes, but after a database was restored another one may have its number.
+        """Call it after the commit that published, activated or deactivated a version."""
+        self._breaker.reset()  # an earlier failure must not keep the old pointer
+        await self._ask(Redis.set, _key(code), b"", ex=_DELETED_SECONDS)
+        # After a restore of the database, another version may have the same number.
         if version is not None:
             await self._ask(Redis.delete, _key(code, version))
 
@@ -105,7 +93,7 @@ def _key(code: str, version: int | None = None) -> str:
 
 
 def _view(text: bytes | str, *, is_active: bool) -> DefinitionDetailOut | None:
-    """Return what is written there; None for what another version of this program has written in another way."""
+    """Another release may have written another format."""
     try:
         public_id, code, version, created_at, raw = orjson.loads(text)
         created = datetime.fromisoformat(created_at)

@@ -1,8 +1,4 @@
-"""
-What an administrator does to a running instance: a step by force, an end without an outcome, another person.
-
-The choreography is that of every transition (REQ-WFL-02); what differs is who may, and what the record says.
-"""
+"""Interventions in running instances: force, terminate, reassign (REQ-WFL-02)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,7 +40,7 @@ MOST_PEOPLE = 200
 
 
 class InterventionForbidden(Forbidden):
-    """The caller may see the document, and is not one who may take its workflow out of its course."""
+    """The caller may see the document but not force, terminate or reassign its workflow."""
 
     code = "WORKFLOW_STEERING_FORBIDDEN"
     says = Text(
@@ -72,10 +68,8 @@ async def force(
     to: str | None,
 ) -> Transitioned:
     """
-    Take an action in place of those who should, or put the instance into a state of its definition.
-
-    :param command: its comment is the reason
-    :raises InterventionForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
+    Take an action for its assignees, or put the instance into another state.
+    :raises InterventionForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance:
     """
     interventions.checked_reason(command.comment or "")
     return await transitions.take(ctx, public_id=public_id, command=command, policy=ForcedStep(action, to))
@@ -96,7 +90,7 @@ class ForcedStep(DecisionPolicy):
         if self.action is None:
             _require(interventions.may_steer(held.caller, held.facts))
         else:
-            _require(interventions.may_push(held.caller, held.facts, _waiting(held)))
+            _require(interventions.may_push(held.caller, held.facts, _pending_assignees(held)))
         reason, state = interventions.checked_reason(request.command.comment or ""), held.row.current_state
         step = interventions.forced(held.definition, state, action=self.action, to=self.to, reason=reason)
         record = StepRecord("workflow.force_proceed", Severity.WARN, {"forced": True, "reason": reason})
@@ -106,12 +100,7 @@ class ForcedStep(DecisionPolicy):
 async def terminate(
     ctx: RequestContext, transitions: Transitions, *, public_id: UUID, command: Command
 ) -> Transitioned:
-    """
-    End an instance without an outcome; its subject stays, and shows that it was ended.
-
-    :param command: its comment is the reason
-    :raises InterventionForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance: nothing happened
-    """
+    """:raises InterventionForbidden, TransitionNotPossible, Invalid, VersionConflict, StaleInstance:"""
     interventions.checked_reason(command.comment or "")
     return await transitions.take(ctx, public_id=public_id, command=command, policy=Termination())
 
@@ -130,12 +119,6 @@ class Termination(DecisionPolicy):
 
 @dataclass(frozen=True, slots=True)
 class Reassignment(DecisionPolicy):
-    """
-    To whom the present state is given.
-
-    :param branch_public_id: in a parallel review, the branch that shall ask this person
-    """
-
     path = "reassign"
     user_public_id: UUID
     branch_public_id: UUID | None = None
@@ -146,7 +129,7 @@ class Reassignment(DecisionPolicy):
 
     async def decide(self, session: AsyncSession, held: HeldInstance, request: TransitionRequest) -> Decision:
         await check_running(session, held, request)
-        _require(interventions.may_give(held.caller, held.facts, _waiting(held)))
+        _require(interventions.may_give(held.caller, held.facts, _pending_assignees(held)))
         key = self.user_public_id
         person = (await identity.load_callers(session, [key])).get(key)
         if person is None or person.is_service:
@@ -160,8 +143,8 @@ class Reassignment(DecisionPolicy):
         step = interventions.reassigned(
             held.definition, row.current_state, person=person, facts=held.facts, reason=reason
         )
-        told = {"before": await _in_charge(session, held), "after": _named(person)}
-        record = _kept_reassignment(held, told, reason=reason, assigned_user_id=person.user_id)
+        change = {"before": await _current_assignee(session, held), "after": _person_reference(person)}
+        record = _reassignment_record(held, change, reason=reason, assigned_user_id=person.user_id)
         return Decision(held, step, request.command, record)
 
 
@@ -174,12 +157,8 @@ async def reassign(
     reassignment: Reassignment,
 ) -> Transitioned:
     """
-    Give the present state to one person, in the place of whomever it waits for; they are told, and find it in
-    their inbox.
-
-    :param command: its comment is the reason
-    :raises InterventionForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance: nothing
-        happened
+    Assign the current state or a branch to another person, who is notified.
+    :raises InterventionForbidden, TransitionNotPossible, BranchClosed, Invalid, VersionConflict, StaleInstance:
     """
     interventions.checked_reason(command.comment or "")
     return await transitions.take(ctx, public_id=public_id, command=command, policy=reassignment)
@@ -200,50 +179,56 @@ def _same_person() -> Invalid:
     return invalid("/userPublicId", "same_person", th, en)
 
 
-def _kept_reassignment(
-    held: HeldInstance, told: dict[str, Any], *, reason: str, assigned_user_id: int | None, asks: int | None = None
+def _reassignment_record(
+    held: HeldInstance, change: dict[str, Any], *, reason: str, assigned_user_id: int | None, asks: int | None = None
 ) -> StepRecord:
     values = {"assigned_user_id": assigned_user_id, "due_on": held.row.due_on}
     return StepRecord(
-        "workflow.reassign", Severity.WARN, {"reassigned": told, "reason": reason}, values, applies=False, asks=asks
+        "workflow.reassign", Severity.WARN, {"reassigned": change, "reason": reason}, values, applies=False, asks=asks
     )
 
 
 async def _give_branch(
     session: AsyncSession, held: HeldInstance, request: TransitionRequest, branch: WorkflowBranch, person: Caller
 ) -> Decision:
-    """The branch asks the person from here on; the rest of the step finds it so."""
     row, project = held.row, held.facts.scope.project
     reason = interventions.checked_reason(request.command.comment or "")
-    asked = branches.assignee_of(branch)
-    if asked.kind == "user" and asked.name == str(person.public_id):
+    assignee = branches.assignee_of(branch)
+    if assignee.kind == "user" and assignee.name == str(person.public_id):
         raise _same_person()
-    known = await branches.seats_of(session, user_ids=[person.user_id], project_ids=[project] if project else [])
-    seats = known.get((person.user_id, project or 0), frozenset())
-    step = interventions.reassigned_branch(
-        row.current_state, asked, person=person, subject=held.facts, seats=seats, reason=reason
+    seats_by_user = await branches.seats_of(
+        session, user_ids=[person.user_id], project_ids=[project] if project else []
     )
-    before = (await identity.load_callers(session, [UUID(asked.name)])).values() if asked.kind == "user" else ()
-    told = {"before": next((_named(one) for one in before), None), "after": _named(person), "branch": branch.name}
-    record = _kept_reassignment(held, told, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id)
+    seats = seats_by_user.get((person.user_id, project or 0), frozenset())
+    step = interventions.reassigned_branch(
+        row.current_state, assignee, person=person, subject=held.facts, seats=seats, reason=reason
+    )
+    before = (await identity.load_callers(session, [UUID(assignee.name)])).values() if assignee.kind == "user" else ()
+    change = {
+        "before": next((_person_reference(caller) for caller in before), None),
+        "after": _person_reference(person),
+        "branch": branch.name,
+    }
+    record = _reassignment_record(
+        held, change, reason=reason, assigned_user_id=row.assigned_user_id, asks=person.user_id
+    )
     values = {"assignee_kind": "user", "assignee_name": str(person.public_id), "updated_at": held.ctx.now}
     if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
         raise VersionLost("The branch changed between the lock and the update.")
     return Decision(held, step, request.command, record)
 
 
-async def _in_charge(session: AsyncSession, held: HeldInstance) -> dict[str, str] | None:
-    """The one person for whom it has waited: to whom it was given, or whom the definition names; None for organizations."""
+async def _current_assignee(session: AsyncSession, held: HeldInstance) -> dict[str, str] | None:
     waiting = waiting_of(held.definition, held.row.current_state, held.facts)
     keys = [key for key in (held.row.assigned_user_id,) if key is not None]
-    named = list((await repository.user_public_ids(session, keys)).values()) or sorted(waiting.named)
-    if len(named) != 1:
+    person_ids = list((await repository.user_public_ids(session, keys)).values()) or sorted(waiting.named)
+    if len(person_ids) != 1:
         return None
-    person = (await identity.load_callers(session, named)).get(named[0])
-    return _named(person) if person else {"publicId": str(named[0]), "displayName": "–"}
+    person = (await identity.load_callers(session, person_ids)).get(person_ids[0])
+    return _person_reference(person) if person else {"publicId": str(person_ids[0]), "displayName": "–"}
 
 
-def _named(person: Caller) -> dict[str, str]:
+def _person_reference(person: Caller) -> dict[str, str]:
     return {"publicId": str(person.public_id), "displayName": person.display_name}
 
 
@@ -251,33 +236,34 @@ async def people(
     ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID
 ) -> tuple[Caller, ...]:
     """
-    Return those to whom the present state can be given, by name; none for those who may not give it.
-
-    :raises NotFound: when there is none, or the caller may not see what it moves
+    Return the possible assignees; empty for a caller who may not reassign.
+    :raises NotFound:
     """
     return await people_for(ctx, session, await find_instance(ctx, session, subjects=subjects, public_id=public_id))
 
 
-async def people_for(ctx: RequestContext, session: AsyncSession, one: InstanceState) -> tuple[Caller, ...]:
-    """Return the same for an instance that was read."""
-    row, facts, definition, here = one.row, one.facts, one.definition, one.state
+async def people_for(ctx: RequestContext, session: AsyncSession, instance: InstanceState) -> tuple[Caller, ...]:
+    row, facts, definition, state = instance.row, instance.facts, instance.definition, instance.state
     waiting = waiting_of(definition, row.current_state, facts)
-    if here.terminal or here.review is not None or not interventions.may_give(ctx.caller, facts, waiting):
+    if state.terminal or state.review is not None or not interventions.may_give(ctx.caller, facts, waiting):
         return ()
     places = waiting.organizations or facts.scope.organizations
     members = await identity.users_of(session, places)
-    found = await identity.load_callers(session, [one.public_id for one in members][:MOST_PEOPLE])
-    found |= {one.public_id: one for one in (await assignees.people(session, waiting.holders, facts=facts)).values()}
-    able = [
+    candidates = await identity.load_callers(session, [instance.public_id for instance in members][:MOST_PEOPLE])
+    candidates |= {
+        instance.public_id: instance
+        for instance in (await assignees.people(session, waiting.holders, facts=facts)).values()
+    }
+    possible = [
         person
-        for person in found.values()
+        for person in candidates.values()
         if person.user_id != row.assigned_user_id
         and interventions.may_take_over(definition, row.current_state, person, facts)
     ]
-    return tuple(sorted(able, key=lambda person: person.display_name))
+    return tuple(sorted(possible, key=lambda person: person.display_name))
 
 
-def _waiting(held: HeldInstance) -> PendingAssignees:
+def _pending_assignees(held: HeldInstance) -> PendingAssignees:
     return waiting_of(held.definition, held.row.current_state, held.facts)
 
 
@@ -287,37 +273,36 @@ def _require(is_permitted: bool) -> None:
 
 
 async def find(ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID) -> InterventionsOut:
-    """
-    Return what a caller may do to an instance besides its actions.
-
-    :raises NotFound: when there is none, or the caller may not see what it moves
-    """
+    """:raises NotFound:"""
     return permitted_to(ctx.caller, await find_instance(ctx, session, subjects=subjects, public_id=public_id))
 
 
-def permitted_to(caller: Caller, one: InstanceState) -> InterventionsOut:
-    """Return the same of an instance that was read."""
-    if one.state.terminal:
+def permitted_to(caller: Caller, instance: InstanceState) -> InterventionsOut:
+    if instance.state.terminal:
         return NO_INTERVENTIONS
-    state = one.row.current_state
-    return _offered(one.definition, state, caller, one.facts, waiting_of(one.definition, state, one.facts))
+    state = instance.row.current_state
+    return _permitted_interventions(
+        instance.definition, state, caller, instance.facts, waiting_of(instance.definition, state, instance.facts)
+    )
 
 
-def _offered(
+def _permitted_interventions(
     definition: Definition, state: str, caller: Caller, facts: SubjectFacts, waiting: PendingAssignees
 ) -> InterventionsOut:
-    here = definition.state(state)
-    pushes = interventions.may_push(caller, facts, waiting)
-    steers = interventions.may_steer(caller, facts)
-    targets = {name: ForceTargetOut(name=name, label=each.label) for name, each in definition.states.items()}
+    state_definition = definition.state(state)
+    may_force_actions = interventions.may_push(caller, facts, waiting)
+    may_steer = interventions.may_steer(caller, facts)
+    targets = {
+        name: ForceTargetOut(name=name, label=other_state.label) for name, other_state in definition.states.items()
+    }
     actions = [
         ForcibleActionOut(code=step.action, label=step.label, targets=[targets[name] for name in step.targets])
-        for step in here.on.values()
+        for step in state_definition.on.values()
     ]
     return InterventionsOut(
-        actions=actions if pushes else [],
-        states=[target for name, target in targets.items() if name != state] if steers else [],
-        terminate=steers,
-        reassign=interventions.may_give(caller, facts, waiting) and here.review is None,
-        reassign_branches=pushes and here.review is not None,
+        actions=actions if may_force_actions else [],
+        states=[target for name, target in targets.items() if name != state] if may_steer else [],
+        terminate=may_steer,
+        reassign=interventions.may_give(caller, facts, waiting) and state_definition.review is None,
+        reassign_branches=may_force_actions and state_definition.review is not None,
     )

@@ -1,9 +1,7 @@
 """
-Running instances moved to another version of their workflow: looked at first, then moved in batches.
+Move running instances to another version of their workflow, in batches.
 
-Each batch is a transaction of its own, so a run that is broken off has moved whole batches and nothing by halves; what
-it has moved is not met again, so it can simply be run once more. The branches of a review are read before it is decided, and
-rewritten with the move, under the instance's row lock.
+Each batch is a transaction, so an interrupted run can be repeated.
 """
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -41,7 +39,7 @@ from saraban.workflow.administration.repository import (
 from saraban.workflow.engine.decisions import Step
 from saraban.workflow.engine.pending_assignees import assignees_of as waiting_of
 from saraban.workflow.language.definition import Definition
-from saraban.workflow.language.review import Assignee, BranchStatus, Review
+from saraban.workflow.language.review import BranchStatus, Review
 from saraban.workflow.language.subject import InstanceStatus, SubjectFacts
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import interventions
@@ -58,13 +56,6 @@ BATCH = 50
 
 @dataclass(frozen=True, slots=True)
 class MigrationPlan:
-    """
-    What is asked for.
-
-    :param mapping: old state to new state, for those that the version does not have, or that shall go elsewhere
-    :param dry_run: only say what would become of each instance
-    """
-
     code: str
     version: int
     mapping: Mapping[str, str] = field(default_factory=dict)
@@ -82,7 +73,7 @@ class MigratedInstance:
 
 @dataclass(frozen=True, slots=True)
 class MigrationBatch:
-    """What one transaction did; an instance that ended or moved meanwhile is looked at and has no line."""
+    """Instances that ended or moved meanwhile have no line."""
 
     lines: list[MigratedInstance]
     looked_at: int
@@ -99,8 +90,6 @@ class RunningInstances:
 
 @dataclass(slots=True)
 class _Run:
-    """What a run has learnt: the version, and who works for which organization."""
-
     ctx: RequestContext
     plan: MigrationPlan
     subjects: Subjects
@@ -112,13 +101,14 @@ class _Run:
 async def running_instances(session: AsyncSession, *, code: str | None = None) -> list[RunningInstances]:
     rows = groupby(await running_by_state(session, code=code), key=itemgetter(0, 1, 2))
     return [
-        RunningInstances(workflow, version, is_active, {state: count for *_, state, count in some if state is not None})
-        for (workflow, version, is_active), some in rows
+        RunningInstances(
+            workflow, version, is_active, {state: count for *_, state, count in group_rows if state is not None}
+        )
+        for (workflow, version, is_active), group_rows in rows
     ]
 
 
 async def remaining(db: Database, *, plan: MigrationPlan) -> int:
-    """Return how many instances run on other versions of the workflow."""
     async with db.reading() as session:
         row = await _version(session, plan)
         return await running_count(session, code=plan.code, definition_id=row[0])
@@ -135,33 +125,33 @@ async def migrate(
     size: int = BATCH,
 ) -> AsyncIterator[MigrationBatch]:
     """
-    Go through the instances that run on other versions, batch by batch, and return what became of each.
-
-    :param after: go on behind this instance
-    :param most: how many to look at, all when left out
+    :param after: the last instance of the previous call
+    :param most: how many instances; None for all
     :raises Forbidden: when the caller may not manage definitions
-    :raises NotFound: when there is no such version
-    :raises Invalid: for a mapping of states that no version has, to states that this one does not have, or to its ends
+    :raises NotFound: for an unknown version
+    :raises Invalid: by `check_mapping`
     """
     ctx.caller.require(PERMISSION, Scope())
     async with db.reading() as session:
         definition_id, definition = await _version(session, plan)
-        known = await state_names(session, code=plan.code) if plan.mapping else frozenset()
-    migration.check_mapping(definition, plan.mapping, known=known)
+        states = await state_names(session, code=plan.code) if plan.mapping else frozenset()
+    migration.check_mapping(definition, plan.mapping, known=states)
     run = _Run(ctx, plan, subjects, definition_id, definition)
-    left = most
-    while left is None or left > 0:
-        limit = size if left is None else min(size, left)
+    remaining_count = most
+    while remaining_count is None or remaining_count > 0:
+        limit = size if remaining_count is None else min(size, remaining_count)
         async with db.reading() as session:
-            places = await running_page(session, code=plan.code, definition_id=definition_id, after=after, limit=limit)
-            lines = await _look(session, run, dict(places)) if plan.dry_run else []
-        if not places:
+            instances = await running_page(
+                session, code=plan.code, definition_id=definition_id, after=after, limit=limit
+            )
+            lines = await _preview(session, run, dict(instances)) if plan.dry_run else []
+        if not instances:
             return
         if not plan.dry_run:
-            lines = await db.transact(_move, run, dict(places))
-        after = places[-1][0]
-        left = None if left is None else left - len(places)
-        yield MigrationBatch(lines, len(places), after)
+            lines = await db.transact(_move, run, dict(instances))
+        after = instances[-1][0]
+        remaining_count = None if remaining_count is None else remaining_count - len(instances)
+        yield MigrationBatch(lines, len(instances), after)
 
 
 async def _version(session: AsyncSession, plan: MigrationPlan) -> tuple[UUID, Definition]:
@@ -173,8 +163,6 @@ async def _version(session: AsyncSession, plan: MigrationPlan) -> tuple[UUID, De
 
 @dataclass(frozen=True, slots=True)
 class _Examined:
-    """One instance, the version it comes from, and what was found of it."""
-
     row: Instance
     version: int
     standing: MigratingInstance
@@ -187,143 +175,143 @@ class _Examined:
         return MigratedInstance(self.row.id, number, self.version, self.row.current_state, self.found)
 
 
-async def _look(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
-    found = await rows_of(session, versions, lock=False)
-    return [one.line for one in await _examined(session, run, found, versions)]
+async def _preview(session: AsyncSession, run: _Run, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
+    rows = await rows_of(session, versions, lock=False)
+    return [item.line for item in await _examine(session, run, rows, versions)]
 
 
 async def _move(run: _Run, session: AsyncSession, versions: Mapping[UUID, int]) -> list[MigratedInstance]:
-    """One batch under its row locks: each is looked at again as it stands now, and moved or left alone."""
+    """Examine the locked batch again, and move what can continue."""
     locked = await rows_of(session, versions, lock=True)
-    still = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
-    examined = await _examined(session, run, still, versions)
-    for one in examined:
-        facts, to = one.standing.facts, one.found.to
-        if facts is None or to is None or not one.found.goes:
+    movable = [row for row in locked if row.status == InstanceStatus.ACTIVE and row.definition_id != run.definition_id]
+    examined = await _examine(session, run, movable, versions)
+    for item in examined:
+        facts, to = item.standing.facts, item.found.to
+        if facts is None or to is None or not item.found.goes:
             continue
-        if one.found.outcome is MigrationOutcome.MOVES:
-            if one.round:  # the step itself closes branches only where the new version has reviews
-                await assignee_rows.close(session, instance_id=one.row.id, now=one.row.not_before(run.ctx.now))
-            await persist_transition(session, _decided(run, one, facts, to))
+        if item.found.outcome is MigrationOutcome.MOVES:
+            if item.round:  # the step closes branches only if the new version has reviews
+                await assignee_rows.close(session, instance_id=item.row.id, now=item.row.not_before(run.ctx.now))
+            await persist_transition(session, _move_decision(run, item, facts, to))
         else:
-            await _stay(session, run, one, InstanceState(one.row, run.definition, facts))
-    gone = sum(one.found.goes for one in examined)
-    if gone:
-        await _note(session, run, gone)
-    return [one.line for one in examined]
+            await _keep_state(session, run, item, InstanceState(item.row, run.definition, facts))
+    moved_count = sum(item.found.goes for item in examined)
+    if moved_count:
+        await _record_audit(session, run, moved_count)
+    return [item.line for item in examined]
 
 
-async def _examined(
-    session: AsyncSession, run: _Run, found: Sequence[Instance], versions: Mapping[UUID, int]
+async def _examine(
+    session: AsyncSession, run: _Run, rows: Sequence[Instance], versions: Mapping[UUID, int]
 ) -> list[_Examined]:
     system = await identity.system_caller(session)
-    facts = await facts_of(session, found, caller=system, subjects=run.subjects)
-    known = {row.definition_id: await definitions.load(session, row.definition_id) for row in found}
-    rounds = await _rounds(session, found, known)
-    secret = await branches.hidden_answers(session, [branch for round_ in rounds.values() for branch in round_])
+    facts = await facts_of(session, rows, caller=system, subjects=run.subjects)
+    definition_by_id = {row.definition_id: await definitions.load(session, row.definition_id) for row in rows}
+    rounds = await _rounds(session, rows, definition_by_id)
+    hidden = await branches.hidden_answers(session, [branch for round_ in rounds.values() for branch in round_])
     examined = []
-    for row in found:
+    for row in rows:
         round_ = rounds.get(row.id, [])
-        standing = MigratingInstance(
-            known[row.definition_id],
+        instance = MigratingInstance(
+            definition_by_id[row.definition_id],
             row.current_state,
             row.context or {},
             facts.get((row.entity_type, row.entity_id)),
             row.assigned_user_id,
-            _asked(round_, secret),
+            _migrated_branches(round_, hidden),
         )
-        finding = await _found(session, run, standing)
-        examined.append(_Examined(row, versions[row.id], standing, round_, finding))
+        finding = await _find_outcome(session, run, instance)
+        examined.append(_Examined(row, versions[row.id], instance, round_, finding))
     return examined
 
 
-async def _found(session: AsyncSession, run: _Run, standing: MigratingInstance) -> MigrationFinding:
-    """Whom it would wait for is asked for only as far as that matters."""
-    definition, mapping, facts = run.definition, run.plan.mapping, standing.facts
-    to = migration.target(definition, standing.state, mapping)
+async def _find_outcome(session: AsyncSession, run: _Run, instance: MigratingInstance) -> MigrationFinding:
+    """Load people only where the result depends on them."""
+    definition, mapping, facts = run.definition, run.plan.mapping, instance.facts
+    to = migration.target(definition, instance.state, mapping)
     people: list[Caller] = []
     silent = False
     if to is not None and facts is not None:
-        carried = migration.carry(definition, standing, to)
+        carried = migration.carry(definition, instance, to)
         if definition.states[to].review is None:
-            people = await _people(session, run, to, facts, standing.assigned_user_id)
+            people = await _people(session, run, to, facts, instance.assigned_user_id)
         elif not isinstance(carried, MigrationOutcome):
-            silent = await _silent(session, carried, facts=facts, state=to)
-    return migration.examine(definition, standing, mapping, people, silent=silent)
+            silent = await _lacks_answerer(session, carried, facts=facts, state=to)
+    return migration.examine(definition, instance, mapping, people, silent=silent)
 
 
 async def _people(
     session: AsyncSession, run: _Run, to: str, facts: SubjectFacts, assigned_user_id: int | None
 ) -> list[Caller]:
-    """Those whom the instance would wait for: the people of the organizations, those who are named, and who hold what is asked."""
     waiting = waiting_of(run.definition, to, facts)
-    found = [one for key in sorted(waiting.organizations) for one in await _members(session, run, key)]
+    members = [member for key in sorted(waiting.organizations) for member in await _members(session, run, key)]
     keys = sorted(key for key in {*waiting.users, assigned_user_id} if key is not None)
-    named = set(waiting.named) | set((await repository.user_public_ids(session, keys)).values())
-    holding = (await assignees.people(session, waiting.holders, facts=facts)).values()
-    return [*found, *(await identity.load_callers(session, sorted(named))).values(), *holding]
+    person_ids = set(waiting.named) | set((await repository.user_public_ids(session, keys)).values())
+    holders = (await assignees.people(session, waiting.holders, facts=facts)).values()
+    return [*members, *(await identity.load_callers(session, sorted(person_ids))).values(), *holders]
 
 
 async def _members(session: AsyncSession, run: _Run, organization: int) -> tuple[Caller, ...]:
     if organization not in run.people:
         members = await identity.users_of(session, frozenset({organization}))
-        callers = await identity.load_callers(session, [one.public_id for one in members])
+        callers = await identity.load_callers(session, [member.public_id for member in members])
         run.people[organization] = tuple(callers.values())
     return run.people[organization]
 
 
-def _decided(run: _Run, one: _Examined, facts: SubjectFacts, to: str) -> Decision:
-    """The step of an instance that stands in another state under the new version."""
-    row = one.row
+def _move_decision(run: _Run, item: _Examined, facts: SubjectFacts, to: str) -> Decision:
+    row = item.row
     held = HeldInstance(row, run.definition, facts, port=run.subjects.port(row.entity_type), ctx=run.ctx)
     step = Step(row.current_state, interventions.MIGRATE, to, terminal=False)
     record = StepRecord(
         "workflow.migrate",
-        details={"migrated": {"before": one.version, "after": run.plan.version}},
+        details={"migrated": {"before": item.version, "after": run.plan.version}},
         values={"definition_id": run.definition_id},
     )
     return Decision(held, step, Command(interventions.MIGRATE), record)
 
 
-async def _stay(session: AsyncSession, run: _Run, one: _Examined, here: InstanceState) -> None:
-    """Let an instance go on in its state, under the new version."""
-    row, now = one.row, one.row.not_before(run.ctx.now)
-    before, after = (which.states[row.current_state] for which in (one.standing.definition, run.definition))
-    assigned = row.assigned_user_id if one.found.keeps_person else None
+async def _keep_state(session: AsyncSession, run: _Run, item: _Examined, state: InstanceState) -> None:
+    row, now = item.row, item.row.not_before(run.ctx.now)
+    before, after = (
+        version_definition.states[row.current_state]
+        for version_definition in (item.standing.definition, run.definition)
+    )
+    assigned = row.assigned_user_id if item.found.keeps_person else None
     due = row.due_on
-    if before.due_days != after.due_days:  # by the days of the new version, from when the instance came to its state
-        due = await due_on(session, state=after, facts=here.facts, now=row.last_transition_at)
+    if before.due_days != after.due_days:  # with the new version's days, from the last step
+        due = await due_on(session, state=after, facts=state.facts, now=row.last_transition_at)
     values = {"definition_id": run.definition_id, "assigned_user_id": assigned, "due_on": due, "updated_at": now}
     if not await repository.compare_and_set(session, public_id=row.id, expected=row.version_no, values=values):
         raise VersionLost("The version changed between the lock and the update.")
-    session.add(_history(run, one, now))
+    session.add(_history(run, item, now))
     await session.flush()
     row.assigned_user_id = assigned
-    # The branches of its state are those of the new version; a review that is the same goes on untouched.
+    # Use the new version's branches; an unchanged review continues untouched.
     if after.review is None and before.review is not None:
         await assignee_rows.close(session, instance_id=row.id, now=now)
-    elif after.review is not None and before.review != after.review and one.found.carried is not None:
-        await _carry(session, one, after.review, one.found.carried, now=now)
+    elif after.review is not None and before.review != after.review and item.found.carried is not None:
+        await _update_branches(session, item, after.review, item.found.carried, now=now)
     if not assignees.is_first_draft(row, run.definition):
-        await _wait_on(session, here, now)
+        await _renew_assignments(session, state, now)
 
 
-async def _wait_on(session: AsyncSession, here: InstanceState, now: datetime) -> None:
-    """It has waited since its last step, and goes on doing so; whom a branch asks from now on is asked from now on."""
-    row, since = here.row, here.row.last_transition_at
-    state = here.definition.states[row.current_state]
+async def _renew_assignments(session: AsyncSession, state_of_instance: InstanceState, now: datetime) -> None:
+    """Keep the time since which it waits; new assignees wait from now."""
+    row, since = state_of_instance.row, state_of_instance.row.last_transition_at
+    state = state_of_instance.definition.states[row.current_state]
     if state.review is None:
-        await assignees.renew_work_items(session, here, since=since)
+        await assignees.renew_work_items(session, state_of_instance, since=since)
         return
-    waiting = waiting_of(here.definition, state.name, here.facts)
+    waiting = waiting_of(state_of_instance.definition, state.name, state_of_instance.facts)
     await assignee_rows.await_organizations(
         session, instance_id=row.id, state=state.name, organizations=waiting.organizations, since=since
     )
-    await assignment.renew_people(session, here, now=now)
+    await assignment.renew_people(session, state_of_instance, now=now)
 
 
-def _history(run: _Run, one: _Examined, now: datetime) -> WorkflowHistory:
-    row = one.row
+def _history(run: _Run, item: _Examined, now: datetime) -> WorkflowHistory:
+    row = item.row
     return WorkflowHistory(
         id=new_id(),
         instance_id=row.id,
@@ -335,15 +323,15 @@ def _history(run: _Run, one: _Examined, now: datetime) -> WorkflowHistory:
         acting_organization_id=run.ctx.caller.organization_id,
         comment=None,
         details={
-            "migrated": {"before": one.version, "after": run.plan.version},
+            "migrated": {"before": item.version, "after": run.plan.version},
             "versionNo": row.version_no + 1,
-            **_told(one.found.carried),
+            **_branch_changes(item.found.carried),
         },
         created_at=now,
     )
 
 
-async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
+async def _record_audit(session: AsyncSession, run: _Run, gone: int) -> None:
     await audit.record(
         run.ctx,
         session,
@@ -365,62 +353,53 @@ async def _note(session: AsyncSession, run: _Run, gone: int) -> None:
 async def _rounds(
     session: AsyncSession, rows: Iterable[Instance], definitions: Mapping[UUID, Definition]
 ) -> dict[UUID, list[WorkflowBranch]]:
-    """
-    Return the round under way of each instance that stands in a review, in one query.
-
-    :param definitions: by their key
-    """
-    asking = [row.id for row in rows if definitions[row.definition_id].state(row.current_state).review is not None]
-    found: dict[UUID, list[WorkflowBranch]] = {}
-    for row in await assignee_rows.latest_rounds(session, asking) if asking else ():
-        found.setdefault(row.WorkflowBranch.instance_id, []).append(row.WorkflowBranch)
-    return found
+    instance_ids = [
+        row.id for row in rows if definitions[row.definition_id].state(row.current_state).review is not None
+    ]
+    rounds: dict[UUID, list[WorkflowBranch]] = {}
+    for row in await assignee_rows.latest_rounds(session, instance_ids) if instance_ids else ():
+        rounds.setdefault(row.WorkflowBranch.instance_id, []).append(row.WorkflowBranch)
+    return rounds
 
 
-def _asked(round_: Sequence[WorkflowBranch], secret: branches.HiddenAnswers) -> tuple[MigratedBranch, ...]:
+def _migrated_branches(round_: Sequence[WorkflowBranch], secret: branches.HiddenAnswers) -> tuple[MigratedBranch, ...]:
     return tuple(
         MigratedBranch(row.name, row.status == BranchStatus.PENDING, row.answer, secret.hides(row)) for row in round_
     )
 
 
-async def _silent(session: AsyncSession, carried: MigratedReview, *, facts: SubjectFacts, state: str) -> bool:
-    """Return whether there is nobody to answer some branch of those that would be asked."""
-    asked = {branch.assignee for branch in carried.anew}
-    return not all((await branches.answerers(session, asked, facts=facts, state=state)).values())
+async def _lacks_answerer(session: AsyncSession, carried: MigratedReview, *, facts: SubjectFacts, state: str) -> bool:
+    assignees_asked = {branch.assignee for branch in carried.anew}
+    return not all((await branches.answerers(session, assignees_asked, facts=facts, state=state)).values())
 
 
-async def _carry(
-    session: AsyncSession, one: _Examined, after: Review, carried: MigratedReview, *, now: datetime
+async def _update_branches(
+    session: AsyncSession, item: _Examined, after: Review, carried: MigratedReview, *, now: datetime
 ) -> None:
-    """
-    Let the branches of an instance that stays in its state be those that its new version asks.
-
-    They are of the round that is under way; where there was none, of one that begins with the version that the move makes.
-    Every branch that still waits gets a new version: whoever has the old question before them is told so when they answer.
-    """
-    row, round_ = one.row, one.round
+    """Every open branch gets a new version, so that answers to the old question are refused."""
+    row, round_ = item.row, item.round
     opened = round_[0].opened_version if round_ else row.version_no + 1
-    anew = {asked.name: asked.assignee for asked in carried.anew}
+    new_assignees = {requested.name: requested.assignee for requested in carried.anew}
     places = {name: place for place, name in enumerate(after.branches)}
     for place, branch in enumerate(round_):
-        # What is asked no more stands behind what is.
+        # Closed branches come last.
         values = {"position": places.get(branch.name, len(places) + place), "updated_at": now}
-        values |= _asks(anew[branch.name]) if branch.name in anew else {}
+        if (assignee := new_assignees.get(branch.name)) is not None:
+            values |= {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
         values |= {"status": BranchStatus.SKIPPED} if branch.name in carried.closed else {}
         if not await assignee_rows.change(session, public_id=branch.id, expected=branch.version_no, values=values):
             raise VersionLost("The branch changed between the lock and the update.")
-    there = {branch.name for branch in round_}
-    rows = [branches.row_of(row, opened, each.name, after, now) for each in carried.opened if each.name not in there]
+    existing = {branch.name for branch in round_}
+    rows = [
+        branches.row_of(row, opened, branch_definition.name, after, now)
+        for branch_definition in carried.opened
+        if branch_definition.name not in existing
+    ]
     if rows:
         await assignee_rows.add(session, rows)
 
 
-def _asks(assignee: Assignee) -> dict[str, Json]:
-    return {"status": BranchStatus.PENDING, "assignee_kind": assignee.kind, "assignee_name": assignee.name}
-
-
-def _told(carried: MigratedReview | None) -> dict[str, Json]:
-    """Return what a history keeps of it, nothing where all branches are what they were."""
+def _branch_changes(carried: MigratedReview | None) -> dict[str, Json]:
     if carried is None:
         return {}
     names = {
@@ -428,4 +407,4 @@ def _told(carried: MigratedReview | None) -> dict[str, Json]:
         "asked": [branch.name for branch in carried.asked],
         "closed": list(carried.closed),
     }
-    return {"branches": {key: each for key, each in names.items() if each}} if any(names.values()) else {}
+    return {"branches": {key: value for key, value in names.items() if value}} if any(names.values()) else {}

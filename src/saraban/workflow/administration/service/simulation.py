@@ -1,4 +1,4 @@
-"""Versions looked at and tried out: two compared, one drawn, played through, or held against what is finished."""
+"""Replay finished instances on a version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,11 +35,8 @@ class DifferingInstance:
 @dataclass(frozen=True, slots=True)
 class ReplayReport:
     """
-    What a version would have made of finished instances.
-
-    :param unknown: those whose subject is gone
-    :param left_out: those that ended before the ones that were looked at
-    :param next_after: from where the next are looked at; None when none are left
+    :param unknown: instances without a readable subject
+    :param left_out: instances that ended earlier
     """
 
     looked_at: int
@@ -54,59 +51,57 @@ async def replay(
     session: AsyncSession, *, subjects: Subjects, code: str, version: int, limit: int, after: str | None = None
 ) -> ReplayReport:
     """
-    Hold a version against the instances of its workflow that ended last, on whatever version they ran.
-
-    :param after: `next_after` of the ones before
-    :raises NotFound: when there is no such version
-    :raises Invalid: when `after` is none that was given
+    Replay the latest finished instances of a workflow on a version.
+    :raises NotFound: for an unknown version
+    :raises Invalid: for an invalid `after`
     """
     definition = await versions.version(session, code=code, version=version)
     caller = await identity.system_caller(session)
-    place = Cursor.decode(after, pointer="/after") if after else None
+    cursor = Cursor.decode(after, pointer="/after") if after else None
     differing: list[DifferingInstance] = []
     looked_at = unknown = 0
     while looked_at < limit:
-        rows = await closed_page(session, code=code, after=place, limit=min(AT_ONCE, limit - looked_at))
+        rows = await closed_page(session, code=code, after=cursor, limit=min(AT_ONCE, limit - looked_at))
         if not rows:
             break
-        place = Cursor(rows[-1].last_transition_at, rows[-1].id)
+        cursor = Cursor(rows[-1].last_transition_at, rows[-1].id)
         looked_at += len(rows)
         steps = await _steps(session, rows)
-        known = await facts_of(session, rows, caller=caller, subjects=subjects)
+        facts_by_entity = await facts_of(session, rows, caller=caller, subjects=subjects)
         for row in rows:
-            facts = known.get((row.entity_type, row.entity_id))
+            facts = facts_by_entity.get((row.entity_type, row.entity_id))
             if facts is None:
                 unknown += 1
                 continue
-            parting = history_replay.replay(definition, steps.get(row.id, ()), facts, caller)
-            if parting is not None:
-                differing.append(DifferingInstance(row.id, facts.number, parting))
-    left_out = await closed_count(session, code=code, after=place)
-    following = place.encode() if place is not None and left_out else None
+            divergence = history_replay.replay(definition, steps.get(row.id, ()), facts, caller)
+            if divergence is not None:
+                differing.append(DifferingInstance(row.id, facts.number, divergence))
+    left_out = await closed_count(session, code=code, after=cursor)
+    following = cursor.encode() if cursor is not None and left_out else None
     return ReplayReport(looked_at, looked_at - unknown - len(differing), unknown, differing, left_out, following)
 
 
 async def _steps(session: AsyncSession, instances: Sequence[Instance]) -> dict[UUID, list[RecordedStep]]:
-    """By instance, oldest first: at most four queries, with the files of all steps and the answers that may be known."""
+    """Use at most four queries."""
     ids = [row.id for row in instances]
     steps = await repository.bare_steps(session, ids)
     files = await attachments.step_attachments(session, [step.id for step in steps])
-    answered = any(step.action == ANSWER for step in steps)
-    rows = await assignee_rows.of_instances(session, ids) if answered else ()
-    kept = await branches.hidden_answers(session, rows)
-    said = {branch.history_id: branch for branch in rows if not kept.hides(branch)}
-    found: dict[UUID, list[RecordedStep]] = {}
+    has_answers = any(step.action == ANSWER for step in steps)
+    rows = await assignee_rows.of_instances(session, ids) if has_answers else ()
+    hidden = await branches.hidden_answers(session, rows)
+    branch_by_step = {branch.history_id: branch for branch in rows if not hidden.hides(branch)}
+    steps_by_instance: dict[UUID, list[RecordedStep]] = {}
     for step in steps:
-        past = replace(_past(step), with_files=str(step.id) in files)
-        branch = said.get(step.id) if step.action == ANSWER else None
+        recorded = replace(_recorded_step(step), with_files=str(step.id) in files)
+        branch = branch_by_step.get(step.id) if step.action == ANSWER else None
         if branch is not None and branch.answer is not None:
-            # A hidden review leaves what was said with its branch, and for ever to it where no verdict fell.
-            past = replace(past, comment=branch.comment, answers={branch.name: branch.answer})
-        found.setdefault(step.instance_id, []).append(past)
-    return found
+            # Only the branch contains the answer of a hidden review without a result.
+            recorded = replace(recorded, comment=branch.comment, answers={branch.name: branch.answer})
+        steps_by_instance.setdefault(step.instance_id, []).append(recorded)
+    return steps_by_instance
 
 
-def _past(step: WorkflowHistory) -> RecordedStep:
+def _recorded_step(step: WorkflowHistory) -> RecordedStep:
     details = step.details or {}
     payload, imposed = details.get("payload"), bool(interventions.IMPOSED & details.keys())
     answers = details.get("answers")
@@ -119,13 +114,13 @@ def _past(step: WorkflowHistory) -> RecordedStep:
         imposed,
         as_text(details.get("responseCode")),
         answers if isinstance(answers, dict) else {},
-        who=None if automatic else _who(step, details.get("seats")),
+        who=None if automatic else _recorded_actor(step, details.get("seats")),
         automatic=automatic,
-        given_to=_given_to(details),
+        given_to=_assigned_person(details),
     )
 
 
-def _who(step: WorkflowHistory, seats: Json) -> RecordedActor | None:
+def _recorded_actor(step: WorkflowHistory, seats: Json) -> RecordedActor | None:
     if step.action_by_user_id is None or step.action_by_user_uuid is None:
         return None
     acted_for = frozenset(seats) if isinstance(seats, list) else None
@@ -135,8 +130,7 @@ def _who(step: WorkflowHistory, seats: Json) -> RecordedActor | None:
     return RecordedActor(step.on_behalf_of_user_id, absent, acted_for, deputy_id=step.action_by_user_id)
 
 
-def _given_to(details: JsonObject) -> UUID | None:
-    """The one person to whom a step gave the state that it led to, or an administrator the present one."""
+def _assigned_person(details: JsonObject) -> UUID | None:
     assigned, reassigned = details.get("assigned"), details.get("reassigned")
     if isinstance(reassigned, dict) and "branch" not in reassigned:
         return UUID(reassigned["after"]["publicId"])

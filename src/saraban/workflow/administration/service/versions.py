@@ -1,4 +1,4 @@
-"""The workflows there are, each with its versions: what an administrator chooses from."""
+"""Workflows and their versions: list, validate, publish, activate."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from saraban.workflow.verification.register_fit import misfits
 
 @dataclass(frozen=True, slots=True)
 class VersionSummary:
-    """One version; `published_by` is None for what ships with the product."""
+    """`published_by` is None for shipped versions."""
 
     public_id: UUID
     code: str
@@ -53,14 +53,12 @@ class VersionSummary:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowVersions:
-    """A code with all its versions, the newest first."""
-
     code: str
     versions: Sequence[VersionSummary]
 
     @property
     def active(self) -> VersionSummary | None:
-        return next((one for one in self.versions if one.is_active), None)
+        return next((summary for summary in self.versions if summary.is_active), None)
 
     @property
     def description(self) -> Text | None:
@@ -68,15 +66,13 @@ class WorkflowVersions:
 
 
 async def workflows(session: AsyncSession) -> list[WorkflowVersions]:
-    rows = [_line(row) for row in await repository.summaries(session, code=None)]
-    return [WorkflowVersions(code, tuple(some)) for code, some in groupby(rows, key=lambda line: line.code)]
+    rows = [_summary(row) for row in await repository.summaries(session, code=None)]
+    return [WorkflowVersions(code, tuple(group_rows)) for code, group_rows in groupby(rows, key=lambda line: line.code)]
 
 
 async def workflow(session: AsyncSession, *, code: str) -> WorkflowVersions:
-    """
-    :raises NotFound: when no version of it was ever published
-    """
-    rows = tuple(_line(row) for row in await repository.summaries(session, code=code))
+    """:raises NotFound:"""
+    rows = tuple(_summary(row) for row in await repository.summaries(session, code=code))
     if not rows:
         raise NotFound(f"There is no workflow {code}.")
     return WorkflowVersions(code, rows)
@@ -91,7 +87,7 @@ async def role_names(session: AsyncSession) -> list[str]:
     return sorted(roles)
 
 
-def _line(row: AnyRow) -> VersionSummary:
+def _summary(row: AnyRow) -> VersionSummary:
     return VersionSummary(
         row.id,
         row.workflow_code,
@@ -110,7 +106,7 @@ _TOO_DEEP: Final = Text("นิยามใหญ่หรือซ้อนล�
 
 
 class DefinitionRaced(DomainError):
-    """Two people published a version of the same workflow at the same time."""
+    """Another person published a version of the same workflow at the same time."""
 
     kind, code = ErrorKind.CONFLICT, "WORKFLOW_DEFINITION_CONFLICT"
     says = Text("มีผู้อื่นบันทึก Workflow นี้ในเวลาเดียวกัน", "Somebody else published this workflow at the same time.")
@@ -118,7 +114,7 @@ class DefinitionRaced(DomainError):
 
 
 async def validate(session: AsyncSession, *, raw: Json, root: str = "/dsl") -> tuple[FieldProblem, ...]:
-    """Return what `create` would refuse, and save nothing."""
+    """Return the faults that `create` would refuse."""
     try:
         definition = definition_checks.verify(raw, known=await _known(session, raw), root=root)
     except WorkflowNotValid as fault:
@@ -127,27 +123,25 @@ async def validate(session: AsyncSession, *, raw: Json, root: str = "/dsl") -> t
 
 
 async def validate_text(session: AsyncSession, *, text: str) -> list[tuple[FieldProblem, int]]:
-    """Do the same for a text, and return with each fault its line."""
+    """Return each fault with its line."""
     try:
-        found = definition_text.read(text)
-        faults = found.twice("/text") or await validate(session, raw=found.value, root="/text")
+        parsed = definition_text.read(text)
+        faults = parsed.twice("/text") or await validate(session, raw=parsed.value, root="/text")
     except definition_text.InvalidJson as fault:
         return [
             (FieldProblem("/text", "not_json", _NOT_JSON, {"line": fault.line, "column": fault.column}), fault.line)
         ]
     except definition_text.JsonTooDeep:
         return [(FieldProblem("/text", "too_large", _TOO_DEEP), 1)]
-    return [(fault, found.line(fault.pointer.removeprefix("/text"))) for fault in faults]
+    return [(fault, parsed.line(fault.pointer.removeprefix("/text"))) for fault in faults]
 
 
 async def create(
     ctx: audit.AuditContext, session: AsyncSession, *, raw: dict[str, Json], activate: bool
 ) -> DefinitionDetailOut:
     """
-    Keep a definition as the next version of its code.
-
-    :param ctx: without a caller for the definitions that ship with the product, which no upgrade may fail on
-    :raises WorkflowNotValid: when it cannot be published, or does not fit the documents that start on it
+    :param ctx: without a caller for shipped definitions, which no upgrade may refuse
+    :raises WorkflowNotValid: when it is not valid, or does not fit the documents that start on it
     """
     definition = definition_checks.verify(raw, known=await _known(session, raw))
     versions = await repository.locked_versions(session, definition.code)
@@ -174,120 +168,107 @@ async def create(
         await session.flush()
     except IntegrityError as fault:
         raise DefinitionRaced from fault
-    await _note(ctx, session, "workflow.publish", row)
+    await _record_audit(ctx, session, "workflow.publish", row)
     if activate:
         await _activate(ctx, session, row, [*versions, row])
     return _view(row)
 
 
 async def publish(ctx: RequestContext, session: AsyncSession, *, raw: dict[str, Json], activate: bool) -> Receipt:
-    """Do `create` for a request that may be repeated; definitions belong to the whole installation."""
     ctx.caller.require(MANAGE, Scope())
-    made = await create(ctx, session, raw=raw, activate=activate)
-    return Receipt("workflow_definition", made.public_id, {"code": made.code, "version": made.version})
+    published = await create(ctx, session, raw=raw, activate=activate)
+    return Receipt("workflow_definition", published.public_id, {"code": published.code, "version": published.version})
 
 
 async def set_active(
     ctx: RequestContext, session: AsyncSession, *, code: str, version: int, is_active: bool
 ) -> DefinitionDetailOut:
     """
-    Make one version the only active one of its code, or stop new instances from starting on it.
-
-    Running instances keep their version (REQ-WFL-07).
-
+    Activate one version, or stop new instances; running ones keep theirs (REQ-WFL-07).
     :raises WorkflowNotValid: when it does not fit the documents that start on it
     """
     ctx.caller.require(MANAGE, Scope())
     versions = await repository.locked_versions(session, code)
-    row = _found(next((each for each in versions if each.version == version), None), f"version {version} of {code}")
+    row = _require_found(
+        next((candidate for candidate in versions if candidate.version == version), None),
+        f"version {version} of {code}",
+    )
     if is_active:
-        # It may have been published before documents came to start on it.
+        # Documents may have been assigned after its publication.
         await check_fit(session, await load(session, row.id), published=True)
         await _activate(ctx, session, row, versions)
     elif row.is_active:
         row.is_active, row.updated_at = False, ctx.now
-        await _note(ctx, session, "workflow.deactivate", row)
+        await _record_audit(ctx, session, "workflow.deactivate", row)
     return _view(row)
 
 
 async def refused_today(session: AsyncSession, *, code: str, version: int) -> tuple[FieldProblem, ...]:
     """
-    Return what publishing would refuse of a version that is published: checks have grown stricter, or what it names is gone.
-
-    :raises NotFound: when there is no such version
+    Return the current faults of a published version: checks and names change.
+    :raises NotFound:
     """
     return await validate(session, raw=(await find(session, code=code, version=version)).dsl, root="")
 
 
 async def find(session: AsyncSession, *, code: str, version: int) -> DefinitionDetailOut:
-    """
-    :raises NotFound: when there is no such version
-    """
-    return _view(_found(await repository.version_of(session, code, version), f"version {version} of {code}"))
+    """:raises NotFound:"""
+    return _view(_require_found(await repository.version_of(session, code, version), f"version {version} of {code}"))
 
 
 async def read(session: AsyncSession, *, public_id: UUID) -> DefinitionDetailOut:
-    """
-    :raises NotFound: when there is no such version
-    """
-    return _view(_found(await definition_row(session, public_id), f"version {public_id}"))
+    """:raises NotFound:"""
+    return _view(_require_found(await definition_row(session, public_id), f"version {public_id}"))
 
 
 async def find_active(session: AsyncSession, *, code: str) -> DefinitionDetailOut:
-    """
-    :raises NotFound: when no version is active
-    """
+    """:raises NotFound:"""
     definition_id = await active_id(session, code)
     return _view(
-        _found(await definition_row(session, definition_id) if definition_id else None, f"active version of {code}")
+        _require_found(
+            await definition_row(session, definition_id) if definition_id else None, f"active version of {code}"
+        )
     )
 
 
 async def version(session: AsyncSession, *, code: str, version: int) -> Definition:
-    """
-    Return a version to be worked with.
-
-    :raises NotFound: when there is no such version
-    """
-    row = _found(await repository.version_of(session, code, version), f"version {version} of {code}")
+    """:raises NotFound:"""
+    row = _require_found(await repository.version_of(session, code, version), f"version {version} of {code}")
     return await load(session, row.id)
 
 
-def _found(row: WorkflowDefinition | None, what: str) -> WorkflowDefinition:
+def _require_found(row: WorkflowDefinition | None, description: str) -> WorkflowDefinition:
     if row is None:
-        raise NotFound(f"There is no {what}.")
+        raise NotFound(f"There is no {description}.")
     return row
 
 
 async def listing(session: AsyncSession, *, code: str | None, cursor: str | None, limit: int) -> Page[DefinitionOut]:
-    """Return versions newest first, without their text."""
     rows = await repository.definitions(session, code=code, cursor=cursor, limit=limit)
-    views = [DefinitionOut(**_heading(row, said)) for row, said in rows]
+    views = [DefinitionOut(**_heading(row, description)) for row, description in rows]
     return page_of(views, limit=limit, key=lambda view: (view.created_at, view.public_id))
 
 
 def shipped() -> Iterator[dict[str, Json]]:
     folder = files("saraban.workflow.language") / "shipped"
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".json"):
             yield orjson.loads(file.read_bytes())
 
 
 async def seed_definitions(session: AsyncSession, *, now: datetime) -> None:
     """
-    Publish each shipped definition that is new or has changed; running it again changes nothing.
-
-    It is activated in the place of an earlier one that shipped and is in force, or as the very first version, unless
-    documents start on the workflow that it does not fit: what administrators put in force or out of force stays so.
+    Publish new and changed shipped definitions; repeating it changes nothing.
+    Activate one that fits and replaces an active shipped one, or is the first version.
     """
     for raw in shipped():
         versions = await repository.locked_versions(session, str(raw["workflow"]))
-        if any(each.dsl == raw for each in versions):
+        if any(existing.dsl == raw for existing in versions):
             continue
-        in_force = next((each for each in versions if each.is_active), None)
-        ours = in_force.created_by_user_id is None if in_force else not versions
-        ours = ours and not await unfit(session, definition_checks.verify(raw))
-        await create(audit.AuditOrigin(None, now), session, raw=raw, activate=ours)
+        in_force = next((existing for existing in versions if existing.is_active), None)
+        activates = in_force.created_by_user_id is None if in_force else not versions
+        activates = activates and not await unfit(session, definition_checks.verify(raw))
+        await create(audit.AuditOrigin(None, now), session, raw=raw, activate=activates)
 
 
 async def _known(session: AsyncSession, raw: Json) -> dsl.Known:
@@ -301,14 +282,14 @@ async def _activate(
 ) -> None:
     if row.is_active:
         return
-    for each in versions:
-        if each.is_active:
-            each.is_active, each.updated_at = False, ctx.now
+    for other in versions:
+        if other.is_active:
+            other.is_active, other.updated_at = False, ctx.now
     row.is_active, row.updated_at = True, ctx.now
-    await _note(ctx, session, "workflow.activate", row)
+    await _record_audit(ctx, session, "workflow.activate", row)
 
 
-async def _note(ctx: audit.AuditContext, session: AsyncSession, action: str, row: WorkflowDefinition) -> None:
+async def _record_audit(ctx: audit.AuditContext, session: AsyncSession, action: str, row: WorkflowDefinition) -> None:
     await audit.record(
         ctx,
         session,
@@ -323,7 +304,7 @@ def _view(row: WorkflowDefinition) -> DefinitionDetailOut:
 
 
 def _heading(row: WorkflowDefinition, description: Json) -> dict[str, Any]:
-    """:param description: of its text, which lists do not read"""
+    """:param description: separate, because lists do not read the definition's content"""
     return {
         "public_id": row.id,
         "code": row.workflow_code,
@@ -337,17 +318,14 @@ def _heading(row: WorkflowDefinition, description: Json) -> dict[str, Any]:
 async def unfit(
     session: AsyncSession, definition: Definition, *, root: str = "/dsl", published: bool = False
 ) -> tuple[FieldProblem, ...]:
-    """Return why the documents that start on this workflow could not run on a version of it."""
-    chosen = await repository.matters_of(session, definition.code)
+    assigned = await repository.matters_of(session, definition.code)
     registers = starting_on(definition.code)
-    registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in chosen]
+    registers += [REGISTERS[kind].of_type(type_code) for kind, type_code in assigned]
     return misfits(definition, list(dict.fromkeys(registers)), root=root, published=published)
 
 
 async def check_fit(session: AsyncSession, definition: Definition, *, published: bool = False) -> None:
-    """
-    :raises WorkflowNotValid: naming each place that does not fit the documents which start on it
-    """
+    """:raises WorkflowNotValid:"""
     faults = await unfit(session, definition, published=published)
     if faults:
         raise WorkflowNotValid(fields=faults)

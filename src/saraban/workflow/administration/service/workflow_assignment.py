@@ -1,8 +1,7 @@
 """
-Which workflow documents start on: chosen by kind and type, for a project or for the whole installation.
+The workflows that documents start on.
 
-The most specific choice counts: the project's before the installation's, and within either one for a type before one for
-all. Where nobody chose it is the workflow that ships for the kind. Documents that run keep what they began with.
+The most specific choice applies: a project's before the installation's, then a type's before one for all types.
 """
 
 from collections.abc import Collection
@@ -37,7 +36,7 @@ VIEW, MANAGE, MANAGE_PROJECT = "workflow.view_definitions", "workflow.manage_def
 
 @dataclass(frozen=True, slots=True)
 class AssignmentTarget:
-    """What a choice is for; without a project the whole installation, without a type every one of the kind."""
+    """Without a project it stands for the installation, without a type for all types."""
 
     kind: str
     type_code: str | None = None
@@ -46,7 +45,7 @@ class AssignmentTarget:
 
 @dataclass(frozen=True, slots=True)
 class AssignedKinds:
-    """:param hidden: that documents of projects start on it too which the reader does not see"""
+    """:param hidden: documents of projects that the reader does not see also start on it"""
 
     seen: tuple[AssignedKindOut, ...] = ()
     hidden: bool = False
@@ -67,14 +66,13 @@ async def assign(
     ctx: RequestContext, session: AsyncSession, *, place: AssignmentTarget, workflow_code: str
 ) -> WorkflowAssignmentOut:
     """
-    Have documents start on a workflow, from the next that is written on; what was chosen before is replaced.
-
-    :raises Invalid: naming the field: kind, type, project, or a workflow that has no active version or does not fit
+    Set the workflow of new documents.
+    :raises Invalid: for a kind, type, project or workflow that is unknown, inactive or unfit
     :raises Forbidden: when the caller manages neither the project nor workflows there
     """
-    register, project = await _held(ctx, session, place)
-    type_code = await _type(session, register, place.type_code, project)
-    await _check(session, register.of_type(type_code), workflow_code)
+    register, project = await _lock_register(ctx, session, place)
+    type_code = await _check_type(session, register, place.type_code, project)
+    await _check_workflow(session, register.of_type(type_code), workflow_code)
     reach = project.id if project else EVERYWHERE
     row = await repository.assignment(session, kind=register.name, reach=reach, type_code=type_code)
     before = row.workflow_code if row else None
@@ -89,8 +87,8 @@ async def assign(
         session.add(row)
     row.workflow_code, row.chosen_by_user_id, row.updated_at = workflow_code, ctx.caller.user_id, ctx.now
     await session.flush()
-    what: JsonObject = {"workflowCode": {"old": before, "new": workflow_code}}
-    await _note(ctx, session, "workflow.choose", row, project, what)
+    change: JsonObject = {"workflowCode": {"old": before, "new": workflow_code}}
+    await _record_audit(ctx, session, "workflow.choose", row, project, change)
     return WorkflowAssignmentOut(
         kind=register.name,
         type_code=type_code or None,
@@ -103,124 +101,117 @@ async def assign(
 
 
 async def unassign(ctx: RequestContext, session: AsyncSession, *, place: AssignmentTarget) -> None:
-    """
-    Undo a choice, so that the next less specific one counts again.
-
-    :raises NotFound: when nothing was chosen there
-    """
-    register, project = await _held(ctx, session, place)
+    """:raises NotFound:"""
+    register, project = await _lock_register(ctx, session, place)
     reach = project.id if project else EVERYWHERE
     row = await repository.assignment(session, kind=register.name, reach=reach, type_code=place.type_code or EVERY_TYPE)
     if row is None:
         raise NotFound("Nothing is chosen there.")
     await session.delete(row)
-    what: JsonObject = {"workflowCode": {"old": row.workflow_code, "new": None}}
-    await _note(ctx, session, "workflow.take_back", row, project, what)
+    change: JsonObject = {"workflowCode": {"old": row.workflow_code, "new": None}}
+    await _record_audit(ctx, session, "workflow.take_back", row, project, change)
 
 
 async def listing(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID | None = None
 ) -> tuple[WorkflowAssignmentOut, ...]:
-    """
-    Return the choices for the whole installation, and those of the projects that the caller sees, or of one.
-
-    :raises Invalid: when the project is not known to the caller
-    """
+    """:raises Invalid: for a project that the caller does not see"""
     ctx.caller.require_somewhere(VIEW)
-    seen = await projects.projects_of(ctx, session)
+    visible = await projects.projects_of(ctx, session)
     if project_public_id is not None:
-        seen = (_project(seen, project_public_id, pointer="query:projectPublicId"),)
-    rows = await repository.assignments(session, reaches={EVERYWHERE, *(one.id for one in seen)})
+        visible = (_project(visible, project_public_id, pointer="query:projectPublicId"),)
+    rows = await repository.assignments(session, reaches={EVERYWHERE, *(ref.id for ref in visible)})
     return tuple(_view(row) for row in rows)
 
 
 async def assigned_kinds(ctx: RequestContext, session: AsyncSession) -> dict[str, AssignedKinds]:
-    """Return the documents that start on each workflow; one without any has no entry."""
-    seen = {one.id for one in await projects.projects_of(ctx, session)}
+    visible_ids = {ref.id for ref in await projects.projects_of(ctx, session)}
     rows = await repository.assignments(session)
-    found: dict[str, list[AssignedKindOut]] = {}
-    hidden = {row[0].workflow_code for row in rows if row[0].reach not in {EVERYWHERE, *seen}}
-    taken = {(row[0].kind, row[0].type_code) for row in rows if row[0].reach == EVERYWHERE}
+    kinds_by_code: dict[str, list[AssignedKindOut]] = {}
+    hidden = {row[0].workflow_code for row in rows if row[0].reach not in {EVERYWHERE, *visible_ids}}
+    assigned_targets = {(row[0].kind, row[0].type_code) for row in rows if row[0].reach == EVERYWHERE}
     for register in REGISTERS.values():
-        if (register.name, EVERY_TYPE) in taken:
+        if (register.name, EVERY_TYPE) in assigned_targets:
             continue
         for named_type, code in ((None, register.code), *register.codes):
-            if (register.name, named_type) not in taken:
+            if (register.name, named_type) not in assigned_targets:
                 starter = AssignedKindOut(kind=register.name, type_code=named_type, project_code=None, by_default=True)
-                found.setdefault(code, []).append(starter)
+                kinds_by_code.setdefault(code, []).append(starter)
     for row in rows:
-        one = row[0]
-        if one.reach in {EVERYWHERE, *seen}:
+        ref = row[0]
+        if ref.reach in {EVERYWHERE, *visible_ids}:
             starter = AssignedKindOut(
-                kind=one.kind, type_code=one.type_code or None, project_code=row.project_code, by_default=False
+                kind=ref.kind, type_code=ref.type_code or None, project_code=row.project_code, by_default=False
             )
-            found.setdefault(one.workflow_code, []).append(starter)
-    return {code: AssignedKinds(tuple(found.get(code, ())), code in hidden) for code in {*found, *hidden}}
+            kinds_by_code.setdefault(ref.workflow_code, []).append(starter)
+    return {
+        code: AssignedKinds(tuple(kinds_by_code.get(code, ())), code in hidden) for code in {*kinds_by_code, *hidden}
+    }
 
 
 async def assignable_workflows(session: AsyncSession) -> tuple[AssignableWorkflow, ...]:
-    """Return the workflows in force, by code, each with the kinds whose documents can run on it."""
-    found = []
+    workflows = []
     for key, code, version in await repository.in_force(session):
         definition = await definitions.load(session, key)
         kinds = frozenset(name for name, register in REGISTERS.items() if not misfits(definition, [register]))
-        found.append(AssignableWorkflow(code, version, definition.description, kinds))
-    return tuple(found)
+        workflows.append(AssignableWorkflow(code, version, definition.description, kinds))
+    return tuple(workflows)
 
 
 def may_assign(ctx: RequestContext, project: ProjectRef | None) -> bool:
-    """Return whether somebody chooses for a project, or for the whole installation."""
     scope = Scope(project=project.id) if project else Scope()
     return ctx.caller.may(MANAGE, scope) or (project is not None and ctx.caller.may(MANAGE_PROJECT, scope))
 
 
-async def _held(
+async def _lock_register(
     ctx: RequestContext, session: AsyncSession, place: AssignmentTarget
 ) -> tuple[Register, ProjectRef | None]:
-    """The register and the project, the first held until the end: two who choose for a kind at once take turns."""
+    """Lock the register, so that two choices for a kind cannot interleave."""
     register = REGISTERS.get(place.kind)
     if register is None:
         raise invalid("/kind", "unknown", "ไม่มีเอกสารประเภท “{value}”", "There is no kind “{value}”.", value=place.kind)
     project = None
     if place.project_public_id is not None:
-        seen = await projects.projects_of(ctx, session)
-        project = _project(seen, place.project_public_id, pointer="/projectPublicId")
+        visible = await projects.projects_of(ctx, session)
+        project = _project(visible, place.project_public_id, pointer="/projectPublicId")
     if not may_assign(ctx, project):
         raise Forbidden(f"The permission {MANAGE_PROJECT if project else MANAGE} is needed here.")
     await repository.locked_versions(session, register.code)
     return register, project
 
 
-def _project(seen: Collection[ProjectRef], public_id: UUID, *, pointer: str) -> ProjectRef:
-    found = next((one for one in seen if one.public_id == public_id), None)
-    if found is None:
+def _project(visible: Collection[ProjectRef], public_id: UUID, *, pointer: str) -> ProjectRef:
+    project = next((ref for ref in visible if ref.public_id == public_id), None)
+    if project is None:
         th, en = "ไม่พบโครงการ “{value}”", "There is no project “{value}”."
         raise invalid(pointer, "unknown", th, en, value=str(public_id))
-    return found
+    return project
 
 
-async def _type(session: AsyncSession, register: Register, wanted: str | None, project: ProjectRef | None) -> str:
-    if wanted is None:
+async def _check_type(
+    session: AsyncSession, register: Register, type_code: str | None, project: ProjectRef | None
+) -> str:
+    if type_code is None:
         return EVERY_TYPE
     if register.by_rfa_type:
-        known = await repository.rfa_type_known(session, code=wanted, project_id=project.id if project else None)
+        is_known = await repository.rfa_type_known(session, code=type_code, project_id=project.id if project else None)
     else:
-        known = wanted in register.types
-    if not known:
+        is_known = type_code in register.types
+    if not is_known:
         th, en = (
             "{kind}ไม่มีชนิด “{value}” ที่เลือกกระบวนงานแยกได้",
             "{kind} have no type “{value}” with a workflow of its own.",
         )
-        values = {"value": wanted}
+        values = {"value": type_code}
         says = register.says
         raise invalid("/typeCode", "unknown", th.replace("{kind}", says.th), en.replace("{kind}", says.en), **values)
-    return wanted
+    return type_code
 
 
-async def _check(session: AsyncSession, register: Register, code: str) -> None:
-    """Held until the end: nobody puts a version in force meanwhile that would not fit."""
+async def _check_workflow(session: AsyncSession, register: Register, code: str) -> None:
+    """Lock the workflow, so that no unfit version is activated meanwhile."""
     versions = await repository.locked_versions(session, code)
-    active = next((one for one in versions if one.is_active), None)
+    active = next((version_row for version_row in versions if version_row.is_active), None)
     if active is None:
         th = "กระบวนงาน “{value}” ไม่มีเวอร์ชันที่ใช้งานอยู่ จึงเลือกไม่ได้"
         en = "No version of “{value}” is in force, so no document could start on it."
@@ -234,30 +225,30 @@ async def _check(session: AsyncSession, register: Register, code: str) -> None:
 
 
 def _view(row: AnyRow) -> WorkflowAssignmentOut:
-    one = row[0]
+    assignment_row = row[0]
     return WorkflowAssignmentOut(
-        kind=one.kind,
-        type_code=one.type_code or None,
+        kind=assignment_row.kind,
+        type_code=assignment_row.type_code or None,
         project=None if row.project_code is None else ProjectCode.model_validate(row),
-        workflow_code=one.workflow_code,
+        workflow_code=assignment_row.workflow_code,
         is_in_force=bool(row.in_force),
         chosen_by=display_name(row),
-        chosen_at=one.updated_at,
+        chosen_at=assignment_row.updated_at,
     )
 
 
-async def _note(
+async def _record_audit(
     ctx: RequestContext,
     session: AsyncSession,
     action: str,
     row: WorkflowAssignment,
     project: ProjectRef | None,
-    what: JsonObject,
+    change: JsonObject,
 ) -> None:
     details = {
         "kind": row.kind,
         "typeCode": row.type_code or None,
         "projectPublicId": str(project.public_id) if project else None,
-        **what,
+        **change,
     }
     await audit.record(ctx, session, audit.AuditEntry(action, "workflow_choice", row.kind, details))

@@ -93,6 +93,20 @@ async def instances_of(
     return {row.entity_id: row for row in (Instance(*values) for values in rows)}
 
 
+_INSTANCES_WITH_FILES = _INSTANCES_OF.add_columns(_HAS_FILES)
+
+
+async def instances_with_files(
+    session: AsyncSession, entity_type: str, entity_ids: Collection[str]
+) -> dict[str, tuple[Instance, bool]]:
+    """Return the instance of each subject, and whether a step of it has files."""
+    values = {"entity_type": entity_type, "entity_ids": list(entity_ids)}
+    rows = (await session.execute(_INSTANCES_WITH_FILES, values)).all()
+    return {
+        row.entity_id: (row, bool(has_files)) for row, has_files in ((Instance(*one[:-1]), one[-1]) for one in rows)
+    }
+
+
 async def has_instances(session: AsyncSession, entity_type: str) -> bool:
     instance = sa.select(WorkflowInstance.id).where(WorkflowInstance.entity_type == entity_type)
     return await session.scalar(instance.limit(1)) is not None

@@ -212,13 +212,13 @@ async def states_of(
     :param facts: by entity id, as the caller sees them
     :param now: when given, what the caller may do in the place of others at that moment counts too
     """
-    rows = await repository.instances_of(session, entity_type, entity_ids)
+    rows = await repository.instances_with_files(session, entity_type, entity_ids)
     lent = await delegated_rights_of(replace(ctx, now=now), session) if now is not None else NO_DELEGATED_RIGHTS
     states: dict[str, InstanceState] = {}
-    for key, row in rows.items():
+    for key, (row, has_files) in rows.items():
         definition = await definitions.load(session, row.definition_id)
         seats = lent.of(definition.code, facts[key].scope.project)
-        states[key] = InstanceState(row, definition, facts[key], seats)
+        states[key] = InstanceState(row, definition, facts[key], seats, has_files=has_files)
     return states
 
 
@@ -234,7 +234,8 @@ async def envelopes(
         return {}
     many = [one for key, one in states.items() if key != alone]
     # Each step raises the version, but for an answer within a review.
-    stepped = [one.row.id for one in states.values() if one.row.version_no > 1 or one.state.review is not None]
+    several = [one for one in states.values() if one.has_files]
+    stepped = [one.row.id for one in several if one.row.version_no > 1 or one.state.review is not None]
     files = await step_files(session, stepped)
     asked = await branches.visible_branches(ctx, session, states.values())
     waits = await assignees.pending_with(session, many)

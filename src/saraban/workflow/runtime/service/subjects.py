@@ -87,12 +87,14 @@ class InstanceState:
     An instance with what it is judged by.
 
     :param seats: in whose place the caller may act, as far as they had to be asked for
+    :param has_files: False where it is known that no step of it has any
     """
 
     row: Instance
     definition: Definition
     facts: SubjectFacts
     seats: tuple[Caller, ...] = ()
+    has_files: bool = True
 
     @property
     def state(self) -> State:

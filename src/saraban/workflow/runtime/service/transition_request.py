@@ -150,13 +150,11 @@ class HeldInstance(InstanceState):
     An instance under its row lock, at the version that the client named, with what a decision needs.
 
     :param seat: in whose place the caller acts, None in their own right
-    :param has_files: False where it is known that no step of it has any
     """
 
     port: SubjectPort
     ctx: RequestContext
     seat: Caller | None = None
-    has_files: bool = True
 
     @property
     def caller(self) -> Caller:
