@@ -3,7 +3,7 @@
 # With the word `cluster`: those of tests/cluster instead. Galera comes with Debian's mariadb-server.
 set -euo pipefail
 
-declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium]=chromium [promtool]=prometheus [curl]=curl)
+declare -A package=([mariadbd]=mariadb-server [redis-server]=redis-server [chromium-headless-shell]=chromium-headless-shell [promtool]=prometheus [curl]=curl)
 [ "${1:-}" != cluster ] || package=([mariadbd]=mariadb-server [redis-server]=redis-server [redis-sentinel]=redis-sentinel [haproxy]=haproxy [rsync]=rsync)
 export PATH="$PATH:/usr/sbin:/usr/local/sbin"
 missing=()

@@ -1,6 +1,5 @@
 """A migration in a process that is killed (`kill -9`) before one of its statements, of those that change something."""
 
-import multiprocessing
 import os
 import re
 import signal
@@ -12,9 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from saraban.kit import migrations
+from tests.preloaded import FORKS
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(["saraban.kit.migrations", "alembic.command", "tests.killed_migrations"])
 # The beat comes by the clock.
 _CHANGES_NOTHING = re.compile(r"\s*(SELECT|SHOW|SET|DESCRIBE|COMMIT|UPDATE migration_lock SET beat)\b")
 
@@ -26,7 +24,7 @@ def is_killed(die_before: Callable[[str], bool], direction: str, url: str, revis
     :param die_before: asked before each statement
     :param direction: `upgrade` or `downgrade`
     """
-    process = _FORKS.Process(target=_migrate, args=(die_before, direction, url, revision))
+    process = FORKS.Process(target=_migrate, args=(die_before, direction, url, revision))
     process.start()
     process.join()
     assert process.exitcode in {0, -signal.SIGKILL}

@@ -21,7 +21,7 @@ def apart(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def on(url: str, work: Callable[[sa.Connection], Any]) -> Any:
-    return apart(migrations._on, url, work)
+    return apart(migrations._run_read, url, work)
 
 
 def rows(url: str, sql: str) -> list[Any]:

@@ -17,11 +17,12 @@ from pathlib import Path
 
 from jinja2 import FileSystemBytecodeCache
 
-_FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
+# A test process has one server that forks: whoever sets this list again replaces it, and each program imports for itself.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
     [
-        *("saraban.app", "saraban.cli", "saraban.cli.supervisor", "saraban.kit.migrations"),
-        *("tests.preloaded", "tests.prepared_routes"),
+        *("saraban.app", "saraban.cli", "saraban.cli.supervisor", "saraban.kit.migrations", "alembic.command"),
+        *("tests.preloaded", "tests.prepared_routes", "tests.killed_migrations"),
     ]
 )
 TEMPLATES = "COMPILED_TEMPLATES"  # the variable with the folder of what Jinja compiled, where the run has one
@@ -42,7 +43,7 @@ class PreloadedProgram:
         log: Path,
         prepare: Callable[[], object] | None = None,
     ) -> None:
-        self._process = _FORKS.Process(target=_run, args=(words, environment, folder, log, prepare))
+        self._process = FORKS.Process(target=_run, args=(words, environment, folder, log, prepare))
         self._process.start()
         with suppress(ProcessLookupError):  # it has ended already
             while os.getpgid(self.pid) != self.pid:  # or a group that is killed at once would not be there yet
@@ -96,6 +97,7 @@ def _run(
     with log.open("ab") as file:
         for stream in (1, 2):
             os.dup2(file.fileno(), stream)
+    assert "tests.prepared_routes" in sys.modules, "The list of what is imported before a program starts was replaced."
     sys.argv = ["saraban", *words]
     if prepare is not None:
         prepare()

@@ -75,8 +75,8 @@ GUARDS = {
 }
 MASTER_DATA = "setup.service.master_data"
 GUARDS |= {
-    "project.manage_members": ("setup.service.members:_managed", "OF_PROJECT"),
-    "contract.manage_members": ("setup.service.members:_managed", "OF_CONTRACT"),
+    "project.manage_members": ("setup.service.members:_require_manager", "OF_PROJECT"),
+    "contract.manage_members": ("setup.service.members:_require_manager", "OF_CONTRACT"),
     **{f"{thing}.create": (f"{MASTER_DATA}:create", "kind.create") for thing in ("organization", "contract")},
     **{f"{thing}.edit": (f"{MASTER_DATA}:change", "kind.change") for thing in ("organization", "contract")},
     **{

@@ -40,7 +40,7 @@ def migrate(direction: str, db: Database) -> None:
 
     url = db.engine.url.render_as_string(hide_password=False)
     with ThreadPoolExecutor(1) as thread:
-        thread.submit(migrations._on, url, run).result()
+        thread.submit(migrations._run_read, url, run).result()
 
 
 def load_migration() -> ModuleType:

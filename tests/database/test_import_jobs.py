@@ -31,6 +31,7 @@ from tests.numbering_world import BANGKOK, NOW, World, world_of
 from tests.processes import RunningSaraban, read_until, signed_in_client
 
 pytestmark = [pytest.mark.servers, pytest.mark.sampled("mariadb")]
+ROWS = 1_500  # a batch, and half of one
 
 
 class Works:
@@ -172,7 +173,7 @@ class TestServer:
         server = RunningSaraban(tmp_path / "data", database_url=started_demo_url, import_lease=5).start()
         try:
             with signed_in_client(server, "padmin") as client:
-                address = _send(client, 2_500)
+                address = _send(client, ROWS)
                 read_until(client, address, lambda body: body["state"] == "CHECKED")
                 client.post(f"{address}/commit", json={}).raise_for_status()
                 read_until(client, address, lambda body: body["rowsDone"] > 0)
@@ -183,7 +184,7 @@ class TestServer:
         finally:
             server.kill()
 
-        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (2_500, 0, 2_500)
+        assert (done["report"]["imported"], done["report"]["there"], done["rowsDone"]) == (ROWS, 0, ROWS)
 
 
 def _send(client: httpx.Client, count: int) -> str:

@@ -264,7 +264,7 @@ class TestTheLock:
 
 def claim_elsewhere(url: str) -> None:
     claimed = "UPDATE migration_lock SET owner = 'another', node = 'elsewhere:3306', beat = beat + 1"
-    apart(migrations._on, url, lambda connection: connection.execute(sa.text(claimed)))
+    apart(migrations._run_read, url, lambda connection: connection.execute(sa.text(claimed)))
 
 
 class TestTheSpecifiedSteps:

@@ -81,8 +81,8 @@ def expected(order: Order, asked: dict[str, Any]) -> list[int]:
 async def plans(session: AsyncSession, ask: Ask, index: Index, after: After | None) -> str:
     """What SQLite says of how it reads a page."""
     told = []
-    for statement in registers.narrow(ask, index, after=after, most=PAGE):
-        text = statement.params(ask.parameters).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
+    for statement, values in registers.page_statements(ask, index, after=after, most=PAGE):
+        text = statement.params(values).compile(session.get_bind(), compile_kwargs={"literal_binds": True})
         told += [str(row) for row in await session.execute(sa.text(f"EXPLAIN QUERY PLAN {text}".replace(":", "\\:")))]
     return "\n".join(told)
 
@@ -101,7 +101,8 @@ async def test_pages_are_read_along_an_index(any_db: Database, text: str) -> Non
             after: After | None = None
             for _ in range(3):
                 before = 0 if any_db.is_sqlite else await rows_read(session)
-                found = await registers.narrow_rows(session, registers.narrow(ask, index, after=after, most=PAGE), ask)
+                statements = registers.page_statements(ask, index, after=after, most=PAGE)
+                found = await registers.narrow_rows(session, statements)
                 if not any_db.is_sqlite:
                     read = await rows_read(session) - before
                     assert read < 40 * PAGE, (asked, read)
@@ -129,8 +130,8 @@ async def test_a_page_of_a_party_reads_no_list_of_all_that_it_received(mariadb: 
     ask = Ask(DOCUMENTS, RegisterCode.RFA, Order.of("-created"), {"party": 9}, [KEY], HOME)
     async with mariadb.reading() as session:
         before = await rows_read(session)
-        selects = registers.narrow(ask, Index.CREATED, after=None, most=PAGE, many=True)
-        page = await registers.narrow_rows(session, selects, ask)
+        statements = registers.page_statements(ask, Index.CREATED, after=None, most=PAGE, many=True)
+        page = await registers.narrow_rows(session, statements)
         assert await rows_read(session) - before < 40 * PAGE
         assert [row.document_id for row in page] == expected(ask.order, {})[:PAGE]
 
@@ -147,8 +148,8 @@ async def test_a_page_among_many_of_one_value_begins_at_its_cursor(mariadb: Data
     ask = Ask(DOCUMENTS, RegisterCode.RFA, order, {}, [KEY], HOME)
     async with mariadb.reading() as session:
         before = await rows_read(session)
-        selects = registers.narrow(ask, Index(order.sort), after=after, most=PAGE)
-        rows = await registers.narrow_rows(session, selects, ask)
+        statements = registers.page_statements(ask, Index(order.sort), after=after, most=PAGE)
+        rows = await registers.narrow_rows(session, statements)
         assert await rows_read(session) - before < 6 * PAGE
     found = merged(rows, descending=order.descending, limit=PAGE)
     assert [row.document_id for row in found] == documents[far : far + PAGE]

@@ -100,7 +100,8 @@ async def browser(starting: Starting) -> AsyncIterator[Browser]:
     expect.set_options(timeout=PATIENCE)
     async with async_playwright() as playwright:
         opened = await playwright.chromium.launch(
-            executable_path=program("chromium", package="chromium"), args=ARGUMENTS
+            executable_path=program("chromium-headless-shell", package="chromium-headless-shell"),
+            args=ARGUMENTS,
         )
         yield opened
         await opened.close()

@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.attachments.domain import AttachmentRow, TextProblem
 from saraban.attachments.domain.kinds import KINDS
 from saraban.attachments.models import Attachment, AttachmentText
+from saraban.kit.db import table_of
 from saraban.projects.models import Project
 
 
@@ -18,10 +19,15 @@ async def by_public_id(session: AsyncSession, public_id: UUID) -> Attachment | N
     return await session.scalar(sa.select(Attachment).where(Attachment.public_id == public_id))
 
 
+_PROJECT = table_of(Project).c
+_KINDS_OF_PUBLIC_ID = sa.select(_PROJECT.file_kinds).where(_PROJECT.uuid == sa.bindparam("project"))
+_KINDS_OF_KEY = sa.select(_PROJECT.file_kinds).where(_PROJECT.id == sa.bindparam("project"))
+
+
 async def project_kinds(session: AsyncSession, project: int | UUID | None) -> str:
     """Return the extensions of the files that a project takes, by its key or public id; empty: every kind."""
-    column = Project.public_id if isinstance(project, UUID) else Project.id
-    return await session.scalar(sa.select(Project.file_kinds).where(column == project)) or ""
+    statement = _KINDS_OF_PUBLIC_ID if isinstance(project, UUID) else _KINDS_OF_KEY
+    return await session.scalar(statement, {"project": project}) or ""
 
 
 async def lock(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, Attachment]:

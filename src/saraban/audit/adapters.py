@@ -1,4 +1,4 @@
-"""Sends the heads of the audit trail to a syslog server, where the database's administrator cannot write."""
+"""Sends the heads of the audit trail to a syslog server."""
 
 import logging
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ class _RaisingHandler(SysLogHandler):
 
 
 def send_to_syslog(target: str, lines: Sequence[str]) -> None:
-    """Send each line to `host:port` or to a local socket; a line that is lost is proved by every later head."""
+    """Send each line to `host:port` or a local socket."""
     host, _, port = target.rpartition(":")
     try:
         address = (host.strip("[]"), int(port)) if host else target

@@ -1,4 +1,4 @@
-"""The audit trail of everything but numbers: rows are added, never changed, never deleted."""
+"""Tables of the audit trail, whose rows are never changed."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -16,8 +16,6 @@ _NEWEST = ("created_at", "uuid")
 
 
 class Severity(StrEnum):
-    """How much attention an entry of the audit trail deserves."""
-
     INFO = "INFO"
     WARN = "WARN"
     ERROR = "ERROR"
@@ -25,11 +23,7 @@ class Severity(StrEnum):
 
 
 class AuditLog(HasPublicId, Base):
-    """
-    One thing that somebody did.
-
-    `user_id` and `actor_uuid` have no foreign key: the trail outlives whatever it speaks of.
-    """
+    """The keys of users are no foreign keys, because rows outlive what they refer to."""
 
     __tablename__ = "audit_logs"
 
@@ -56,7 +50,7 @@ class AuditLog(HasPublicId, Base):
         return public_id_index(
             "audit_logs",
             sa.Index("idx_audit_request_id", "request_id"),
-            # Each but that of entities gives its rows in the order of a page, however many there are.
+            # All but the index of entities return rows in the order of a page.
             sa.Index("idx_audit_logs_user", "user_id", *_NEWEST),
             sa.Index("idx_audit_logs_action", "action", *_NEWEST),
             sa.Index("idx_audit_logs_entity", "entity_type", "entity_id"),
@@ -68,7 +62,7 @@ class AuditLog(HasPublicId, Base):
 
 
 SEALED_TABLES = frozenset({"audit_logs", "document_number_audit", "audit_blocks"})
-ALLOW_PURGE = "saraban_lawful_deletion"  # the execution option of the one statement that may
+ALLOW_PURGE = "saraban_lawful_deletion"  # execution option of the statements of `purge`
 
 
 @event.listens_for(Session, "before_flush")
@@ -89,12 +83,11 @@ def _refuse_statements(state: ORMExecuteState) -> None:
 
 class AuditBlock(HasPublicId, Base):
     """
-    The header of a sealed block of audit rows; it outlives the rows, whose lawful deletion it makes visible.
+    The header of a sealed block of rows; it outlives the rows and shows their deletion.
 
-    `head` is the SHA-256 over the header, `previous_head` among it; all digests in lower-case hex. A block's rows are
-    those after the last key of the block before, up to `last_id`. `row_list` has public id and digest of each row, which
-    is how a changed row gets its name; it goes when the rows go. A `PURGE` block has no rows: it says whose went.
-    `signature` is that of `head` by `public_key`; blocks from before revision 0074 have neither.
+    The block contains the rows after the last key of the previous block, up to `last_id`. `row_list` has the public id
+    and digest of each row, to name a changed row. A `PURGE` block has no rows. Blocks from before revision 0074 are not
+    signed.
     """
 
     __tablename__ = "audit_blocks"

@@ -1,6 +1,6 @@
-"""The statements of the trail and of sealing. The two journals' tables are named as text: one belongs to a feature above this one."""
+"""Statements of the audit trail and its blocks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from saraban.audit.domain.journals import (
     unpack,
 )
 from saraban.audit.models import ALLOW_PURGE, AuditBlock, AuditLog
-from saraban.kit.db import AnySelect, Database, UtcDateTime, table_of
+from saraban.kit.db import AnySelect, Database, UtcDateTime
 from saraban.kit.json import JsonObject
 from saraban.kit.pagination import newest_first
 
@@ -31,8 +31,6 @@ _PROJECTS = sa.table("projects", sa.column("id"), sa.column("uuid"))
 
 @dataclass(frozen=True, slots=True)
 class JournalRow:
-    """A row in its canonical form, with the key that only this process knows."""
-
     key: int
     line: bytes
 
@@ -41,7 +39,7 @@ class JournalRow:
         return digest_of_row(self.line)
 
 
-def marks_of(rows: Sequence[JournalRow]) -> list[RowDigest]:
+def row_digests(rows: Sequence[JournalRow]) -> list[RowDigest]:
     return [row.mark for row in rows]
 
 
@@ -51,7 +49,7 @@ def _table(journal: Journal) -> sa.TableClause:
     )
 
 
-def _within(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -> list[sa.ColumnElement[bool]]:
+def _between(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -> list[sa.ColumnElement[bool]]:
     bounds = [] if after is None else [column > after]
     return bounds if upto is None else [*bounds, column <= upto]
 
@@ -59,26 +57,26 @@ def _within(column: sa.ColumnClause[Any], after: int | None, upto: int | None) -
 async def rows(
     session: AsyncSession, journal: Journal, after: int | None, *, upto: int | None, limit: int
 ) -> list[JournalRow]:
-    """Return rows by ascending key, from the one behind `after` to `upto`."""
     table = _table(journal)
     key = table.c[journal.key]
     source: sa.FromClause = table
-    told: list[sa.ColumnElement[Any]] = []
+    columns: list[sa.ColumnElement[Any]] = []
     for field in journal.fields:
         column = table.c[field.column]
         if field.kind == "user":
             source, column = source.outerjoin(_USERS, _USERS.c.user_id == column), _USERS.c.uuid
         elif field.kind == "project":
             source, column = source.outerjoin(_PROJECTS, _PROJECTS.c.id == column), _PROJECTS.c.uuid
-        told.append(column.label(f"f_{field.name}"))
-    statement = sa.select(key, *told).select_from(source).where(*_within(key, after, upto)).order_by(key).limit(limit)
-    return [JournalRow(int(found[0]), canonical_line(journal, found[1:])) for found in await session.execute(statement)]
+        columns.append(column.label(f"f_{field.name}"))
+    statement = sa.select(key, *columns).select_from(source).where(*_between(key, after, upto))
+    statement = statement.order_by(key).limit(limit)
+    return [JournalRow(int(row[0]), canonical_line(journal, row[1:])) for row in await session.execute(statement)]
 
 
 async def rows_of_block(
     session: AsyncSession, journal: Journal, block: AuditBlock, *, after: int | None
 ) -> list[JournalRow]:
-    """Return the rows in a block's place. Whoever inserts more than a block has is found out by the first of them."""
+    """Return surplus rows as well, which show insertions."""
     return await rows(session, journal, after, upto=block.last_id, limit=2 * block.row_count + 1000)
 
 
@@ -86,27 +84,26 @@ async def keys_with_uncommitted(
     db: Database, journal: Journal, after: int | None, *, upto: int, limit: int
 ) -> list[int]:
     """
-    Return the lowest keys there are, those of transactions that have not ended among them.
+    Return the lowest keys, including those of open transactions.
 
-    READ UNCOMMITTED needs no privilege and waits for nobody. SQLite has one writer, whose keys follow each other.
+    READ UNCOMMITTED needs no privilege and does not wait. SQLite has one writer.
     """
     key = _table(journal).c[journal.key]
-    statement = sa.select(key).where(*_within(key, after, upto)).order_by(key).limit(limit)
+    statement = sa.select(key).where(*_between(key, after, upto)).order_by(key).limit(limit)
     async with db.snapshot("READ UNCOMMITTED") as session:
-        return [int(found) for found in await session.scalars(statement)]
+        return [int(row_key) for row_key in await session.scalars(statement)]
 
 
 async def highest_key(session: AsyncSession, journal: Journal) -> int:
-    """Return the highest key that is committed; every lower one was given out before."""
     return int(await session.scalar(sa.select(sa.func.max(_table(journal).c[journal.key]))) or 0)
 
 
 async def tail(session: AsyncSession, journal: Journal, *, after: int | None) -> tuple[int, datetime | None]:
-    """Return how many rows stand behind `after`, and the time of the oldest."""
+    """Return the number of rows after a key, and the time of the oldest."""
     table = _table(journal)
     oldest = sa.func.min(table.c.created_at, type_=UtcDateTime())
     statement = sa.select(sa.func.count(), oldest).select_from(table)
-    count, at = (await session.execute(statement.where(*_within(table.c[journal.key], after, None)))).one()
+    count, at = (await session.execute(statement.where(*_between(table.c[journal.key], after, None)))).one()
     return int(count), at
 
 
@@ -118,11 +115,7 @@ async def last_block(session: AsyncSession, journal: Journal) -> AuditBlock | No
 async def blocks(
     session: AsyncSession, journal: str, *, above: int, limit: int, with_list: bool = False, sealing: bool = False
 ) -> Sequence[AuditBlock]:
-    """
-    Return the next blocks by ascending number.
-
-    :param sealing: only those whose rows are still there
-    """
+    """:param sealing: only blocks whose rows exist"""
     statement = sa.select(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number > above)
     if with_list:
         statement = statement.options(undefer(AuditBlock.row_list))
@@ -131,8 +124,7 @@ async def blocks(
     return (await session.scalars(statement.order_by(AuditBlock.number).limit(limit))).all()
 
 
-async def block_below(session: AsyncSession, journal: str, number: int) -> AuditBlock | None:
-    """Return the block before `number`, whose last key bounds the rows of the next."""
+async def block_before(session: AsyncSession, journal: str, number: int) -> AuditBlock | None:
     statement = sa.select(AuditBlock).where(AuditBlock.journal == journal, AuditBlock.number < number)
     return await session.scalar(statement.order_by(AuditBlock.number.desc()).limit(1))
 
@@ -145,7 +137,7 @@ async def count_blocks(session: AsyncSession, journal: str) -> int:
 async def add_block(
     header: BlockHeader, session: AsyncSession, *, last_id: int, marks: Sequence[RowDigest] | None
 ) -> None:
-    """:raises IntegrityError: when another process wrote the block of this number"""
+    """:raises IntegrityError: when another process wrote this number"""
     row = AuditBlock(last_id=last_id, row_list=None if marks is None else pack(marks))
     for name in BlockHeader.__slots__:
         setattr(row, name, getattr(header, name))
@@ -154,9 +146,9 @@ async def add_block(
 
 
 async def delete_rows(session: AsyncSession, journal: Journal, after: int | None, *, upto: int) -> int:
-    """Delete the rows of blocks; `purging` has made sure that it is lawful."""
+    """The caller must check that the deletion is lawful."""
     table = _table(journal)
-    statement = sa.delete(table).where(*_within(table.c[journal.key], after, upto))
+    statement = sa.delete(table).where(*_between(table.c[journal.key], after, upto))
     result = await session.execute(statement, execution_options={ALLOW_PURGE: True})
     return int(result.rowcount)  # type: ignore[attr-defined]
 
@@ -171,18 +163,11 @@ def header_of(row: AuditBlock) -> BlockHeader:
     return BlockHeader(**{name: getattr(row, name) for name in BlockHeader.__slots__} | {"kind": BlockKind(row.kind)})
 
 
-def listed_rows(row: AuditBlock) -> list[RowDigest] | None:
-    """Return a block's own list of its rows; None once they were deleted."""
-    return None if row.row_list is None else unpack(row.row_list)
-
-
-async def insert_entries(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(sa.insert(table_of(AuditLog)), rows)
+def row_list(block: AuditBlock) -> list[RowDigest] | None:
+    return None if block.row_list is None else unpack(block.row_list)
 
 
 class AuditRecord(NamedTuple):
-    """One row of the trail, without integer keys."""
-
     public_id: UUID
     action: str
     severity: str
@@ -203,12 +188,7 @@ _RECORD = (
 
 @dataclass(frozen=True, slots=True)
 class AuditSearch:
-    """
-    Which rows are asked for; what is left open takes every value.
-
-    :param objects: what they are about, by any of these ids
-    :param people: keys of accounts; None for everybody's
-    """
+    """:param objects: rows about any of these entity ids"""
 
     objects: tuple[str, ...] = ()
     kind: str | None = None
@@ -218,62 +198,62 @@ class AuditSearch:
     until: datetime | None = None
 
 
-_BRANCHES = 30  # more people than that are busy enough for the order of time
+_BRANCHES = 30  # with more people, a scan in order of time finds a page soon enough
 _Conditions = list[sa.ColumnElement[bool]]
 
 
-async def search(session: AsyncSession, asked: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRecord]:
+async def search(session: AsyncSession, wanted: AuditSearch, *, cursor: str | None, limit: int) -> list[AuditRecord]:
     """
-    Return rows newest first, one more than the page has.
+    Return one row more than the page, newest first.
 
-    An index gives the rows of one person, or of one object, in the order of time, but not those of several: they are asked
-    one by one for as many as the page has, and merged.
+    An index returns rows of one person or object in order of time, so several are read separately and merged.
     """
-    branches = [[*branch, *_others(asked)] for branch in _branches(asked)]
-    if not branches or asked.people == frozenset():
+    branches = [[*branch, *_further_conditions(wanted)] for branch in _branches(wanted)]
+    if not branches or wanted.people == frozenset():
         return []
     if len(branches) == 1:
-        found = _newest_of(sa.select(*_RECORD).where(*branches[0]), cursor, limit)
+        statement = _newest_first(sa.select(*_RECORD).where(*branches[0]), cursor, limit)
     else:
         keys = [
-            sa.select(*_newest_of(_KEYS.where(*branch), cursor, limit).subquery().columns.values())
+            sa.select(*_newest_first(_KEYS.where(*branch), cursor, limit).subquery().columns.values())
             for branch in branches
         ]
-        picked = sa.union_all(*keys).subquery()
-        same = sa.and_(AuditLog.audit_id == picked.c.audit_id, AuditLog.created_at == picked.c.created_at)
-        found = _newest_of(sa.select(*_RECORD).join(picked, same), None, limit)
-    records = map(AuditRecord._make, (await session.execute(found)).all())
+        selected = sa.union_all(*keys).subquery()
+        is_selected = sa.and_(AuditLog.audit_id == selected.c.audit_id, AuditLog.created_at == selected.c.created_at)
+        statement = _newest_first(sa.select(*_RECORD).join(selected, is_selected), None, limit)
+    records = map(AuditRecord._make, (await session.execute(statement)).all())
     return [record if record.details else record._replace(details={}) for record in records]
 
 
 _KEYS = sa.select(AuditLog.audit_id, AuditLog.created_at)
 
 
-def _newest_of(statement: AnySelect, cursor: str | None, limit: int) -> AnySelect:
+def _newest_first(statement: AnySelect, cursor: str | None, limit: int) -> AnySelect:
     return newest_first(statement, at=AuditLog.created_at, public_id=AuditLog.public_id, cursor=cursor, limit=limit)
 
 
-def _branches(asked: AuditSearch) -> list[_Conditions]:
-    """The first condition of each statement: what its index begins with."""
-    if asked.objects:
-        return [[AuditLog.entity_id == one] for one in asked.objects]
-    if asked.people is not None and len(asked.actions) != 1 and asked.kind is None and len(asked.people) <= _BRANCHES:
-        return [[AuditLog.user_id == key] for key in sorted(asked.people)]
-    if asked.people is None and len(asked.actions) > 1:
-        return [[AuditLog.action == one] for one in asked.actions]
+def _branches(wanted: AuditSearch) -> list[_Conditions]:
+    """Return the first condition of each statement, for which there is an index."""
+    if wanted.objects:
+        return [[AuditLog.entity_id == entity_id] for entity_id in wanted.objects]
+    people, has_one_action = wanted.people, len(wanted.actions) == 1
+    if people is not None and not has_one_action and wanted.kind is None and len(people) <= _BRANCHES:
+        return [[AuditLog.user_id == key] for key in sorted(people)]
+    if wanted.people is None and len(wanted.actions) > 1:
+        return [[AuditLog.action == action] for action in wanted.actions]
     return [[]]
 
 
-def _others(asked: AuditSearch) -> _Conditions:
-    given: _Conditions = []
-    if asked.actions:
-        given.append(AuditLog.action.in_(asked.actions))
-    if asked.kind is not None:
-        given.append(AuditLog.entity_type == asked.kind)
-    if asked.people is not None:
-        given.append(AuditLog.user_id.in_(sorted(asked.people)))
-    if asked.since is not None:
-        given.append(AuditLog.created_at >= asked.since)
-    if asked.until is not None:
-        given.append(AuditLog.created_at < asked.until)
-    return given
+def _further_conditions(wanted: AuditSearch) -> _Conditions:
+    conditions: _Conditions = []
+    if wanted.actions:
+        conditions.append(AuditLog.action.in_(wanted.actions))
+    if wanted.kind is not None:
+        conditions.append(AuditLog.entity_type == wanted.kind)
+    if wanted.people is not None:
+        conditions.append(AuditLog.user_id.in_(sorted(wanted.people)))
+    if wanted.since is not None:
+        conditions.append(AuditLog.created_at >= wanted.since)
+    if wanted.until is not None:
+        conditions.append(AuditLog.created_at < wanted.until)
+    return conditions

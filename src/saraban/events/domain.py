@@ -1,4 +1,4 @@
-"""An event as its handlers see it, which events one dispatcher looks after, and what becomes of one whose handler failed."""
+"""Events, their lanes and the pauses between attempts."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,11 +11,8 @@ from saraban.kit.json import JsonObject
 @dataclass(frozen=True, slots=True)
 class Event:
     """
-    Something that has happened.
-
-    :param name: `noun.past_participle`, for example `document.created`
     :param payload: plain values and public ids, no integer keys
-    :param created_at: when it happened; a handler that needs a time uses this one
+    :param created_at: the time that handlers must use
     """
 
     public_id: UUID
@@ -46,10 +43,8 @@ class EventSearch:
 @dataclass(frozen=True, slots=True)
 class Lane:
     """
-    The events that one dispatcher looks after, so that a slow receiver outside never holds up what happens in here.
-
-    :param names: events that have a sender
-    :param outside: those, or all others
+    :param names: events with a sender
+    :param outside: whether the lane has these or all other events
     """
 
     names: frozenset[str]
@@ -64,9 +59,9 @@ def next_attempt(
     attempts: int, *, expected: bool = False, limit: int = ATTEMPTS, first_delay: timedelta = FIRST_DELAY
 ) -> timedelta | None:
     """
-    Return the pause after the handler's failure number `attempts` (1 for the first); None gives the event up.
+    Return None to give the event up.
 
-    :param expected: a broken rule stays broken, however often it is tried
+    :param expected: a broken rule, for which a further attempt is useless
     """
     if expected or attempts >= limit:
         return None

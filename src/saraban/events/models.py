@@ -1,4 +1,4 @@
-"""The outbox and the dead letters: what is still to be told to whoever reacts, and what could not be told; the workers that live."""
+"""Tables of the outbox, the dead letters and the workers."""
 
 from datetime import datetime
 from uuid import UUID
@@ -13,7 +13,7 @@ BigKey = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 class OutboxEvent(HasPublicId, Base):
-    """One event until 24 hours after its delivery; an event that is given up moves to `dead_letters`."""
+    """Kept until 24 hours after delivery; an event that is given up moves to `dead_letters`."""
 
     __tablename__ = "outbox_events"
 
@@ -41,8 +41,6 @@ class OutboxEvent(HasPublicId, Base):
 
 
 class WorkerHeartbeat(HasPublicId, Base):
-    """One process of the worker, and when it last showed that it lives; `uuid` is the worker's own."""
-
     __tablename__ = "worker_heartbeats"
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)
@@ -53,8 +51,6 @@ class WorkerHeartbeat(HasPublicId, Base):
 
 
 class DeadLetter(HasPublicId, Base):
-    """An event whose handlers failed for good; kept until somebody drops or revives it."""
-
     __tablename__ = "dead_letters"
 
     id: Mapped[int] = mapped_column(BigKey, primary_key=True, autoincrement=True)

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Bundle, Mapped, mapped_column
 from sqlalchemy.schema import conv
 from sqlalchemy.sql.functions import FunctionElement
 
-from saraban.kit.db import Base, Code, HasPublicId, UtcDateTime, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, UtcDateTime, public_id_index, table_of
 from saraban.kit.json import JsonObject
 from saraban.kit.keys import keyed
 
@@ -239,8 +239,12 @@ def _now_on_sqlite(_element: DatabaseNow, _compiler: object, **_how: object) -> 
     return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
 
 
-def in_force(given: type[UserAssignment] = UserAssignment) -> sa.ColumnElement[bool]:
-    """Whether an assignment counts at the moment it is read: every statement that asks what somebody may do asks this."""
+def in_force(given: Any = table_of(UserAssignment).c) -> sa.ColumnElement[bool]:
+    """
+    Whether an assignment counts at the moment it is read: every statement that asks what somebody may do asks this.
+
+    :param given: columns of the table, or an alias of the class
+    """
     now = DatabaseNow()
     return sa.and_(
         sa.or_(given.valid_from.is_(None), given.valid_from <= now),
@@ -250,10 +254,11 @@ def in_force(given: type[UserAssignment] = UserAssignment) -> sa.ColumnElement[b
 
 def carries(*permissions: str) -> sa.ColumnElement[bool]:
     """Whether the role at hand has one of the permissions."""
+    role, given, permission = table_of(Role).c, table_of(RolePermission).c, table_of(Permission).c
     return (
         sa.exists()
-        .where(RolePermission.role_id == Role.role_id, Permission.permission_id == RolePermission.permission_id)
-        .where(Permission.permission_name.in_(permissions), Permission.is_active)
+        .where(given.role_id == role.role_id, permission.permission_id == given.permission_id)
+        .where(permission.permission_name.in_(permissions), permission.is_active)
     )
 
 

@@ -1,4 +1,4 @@
-"""The operations of an import, for the routers of the features: upload, check, commit, result."""
+"""The operations of an import, for the routers of the features."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -45,14 +45,14 @@ _SIGNED_IN, _KEYED = params.Depends(request_context), params.Depends(keyed_conte
 
 
 class SentImport(NamedTuple):
-    """The query and the file. The server does not read the file of a wrong query."""
+    """The query is checked before the file is read."""
 
     query: ImportQuery
     file: SentFile
 
 
 async def import_id(public_id: PathId) -> UUID:
-    """Take the id as a dependency: the API description then lists it after the importer's own parameters."""
+    """A dependency, so that the API description lists it after the importer's parameters."""
     return public_id
 
 
@@ -62,13 +62,8 @@ ImportId = Annotated[UUID, Depends(import_id)]
 @dataclass(frozen=True, slots=True)
 class ImportRoutes:
     """
-    How the operations of an import differ from those of others.
-
-    :param of: what is imported, as the summaries name it
-    :param find: a dependency that returns the importer
-    :param commit: the body that tells an import to go on
-    :param item: of `page`
-    :param reader: and `writer`: who may ask, where that is more than being signed in
+    :param of: what is imported, for the summaries
+    :param find: dependency that returns the importer
     """
 
     of: str
@@ -83,7 +78,6 @@ class ImportRoutes:
 
 
 def add_import_routes(router: APIRouter, routes: ImportRoutes, *, reads: Sequence[params.Depends] = ()) -> None:
-    """:param reads: further dependencies of the operations that only read"""
     _add_reading(router, routes, reads)
     _add_writing(router, routes)
 
@@ -97,13 +91,15 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         ctx: Annotated[RequestContext, routes.reader],
         session: ReadSession,
         form: WorkbookFormat = "xlsx",
-        project: Annotated[UUID | None, Query(alias="projectPublicId", description="Whose codes are offered.")] = None,
+        project: Annotated[
+            UUID | None, Query(alias="projectPublicId", description="Project whose codes are offered.")
+        ] = None,
     ) -> Response:
-        """Headings in Thai and English; the second sheet of the XLSX explains each column."""
+        """Headings are in Thai and English; the second sheet of the XLSX explains each column."""
         name = f"{importer.name.lower().replace(' ', '-')}.{form}"
-        offered = await importer.template_columns(ctx, session, project)
-        await session.close()  # a thread that writes must not keep a connection
-        write = partial(write_template, columns=offered, name=importer.name)
+        columns = await importer.template_columns(ctx, session, project)
+        await session.close()  # release the connection while a thread writes
+        write = partial(write_template, columns=columns, name=importer.name)
         return await written_file(name, partial(asyncio.to_thread, write))
 
     @router.get("", dependencies=reads, response_model=routes.page, summary=f"List the imports of {routes.of}")
@@ -116,9 +112,9 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         limit: PageLimit = 50,
         cursor: PageCursor = None,
     ) -> object:
-        """Newest first: your own imports, or all of them for an administrator of the register."""
+        """Newest first: your own imports, or all imports for an administrator of the register."""
         page = await uploads.list_imports(ctx, session, importer, project_public_id, cursor=cursor, limit=limit)
-        items = [import_answer(one, language, routes.item) for one in page.items]
+        items = [import_answer(row, language, routes.item) for row in page.items]
         return routes.page.model_validate({"items": items, "next_cursor": page.next_cursor})
 
     @router.get(
@@ -131,7 +127,7 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         ctx: Annotated[RequestContext, routes.reader],
         language: Language,
     ) -> object:
-        """The progress of the import, and the report of the dry run or of the import."""
+        """Returns the progress, and the report of the dry run or of the import."""
         return import_answer(await uploads.read_import(ctx, session, importer, public_id), language, routes.answer)
 
     @router.get(
@@ -148,9 +144,9 @@ def _add_reading(router: APIRouter, routes: ImportRoutes, reads: Sequence[params
         ctx: Annotated[RequestContext, routes.reader],
         storage: FileStorage,
     ) -> Response:
-        """Each line of the file with its outcome; before the commit, with the outcome of the dry run."""
-        key = await uploads.result_of(ctx, session, storage, importer, public_id)
-        await session.close()  # a slow download must not keep a connection
+        """Returns each line of the file with its outcome; before the commit, that of the dry run."""
+        key = await uploads.find_result(ctx, session, storage, importer, public_id)
+        await session.close()  # release the connection during a slow download
         return stored_workbook(storage.read(key), f"import-{public_id}.xlsx")
 
 
@@ -177,13 +173,14 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         once: Idempotent,
     ) -> Response:
         """
-        XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows. Nothing is imported yet: read the import until it is
-        CHECKED, then commit it.
+        Accepts XLSX, XLSM, XLS, ODS or CSV, up to 20 MB and 200,000 rows.
+
+        Nothing is imported yet: wait until the state is CHECKED, then commit the import.
         """
         sheet = ImportFile.of(sent.file.name, sent.file.chunks())
         receipt = await uploads.upload_import(ctx, db, storage, once, importer, query=sent.query, sheet=sheet)
         headers = {"Location": f"{request.url.path}/{receipt.public_id}"}
-        return await _answer_written(importer, ctx, db, receipt, routes.answer, headers=headers)
+        return await _respond_with_import(importer, ctx, db, receipt, routes.answer, headers=headers)
 
     @router.post(
         "/{publicId}/commit",
@@ -199,13 +196,13 @@ def _add_writing(router: APIRouter, routes: ImportRoutes) -> None:
         db: Db,
         once: Idempotent,
     ) -> Response:
-        """Refused lines do not affect other lines, and registered rows do not change. An interrupted import goes on."""
+        """Rejected lines do not affect others. An interrupted import continues."""
         operation = Operation.of(ctx, f"POST {importer.path}/{public_id}/commit", body)
         receipt = await once.run(operation, uploads.start_import, ctx, importer, public_id, body)
-        return await _answer_written(importer, ctx, db, receipt, routes.answer)
+        return await _respond_with_import(importer, ctx, db, receipt, routes.answer)
 
 
-async def _answer_written(
+async def _respond_with_import(
     importer: AnyImporter,
     ctx: RequestContext,
     db: Database,
@@ -215,14 +212,14 @@ async def _answer_written(
     headers: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
     async with read_after_commit(db) as session:
-        found = await uploads.read_import(ctx, session, importer, receipt.resource_id)
-    return respond(import_answer(found, ctx.language, answer), status=202, receipt=receipt, headers=headers)
+        row = await uploads.read_import(ctx, session, importer, receipt.resource_id)
+    return respond(import_answer(row, ctx.language, answer), status=202, receipt=receipt, headers=headers)
 
 
 def import_answer(found: AnyImportRow, language: str, answer: type[Answer]) -> Answer:
     row, report = found.row, found.row.report or {}
     problem, faults = report.get("problem"), report.get("faults", [])
-    shown = {**report, "faults": [{**one, "message": one[language]} for one in faults]}
+    shown = {**report, "faults": [{**fault, "message": fault[language]} for fault in faults]}
     return answer.from_object(
         row,
         project_public_id=found.project,

@@ -1,4 +1,4 @@
-"""The states of an import, its refusals, and the outcomes of its rows."""
+"""States, errors and row outcomes of imports."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -9,8 +9,6 @@ from saraban.kit.sheet_columns import SheetRow
 
 
 class ImportState(StrEnum):
-    """The state of an import. A worker works on the first and the third."""
-
     CHECKING = "CHECKING"
     CHECKED = "CHECKED"
     IMPORTING = "IMPORTING"
@@ -27,7 +25,7 @@ class ImportNotChecked(DomainError):
 
 
 class ImportResultMissing(DomainError):
-    """The result workbook is written at the end of the dry run, and again at the end of the import."""
+    """The result workbook is written at the end of the dry run and of the import."""
 
     kind, code = ErrorKind.CONFLICT, "IMPORT_UNDER_WAY"
     says = Text("ยังไม่มีไฟล์ผลการตรวจ", "There is no result file yet.")
@@ -36,8 +34,9 @@ class ImportResultMissing(DomainError):
 
 class ImportInterrupted(DomainError):
     """
-    Twice the worker at this import was not heard of any more: it was killed, or the file ends whatever works on it.
-    What had been imported stays; the same file, sent again, goes on after it.
+    The worker stopped twice during this import. Imported lines stay.
+
+    It was killed, or the file stops every worker. Upload the same file again to continue.
     """
 
     kind, code = ErrorKind.BROKEN, "IMPORT_INTERRUPTED"
@@ -51,7 +50,7 @@ class ImportInterrupted(DomainError):
     )
 
 
-# What a line of a sheet comes to; `MISSING` waits for codes that the project does not have.
+# Outcomes of a line; `MISSING` waits for codes that the project does not have.
 READY, THERE, MISSING, REFUSED, LEFT_OUT = "READY", "THERE", "MISSING", "REFUSED", "LEFT_OUT"
 OUTCOMES = {
     READY: Text("นำเข้าได้", "can be imported"),
@@ -61,13 +60,11 @@ OUTCOMES = {
     LEFT_OUT: Text("ข้าม", "left out"),
 }
 REPORTED = {"ready": READY, "there": THERE, "waiting": MISSING, "refused": REFUSED, "left_out": LEFT_OUT}
-MOST_FAULTS = 200  # of a page or an answer; the result workbook has all
+MOST_FAULTS = 200  # on a page or in a response; the result workbook has all
 DONE_OUTCOMES = OUTCOMES | {READY: Text("นำเข้าแล้ว", "imported")}
 
 
 class JudgedRow(NamedTuple):
-    """The outcome of a line. The `faults` of an imported line name the values that stay unchanged."""
-
     row: SheetRow
     verdict: str
     faults: Sequence[FieldProblem] = ()
@@ -82,6 +79,5 @@ def row_problem(column: str, code: str, th: str, en: str, **values: object) -> F
 
 
 def shown_fault(line: int, fault: FieldProblem) -> dict[str, object]:
-    """Return a fault of a cell as reports store it; the last part of its pointer is the column."""
     texts = {language: fault.text.say(language, fault.values) for language in ("th", "en")}
     return {"line": line, "column": fault.pointer.rpartition("/")[2], "code": fault.code, **texts}

@@ -1,4 +1,4 @@
-"""Rows of imports: what was asked, how far it is, what came of it; each kind of import has a table of its own."""
+"""Base table of imports; each kind of import has its own table."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
@@ -11,15 +11,10 @@ from saraban.kit.db import Base, HasPublicId
 
 
 class FileImport(HasPublicId, Base):
-    """
-    One file to be imported.
-
-    :param file_key: where an uploaded file lies; a worker does the work and holds `lease` meanwhile
-    :param report: what the dry run found, and what the import did; as the kind of import has it
-    """
+    """:param file_key: of an uploaded file; its worker holds `lease`"""
 
     __abstract__ = True
-    entity: ClassVar[str]  # what the audit trail and receipts call it
+    entity: ClassVar[str]  # name in the audit trail and in receipts
 
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"))
@@ -42,7 +37,6 @@ class FileImport(HasPublicId, Base):
 
     @property
     def sheet(self) -> str | None:
-        """The one to read, where several have the headings."""
         return (self.report or {}).get("sheet")
 
 
@@ -50,8 +44,6 @@ OneImport = TypeVar("OneImport", bound=FileImport)
 
 
 class ImportRow(NamedTuple, Generic[OneImport]):
-    """An import with its project and the account that asked for it."""
-
     row: OneImport
     project: UUID
     username: str

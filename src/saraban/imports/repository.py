@@ -1,4 +1,4 @@
-"""Imports: how far each is, and the lease of its worker; the table is that of the kind of import."""
+"""Statements about imports and the leases of their workers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ from saraban.kit.db import AnySelect
 from saraban.kit.pagination import newest_first
 from saraban.projects.models import Project
 
-_UNDER_WAY = (ImportState.CHECKING, ImportState.IMPORTING)
+_ACTIVE_STATES = (ImportState.CHECKING, ImportState.IMPORTING)
 
 
 def _select(model: type[FileImport]) -> AnySelect:
@@ -26,8 +26,8 @@ def _select(model: type[FileImport]) -> AnySelect:
 
 
 async def find_import(session: AsyncSession, model: type[OneImport], public_id: UUID) -> ImportRow[OneImport] | None:
-    found = (await session.execute(_select(model).where(model.public_id == public_id))).one_or_none()
-    return ImportRow(*found) if found else None
+    row = (await session.execute(_select(model).where(model.public_id == public_id))).one_or_none()
+    return ImportRow(*row) if row else None
 
 
 async def imports_page(
@@ -38,7 +38,6 @@ async def imports_page(
     cursor: str | None,
     limit: int,
 ) -> Sequence[ImportRow[OneImport]]:
-    """Return one row more than `limit`, newest first."""
     statement = newest_first(
         _select(model).where(model.project_id == project_id, *conditions),
         at=model.created_at,
@@ -46,48 +45,49 @@ async def imports_page(
         cursor=cursor,
         limit=limit,
     )
-    return [ImportRow(*found) for found in await session.execute(statement)]
+    return [ImportRow(*row) for row in await session.execute(statement)]
 
 
-async def locked_import(session: AsyncSession, model: type[OneImport], key: int) -> OneImport:
-    found = await session.scalars(
+async def lock_import(session: AsyncSession, model: type[OneImport], key: int) -> OneImport:
+    rows = await session.scalars(
         sa.select(model).where(model.id == key).with_for_update().execution_options(populate_existing=True)
     )
-    return found.one()
+    return rows.one()
 
 
 async def is_import(public_id: UUID, session: AsyncSession, model: type[FileImport]) -> bool:
-    """Ask under the row's lock, which waits for a COMMIT that is still under way."""
+    """Lock the row, to wait for a pending COMMIT."""
     statement = sa.select(model.id).where(model.public_id == public_id).with_for_update()
     return await session.scalar(statement) is not None
 
 
 def waiting_imports(model: type[FileImport], now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
-    return sa.select(model.id).where(*_waiting(model, now)).exists()
+    return sa.select(model.id).where(*_waiting_conditions(model, now)).exists()
 
 
-def _waiting(model: type[FileImport], now: datetime | sa.BindParameter[datetime]) -> tuple[sa.ColumnElement[bool], ...]:
+def _waiting_conditions(
+    model: type[FileImport], now: datetime | sa.BindParameter[datetime]
+) -> tuple[sa.ColumnElement[bool], ...]:
     free = sa.or_(model.lease_until.is_(None), model.lease_until < now)
-    return (model.file_key.is_not(None), model.state.in_(_UNDER_WAY), free)
+    return (model.file_key.is_not(None), model.state.in_(_ACTIVE_STATES), free)
 
 
-async def next_waiting(session: AsyncSession, model: type[OneImport], *, now: datetime) -> ImportRow[OneImport] | None:
-    """Return the upload that waits longest for a worker, or whose worker was not heard of for too long."""
-    statement = _select(model).where(*_waiting(model, now))
-    found = (await session.execute(statement.order_by(model.updated_at, model.id).limit(1))).one_or_none()
-    return ImportRow(*found) if found else None
+async def find_waiting(session: AsyncSession, model: type[OneImport], *, now: datetime) -> ImportRow[OneImport] | None:
+    statement = _select(model).where(*_waiting_conditions(model, now))
+    row = (await session.execute(statement.order_by(model.updated_at, model.id).limit(1))).one_or_none()
+    return ImportRow(*row) if row else None
 
 
 async def acquire_lease(
     lease: UUID, session: AsyncSession, model: type[FileImport], *, key: int, until: datetime, now: datetime
 ) -> bool:
-    """Say whether the turn is now that of `lease`; of two that ask, one gets it. A lease that ran out is counted as lost."""
+    """Return whether the lease was acquired; an expired lease is counted as lost."""
     free = sa.or_(model.lease_until.is_(None), model.lease_until < now)
-    return await _changed(
+    return await _execute_update(
         session,
         sa.update(model)
-        .where(model.id == key, model.state.in_(_UNDER_WAY), free)
-        .ordered_values(  # MariaDB sets one after the other, and a later expression sees what was set
+        .where(model.id == key, model.state.in_(_ACTIVE_STATES), free)
+        .ordered_values(  # MariaDB assigns in this order, and later expressions see earlier values
             (model.leases_lost, model.leases_lost + model.lease.is_not(None).cast(sa.Integer)),
             (model.lease, lease),
             (model.lease_until, until),
@@ -98,8 +98,8 @@ async def acquire_lease(
 async def write_progress(
     session: AsyncSession, model: type[FileImport], *, key: int, lease: UUID | None, values: Mapping[str, object]
 ) -> bool:
-    """Write how far an import is; false when it is somebody else's turn."""
-    return await _changed(
+    """Return False if another worker has the lease."""
+    return await _execute_update(
         session,
         sa.update(model)
         .where(model.id == key, model.lease.is_(None) if lease is None else model.lease == lease)
@@ -107,6 +107,6 @@ async def write_progress(
     )
 
 
-async def _changed(session: AsyncSession, statement: sa.Update) -> bool:
+async def _execute_update(session: AsyncSession, statement: sa.Update) -> bool:
     result = await session.execute(statement.execution_options(synchronize_session=False))
     return bool(result.rowcount)  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Imports in the API: what is asked, how far an import is, and the faults of its file."""
+"""API schemas of imports."""
 
 from datetime import datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from saraban.kit.schema import Schema
 
 
 class ImportQuery(Schema):
-    """Into which project a file is imported."""
+    """The project into which a file is imported."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -19,53 +19,53 @@ class ImportQuery(Schema):
 
 
 class _ImportSchema(Schema):
-    """What a report keeps is more than an answer shows."""
+    """Stored reports have further keys, which are ignored."""
 
     model_config = ConfigDict(extra="ignore", json_schema_extra={"additionalProperties": False})
 
 
 class ImportFaultOut(_ImportSchema):
-    """What is wrong with a cell."""
+    """A fault of a cell."""
 
-    line: int = Field(description="Of the file, as a spreadsheet program counts.", examples=[3])
+    line: int = Field(description="Row number in the spreadsheet.", examples=[3])
     column: str = Field(examples=["originator"])
     code: str = Field(examples=["unknown"])
     message: str = Field(description="In the language asked for.", examples=["ไม่มี “ผรม.9” ในโครงการนี้"])
 
 
 class ImportProblemOut(_ImportSchema):
-    """Why the file could not be worked on."""
+    """Why the file could not be processed."""
 
     code: str = Field(examples=["VALIDATION_ERROR"])
     message: str = Field(description="In the language asked for.", examples=["ไม่มีคอลัมน์ เลขที่เอกสาร / Document number"])
 
 
 class ImportReport(_ImportSchema):
-    """What the dry run found, and, when it is done, what the import did; counted in lines."""
+    """Counts of lines of the dry run and, at the end, of the import."""
 
     ready: int = Field(description="Lines that would be imported.", examples=[412])
-    there: int = Field(description="Lines that the register has already.", examples=[0])
+    there: int = Field(description="Lines that are already registered.", examples=[0])
     refused: int = Field(examples=[5])
     left_out: int = Field(
         0,
-        description="Lines that are no records: titles, totals, repeated headings, headings of other columns.",
+        description="Lines without a record: titles, totals, repeated headings, headings of other columns.",
         examples=[2],
     )
     imported: int | None = Field(None, description="Lines that were imported; null before.", examples=[412])
     faults: list[ImportFaultOut] = Field(
-        description="Of lines that are refused or left out: the first 200; the result workbook has all."
+        description="The first 200 faults of rejected or left-out lines; the result workbook has all."
     )
 
 
 class ImportStatusOut(_ImportSchema):
-    """How far an import is."""
+    """The state and progress of an import."""
 
     public_id: UUID
     project_public_id: UUID
     file_name: str = Field(examples=["register-2567.xlsx"])
     file_sha256: str
     state: ImportState = Field(
-        description="CHECKING and IMPORTING are a worker's; CHECKED waits for a commit.", examples=["CHECKED"]
+        description="A worker handles CHECKING and IMPORTING; CHECKED waits for a commit.", examples=["CHECKED"]
     )
     rows_total: int = Field(examples=[417])
     rows_done: int = Field(examples=[417])

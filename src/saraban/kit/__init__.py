@@ -1,1 +1,1 @@
-"""The ground floor: what every feature stands on. It imports nothing of ours from above."""
+"""Base modules for every feature. They import nothing from the packages above."""

@@ -1,4 +1,4 @@
-"""URLs and e-mail addresses that clients and operators state: neither may raise, nor mean two places."""
+"""Parse URLs and e-mail addresses from clients and settings, without exceptions."""
 
 import re
 from typing import Final
@@ -16,7 +16,7 @@ _MAILBOX: Final = re.compile(f"{_ATOMS}@{_ATOMS}")
 
 
 def split_url(address: str) -> SplitResult | None:
-    """Return the parts of a URL, None when it is malformed; `port` of the result does not raise."""
+    """Return None for a malformed URL. Reading `port` of the result cannot raise."""
     try:
         parts = None if has_mark_run(address) else urlsplit(address)
         _ = parts and parts.port
@@ -26,7 +26,6 @@ def split_url(address: str) -> SplitResult | None:
 
 
 def is_mailbox(address: str) -> bool:
-    """Return whether a text is exactly one e-mail address, without a display name, quotes or a comment."""
-    domain = address.rpartition("@")[2]  # a name of the own network is in Latin letters
+    domain = address.rpartition("@")[2]  # a host of the local network has no dot, and ASCII letters only
     is_visible = control_character(address) is None and not INVISIBLE.search(address)
     return is_visible and _MAILBOX.fullmatch(address) is not None and (domain.isascii() or "." in domain)

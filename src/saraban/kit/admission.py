@@ -1,8 +1,8 @@
 """
-How many requests a process works on at the same time. It knows no HTTP.
+Limit on the requests that a process handles at the same time, without HTTP.
 
-A request that waits for a lock or for another attempt releases its slot. The number of slots falls while answers take longer
-than `TARGET_SECONDS`: more requests at once would only wait for each other.
+A request releases its slot while it waits for a lock or another attempt. The limit falls while responses take longer
+than `TARGET_SECONDS`.
 """
 
 import asyncio
@@ -15,17 +15,17 @@ from saraban.kit.clock import stopwatch
 from saraban.kit.errors import DomainError, ErrorKind, Text
 
 SLOT_WAIT_SECONDS: Final = 1.0
-LOCK_WAIT_SECONDS: Final = 1.0  # a shorter wait is one for the work of this process, which its slots bound
+LOCK_WAIT_SECONDS: Final = 1.0  # shorter waits are for work of this process, which the slots already limit
 TARGET_SECONDS: Final = 0.7  # from a slot to the answer
-QUIET_SECONDS: Final = 0.05  # a client that sends one request after the other sends the next within this time
+QUIET_SECONDS: Final = 0.05  # a client with consecutive requests sends the next within this time
 RETRY_SECONDS: Final = 3
 _FEWEST, _FIRST, _DECREASE, _INCREASE = 8, 32, 0.7, 0.25
 
 
 class ServerOverloaded(DomainError):
     """
-    The server has more requests than it can answer, and no slot became free within a second. Nothing was carried out. Repeat the
-    request after `Retry-After` seconds.
+    The server has too many requests, and no slot became free within a second.
+    The request was not carried out. Repeat it after `Retry-After` seconds.
     """
 
     kind, code = ErrorKind.BUSY, "SERVER_OVERLOADED"
@@ -43,12 +43,6 @@ class ServerOverloaded(DomainError):
 
 
 class Admission:
-    """
-    The slots of one process. Under overload the newest request gets the next slot: the oldest has waited too long already.
-
-    :param most: slots at most
-    """
-
     def __init__(self, most: int) -> None:
         self.most, self.limit = most, float(min(most, _FIRST))
         self.in_progress = 0
@@ -57,7 +51,8 @@ class Admission:
 
     async def enter(self) -> "Slot":
         """
-        :raises ServerOverloaded: when no slot became free in time
+        Wait for a slot; the newest request gets the next one.
+        :raises ServerOverloaded:
         """
         if self.in_progress < int(self.limit):
             self.in_progress += 1
@@ -85,7 +80,7 @@ class Admission:
             self._waiting.pop().set_result(None)
 
     def adapt(self, seconds: float) -> None:
-        """Learn from an answer that took so long; at most one decrease for the answers of one stretch of load."""
+        """Adjust the limit; lower it once per `TARGET_SECONDS` at most."""
         if seconds <= TARGET_SECONDS:
             if self._waiting:
                 self.limit = min(self.limit + (_INCREASE if self._lowered_at else 1), self.most)
@@ -93,12 +88,11 @@ class Admission:
             self.limit, self._lowered_at = max(self.limit * _DECREASE, min(_FEWEST, self.most)), stopwatch()
 
     def is_busy(self) -> bool:
-        """Whether a request is in progress or waits, or was in progress a moment ago."""
         return self.in_progress > 0 or bool(self._waiting) or stopwatch() - self._quiet_since < QUIET_SECONDS
 
 
 class Slot:
-    """The slot of one request. Tasks that the request starts may work for other requests, and do not release it."""
+    """Only the request's own task releases it."""
 
     __slots__ = ("_admission", "_has_left", "_is_held", "_since", "paused", "task")
 
@@ -114,7 +108,7 @@ class Slot:
             self._admission.free()
 
     def take(self) -> bool:
-        """Continue at once, beyond the limit if need be: the request has been accepted. Return whether the slot was released."""
+        """Take the slot again, beyond the limit if needed. Return whether it was released."""
         if self._is_held or self._has_left:
             return False
         self._is_held = True
@@ -122,7 +116,7 @@ class Slot:
         return True
 
     def leave(self) -> None:
-        """End with the beginning of the answer: how fast the client reads it costs no slot."""
+        """A slow download of the response occupies no slot."""
         if not self._has_left:
             self._has_left = True
             self._admission.adapt(stopwatch() - self._since - self.paused)
@@ -134,11 +128,7 @@ _slot: ContextVar[Slot | None] = ContextVar("slot", default=None)
 
 @contextmanager
 def slot_released(*, after: float = 0.0) -> Iterator[None]:
-    """
-    Release the slot of the current request during a wait.
-
-    :param after: seconds that the wait may take before it counts as one for another process
-    """
+    """:param after: seconds to wait before the slot is released"""
     slot = _slot.get()
     if slot is None or slot.task is not asyncio.current_task():
         yield

@@ -1,8 +1,4 @@
-"""
-A queue whose waiting requests are answered together, in batches: whoever waits when a batch begins has a part in it.
-
-It knows no database, no lock and no reason to try again: that is what its owner's `run` is for.
-"""
+"""A queue that answers waiting requests in batches, independent of database and locks."""
 
 import asyncio
 from collections import deque
@@ -18,25 +14,23 @@ from saraban.kit.departure import ClientGone, ClientPresence, current_presence
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 T = TypeVar("T")
-_LOOK = 0.05  # seconds; while some back off, somebody who does not may arrive
+_POLL_SECONDS = 0.05  # a new request may arrive while the others back off
 
 
 class TurnMissed(Exception):
-    """The turn of a request did not come: its time was over, or the process ends."""
+    """The request waited too long for its turn, or the process ends."""
 
 
 @dataclass(slots=True, eq=False)
 class Waiter(Generic[Item, Result]):
     """
     A request that waits for its answer.
-
     :param shares: whether it may be in a batch with others
-    :param follows: an earlier request of the same identity that had no answer yet when this one came
-    :param arrived: by the stopwatch
-    :param late_at: by the stopwatch; its turn must have come by then
-    :param ready_at: by the stopwatch; earlier it only comes along with others
-    :param client: whoever waits for the answer, where it is a request's own task that asks
-    :param on_its_way: its turn has come: there will be an outcome, whether or not its caller waits for it
+    :param follows: an unanswered earlier request of the same identity
+    :param arrived: stopwatch, like `late_at` and `ready_at`
+    :param late_at: it fails if its turn has not come by then
+    :param ready_at: before that it only joins a batch of others
+    :param on_its_way: its turn has come: it gets a result even if its caller has left
     :param settled: it has its answer, or left before its turn
     """
 
@@ -56,26 +50,24 @@ class Waiter(Generic[Item, Result]):
 
     @property
     def left(self) -> bool:
-        """Whether its caller is gone."""
         return self.answer.cancelled()
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the request that it follows is still to be answered."""
         return self.follows is not None and not self.follows.settled
 
     def still_waits(self) -> bool:
-        """Say whether anybody waits for its turn; who left the connection is told so, for what that is worth."""
+        """Return whether the caller waits; a departed client gets `ClientGone`."""
         if self.client is not None and not self.on_its_way and self.client.take_leave():
             self.fail(ClientGone())
         return not self.answer.done()
 
     def postpone(self) -> None:
-        """Have its turn come with `begin` only: until then its caller may leave, and its time may run out."""
+        """Let the caller leave, and the time run out, until `begin`."""
         self.on_its_way = False
 
     def begin(self) -> bool:
-        """Put it on its way, and say whether it still waited for that."""
+        """Start the turn, and return whether the caller still waited."""
         self.on_its_way = self.still_waits() and not self.settled
         return self.on_its_way
 
@@ -90,26 +82,24 @@ class Waiter(Generic[Item, Result]):
             self.answer.set_exception(error)
 
     def again(self, delay: float = 0.0, *, shares: bool | None = None) -> None:
-        """Have it wait once more, in front, and not before `delay` seconds are over."""
+        """Wait again, in front of the queue, for at least `delay` seconds."""
         self.ready_at = stopwatch() + delay if delay else 0.0
         self.shares = self.shares if shares is None else shares
         self.on_its_way = False
 
     async def run(self, part: Coroutine[object, object, T]) -> T:
-        """Run a part of the batch in the context of its request: its trace belongs to its rows and log lines."""
+        """Run a part of the batch in the request's context, for its trace id."""
         return await asyncio.get_running_loop().create_task(part, context=self.context)
 
 
 class BatchQueue(Generic[Item, Result]):
     """
-    Requests in order of arrival, one of an identity at a time. An idle queue is no task.
-
-    :param run: settles each of its waiters, or has it wait `again`; who is left over fails, all fail if it raises
-    :param most: requests of one batch
-    :param room: what the sizes of one batch may come to; its owner may change it
-    :param lanes: batches under way at the same time; another begins when more wait than have room in one
-    :param give_way: seconds that a batch may take before those who wait for its end get another lane
-    :param on_idle: called when nobody waits any more
+    Requests in order of arrival, one per identity at a time. An idle queue has no task.
+    :param run: settles its waiters or calls their `again`; others fail, all fail if it raises
+    :param most: requests per batch
+    :param room: sum of the sizes in a batch; the owner may change it
+    :param lanes: concurrent batches; another starts when more wait than fit in one
+    :param give_way: seconds after which a running batch lets another lane start
     """
 
     def __init__(
@@ -136,12 +126,10 @@ class BatchQueue(Generic[Item, Result]):
         self, item: Item, identity: Hashable, *, shares: bool = True, size: int = 0, within: float | None = None
     ) -> Result:
         """
-        Wait for the answer. A caller that is cancelled before its turn is dropped; later its part goes on without it.
-        A request whose client has left ends when its turn would come.
-
-        :param within: seconds in which its turn must come
-        :raises TurnMissed: when it did not, or the process ends
-        :raises ClientGone: when nobody waits for the answer any more
+        Wait for the answer. Cancelling a caller after the start of its turn does not stop the work.
+        :param within: seconds in which the turn must come
+        :raises TurnMissed:
+        :raises ClientGone: when the client left before the turn
         """
         before = self._latest.get(identity)
         follows = before if before is not None and not before.settled else None
@@ -166,37 +154,35 @@ class BatchQueue(Generic[Item, Result]):
 
     @property
     def unanswered(self) -> int:
-        """How many requests have no answer yet."""
         return len(self._unanswered)
 
     async def close(self, within: float | None = None) -> None:
-        """Wait for everybody's answer; who still waits for the turn when the time is over is told so."""
+        """Wait for all answers; after `within` seconds fail the requests that still wait."""
         if self._lanes:
             await asyncio.wait(self._lanes, timeout=within)
         while self._waiting:
             self._waiting.popleft().fail(TurnMissed())
 
     def _set_timer(self, late_at: float) -> None:
-        """Look for late requests then: one timer for all, as one for each is a tenth of what a number in a batch costs."""
+        """One timer for all: one for each costs a tenth of a number in a batch."""
         if self._timer is not None:
             if self._timer.when() <= late_at:
                 return
             self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_at(late_at, self._give_up)
+        self._timer = asyncio.get_running_loop().call_at(late_at, self._fail_late)
 
-    def _give_up(self) -> None:
-        """Tell those who are late; one that is on its way has an outcome soon."""
+    def _fail_late(self) -> None:
         self._timer = None
         now = stopwatch()
         for waiter in self._unanswered:
             if waiter.late_at <= now and not waiter.on_its_way:
                 waiter.fail(TurnMissed())
-        still = [waiter.late_at for waiter in self._unanswered if waiter.late_at > now]
-        if still:
-            self._set_timer(min(still))
+        deadlines = [waiter.late_at for waiter in self._unanswered if waiter.late_at > now]
+        if deadlines:
+            self._set_timer(min(deadlines))
 
     def _open_lane(self) -> None:
-        """One lane does as a rule: the more share a batch, the less each costs. Who comes alone gains nothing by waiting."""
+        """Prefer one lane: larger batches cost less per request."""
         if not self._waiting or len(self._lanes) == self._most_lanes:
             return
         all_held_up, many = len(self._lanes) == len(self._held_up), len(self._waiting) > self._most
@@ -209,17 +195,17 @@ class BatchQueue(Generic[Item, Result]):
         try:
             while (pause := self._pause()) is not None:
                 if pause:
-                    await asyncio.sleep(min(pause, _LOOK))
+                    await asyncio.sleep(min(pause, _POLL_SECONDS))
                 elif batch := self._take():
                     await self._run_in_time(lane, batch)
-                    await asyncio.sleep(0)  # who was answered and asks again at once is in the next batch
+                    await asyncio.sleep(0)  # a caller that asks again at once joins the next batch
         finally:
-            self._lanes.discard(lane)  # at once: whoever comes next must find it so
+            self._lanes.discard(lane)  # before the next request arrives
             if not self._lanes and self._on_idle is not None:
                 self._on_idle()
 
     def _pause(self) -> float | None:
-        """Return the seconds until somebody may be served; None where nobody waits but for another lane."""
+        """Return the seconds until a waiter may be served; None if none waits for this lane."""
         now, soonest = stopwatch(), None
         for waiter in self._waiting:
             if not waiter.still_waits():
@@ -231,11 +217,7 @@ class BatchQueue(Generic[Item, Result]):
         return None if soonest is None else soonest - now
 
     def _take(self) -> list[Waiter[Item, Result]]:
-        """
-        Move the next waiters onto their way; who left is dropped.
-
-        Those who back off come along: if it works, they need not wait any longer.
-        """
+        """Take the next batch, including waiters that back off; drop callers that left."""
         batch: list[Waiter[Item, Result]] = []
         passed_over = []
         size = 0
@@ -262,10 +244,10 @@ class BatchQueue(Generic[Item, Result]):
     async def _run_in_time(self, lane: "asyncio.Task[None]", batch: Sequence[Waiter[Item, Result]]) -> None:
         late = None
         if self._give_way is not None:
-            late = asyncio.get_running_loop().call_later(self._give_way, self._let_others_pass, lane)
+            late = asyncio.get_running_loop().call_later(self._give_way, self._mark_held_up, lane)
         try:
             await self._run(batch)
-        except Exception as error:  # noqa: BLE001  whatever it is, each is told of it
+        except Exception as error:  # noqa: BLE001  every waiter gets the error
             for waiter in batch:
                 if not waiter.settled:
                     waiter.fail(error)
@@ -275,12 +257,12 @@ class BatchQueue(Generic[Item, Result]):
             self._held_up.discard(lane)
             self._put_back(batch)
 
-    def _let_others_pass(self, lane: "asyncio.Task[None]") -> None:
+    def _mark_held_up(self, lane: "asyncio.Task[None]") -> None:
         self._held_up.add(lane)
         self._open_lane()
 
     def _put_back(self, batch: Sequence[Waiter[Item, Result]]) -> None:
-        """Have those who go again wait in front, in their order."""
+        """Put the waiters that try again in front, in their order."""
         for waiter in reversed(batch):
             if waiter.on_its_way and not waiter.settled:
                 waiter.fail(RuntimeError("A batch left a request without an answer."))

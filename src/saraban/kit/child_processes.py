@@ -1,4 +1,4 @@
-"""Bounds the child processes that read files. Their own threads wait for them: shared threads stay free for downloads."""
+"""Limits on the child processes that read files. They have their own threads."""
 
 import asyncio
 from collections import Counter
@@ -16,7 +16,7 @@ _RETRY_AFTER = 10  # seconds
 
 
 class FileReadersBusy(DomainError):
-    """The queue of the child processes that read files is full, or the caller already has two files in it."""
+    """The queue of file readers is full, or the caller already has two files in it."""
 
     kind, code = ErrorKind.THROTTLED, "FILE_READERS_BUSY"
     says = Text(
@@ -35,8 +35,7 @@ class ChildPool:
 
     async def run(self, user: UUID, work: Callable[[], T]) -> T:
         """
-        Run `work`, which reads from a child process. A request that is cancelled keeps its place until the child has ended.
-
+        Run `work` in a thread. After a cancellation the place stays taken until `work` returns.
         :raises FileReadersBusy: when the queue is full, or the user has too many files in it
         """
         with self._lock:
@@ -48,12 +47,11 @@ class ChildPool:
         return await asyncio.wrap_future(future)
 
     async def run_in_background(self, work: Callable[[], T]) -> T:
-        """Run `work` of the worker, one at a time, in no place of a user."""
         return await asyncio.wrap_future(self._background.submit(work))
 
     def _release(self, user: UUID) -> None:
         with self._lock:
-            self._files -= Counter([user])  # also drops users without files
+            self._files -= Counter([user])  # also deletes entries at zero
 
 
 CHILDREN = ChildPool()

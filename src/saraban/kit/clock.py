@@ -1,4 +1,4 @@
-"""The time, in one place, so that a test can hold it still and an administrator can choose its zone."""
+"""The clock. Tests replace it, and an administrator chooses its zone."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,8 +13,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Clock(Protocol):
-    """Two ship: the system's, and one that stands still until it is told otherwise."""
-
     @property
     def zone(self) -> ZoneInfo: ...
 
@@ -31,8 +29,6 @@ class SystemClock:
 
 @dataclass
 class FixedClock:
-    """Stands still at `at`; the demo uses it for documents of the past, tests for everything."""
-
     at: datetime
     zone: ZoneInfo
 
@@ -41,20 +37,17 @@ class FixedClock:
 
 
 def stopwatch() -> float:
-    """Return seconds on a clock that never goes back, for durations only."""
     return monotonic()
 
 
 def epoch() -> float:
-    """Seconds since 1970, for libraries that reckon so; never for a moment that is kept."""
+    """For libraries that need it. Do not store the result."""
     return time()
 
 
 def micros(moment: datetime) -> int:
-    """Return the microseconds since 1970, as an index of search orders moments."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def moment_of(value: int) -> datetime:
-    """Return the moment of microseconds since 1970."""
     return _EPOCH + timedelta(microseconds=value)

@@ -1,4 +1,4 @@
-"""Open database connections: set up each session, check it, and replace lost connections."""
+"""Set up and check database connections, and replace lost ones."""
 
 import asyncio
 import sqlite3
@@ -23,37 +23,35 @@ from saraban.kit.reconnection import LOCK_WAIT, UNFIT_NODE, Reconnection, error_
 T = TypeVar("T")
 _WAL_WAIT = 10.0  # seconds
 
-# The greeting names a character set too, which a server may be told to overlook (`skip-character-set-client-handshake`).
+# A server can ignore the character set of the handshake (`skip-character-set-client-handshake`).
 MARIADB_SESSION = (
     "SET NAMES utf8mb4 COLLATE utf8mb4_general_ci, SESSION time_zone='+00:00', SESSION sql_mode='STRICT_ALL_TABLES,"
     "NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO', SESSION innodb_lock_wait_timeout=10, "
-    # The server ends a statement, and a transaction that has written, after as many seconds as the client waits for it.
+    # The server ends a statement, or an idle transaction with writes, after the client's timeout.
     "SESSION max_statement_time={0}, SESSION idle_write_transaction_timeout={0}"
 )
 _SESSION_QUERY = "SELECT @@character_set_client, @@character_set_connection, @@character_set_results, @@sql_mode"
 _CHANGES_QUOTING = {"NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI"}
-_Connection: Any = Connection  # what it is made of has no types
+_Connection: Any = Connection  # the driver has no types
 
 
 class MariaDbConnection(_Connection):  # type: ignore[misc]
     """
-    The driver's connection, which counts as lost after some seconds of silence (REQ-NUM-09).
-
-    The driver's own `read_timeout` makes a task for each answer that it waits for, which takes longer than the rest of a small
-    statement; a timer is enough.
+    A connection that counts as lost after `silence` seconds (REQ-NUM-09).
+    The driver's `read_timeout` creates a task per response, which costs more than a small statement. A timer is
+    enough.
     """
 
     silence: float
 
     async def connect(self) -> None:
         """
-        Connect, and check what the quoting of `kit.fastlane` rests on.
-
-        :raises DatabaseConnectionChanged: when something on the way changes it
+        Connect, and check the session that the quoting of `kit.fastlane` needs.
+        :raises DatabaseConnectionChanged:
         """
         try:
             await super().connect()
-        except RuntimeError as error:  # the driver's, for a connection that a proxy closes at once
+        except RuntimeError as error:  # from the driver, when a proxy closes the connection at once
             raise OperationalError(2013, f"Lost connection: {error}") from error
         try:
             async with self.cursor() as cursor:
@@ -71,13 +69,13 @@ class MariaDbConnection(_Connection):  # type: ignore[misc]
             timer.cancel()
 
     def _abort(self) -> None:
-        """Close the connection: a request that waits for a response gets the error of a lost connection."""
+        """Close the connection: a waiting request gets the error of a lost connection."""
         if self._transport is not None:
             self._transport.abort()
 
 
 class ReadingConnection(MariaDbConnection):
-    """A connection that only reads, outside transactions: when it is lost it connects anew and asks again (REQ-LCK-08)."""
+    """A read-only connection, outside transactions. It reconnects and repeats (REQ-LCK-08)."""
 
     reconnection: Reconnection
     _is_repeating = False
@@ -103,7 +101,7 @@ class ReadingConnection(MariaDbConnection):
                 await super().connect()
             return await work(*args)
         except DriverError as error:
-            if error_number(error) == LOCK_WAIT:  # a read locks nothing: it waited for the other nodes of a cluster
+            if error_number(error) == LOCK_WAIT:  # a read waits for no lock, but for the other nodes of a cluster
                 self.close()
                 raise OperationalError(1047, "The node has lost its cluster.") from error
             if is_lost(error):
@@ -113,9 +111,9 @@ class ReadingConnection(MariaDbConnection):
 
 def mariadb_arguments(read_timeout: float, sync_wait: int, reading: Reconnection | None = None) -> dict[str, Any]:
     """
-    Return what the driver is given for a connection that counts as lost after so many seconds, on either side.
-
-    :param reading: for a connection that only reads: MariaDB refuses a write on it, as nothing would undo it
+    Return the driver's options.
+    :param read_timeout: seconds of silence after which client and server end the connection
+    :param reading: makes the connection read-only, because nothing would roll back a write
     """
     session = MARIADB_SESSION.format(ceil(read_timeout)) + (
         f", SESSION wsrep_sync_wait={sync_wait}" if sync_wait else ""
@@ -133,7 +131,10 @@ async def connect_mariadb(*, silence: float, reading: Reconnection | None, **opt
 
 
 class DatabaseConnectionChanged(DomainError):
-    """Something between Saraban and MariaDB, such as a proxy, changes the character set or `sql_mode` of connections."""
+    """
+    A proxy or another program between Saraban and MariaDB changes the connection.
+    It changes the character set or the `sql_mode`.
+    """
 
     kind, code = ErrorKind.BROKEN, "DATABASE_CONNECTION_CHANGED"
     says = Text(
@@ -155,21 +156,20 @@ def with_driver(url: URL) -> URL:
 
 def _check_session(*session: str) -> None:
     *charsets, modes = session
-    stated = set(modes.split(","))
-    if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in stated or stated & _CHANGES_QUOTING:
+    active_modes = set(modes.split(","))
+    if set(charsets) != {"utf8mb4"} or "STRICT_ALL_TABLES" not in active_modes or active_modes & _CHANGES_QUOTING:
         raise DatabaseConnectionChanged(values={"found": f"{', '.join(sorted(set(charsets)))}; {modes}"})
 
 
 def replace_closed(engine: sa.Engine) -> None:
     """
-    Replace a connection that the server closed while it lay idle, and all of a pool once one has met a node that is unfit.
-
-    That it is closed has been heard by then. To ask for it, as `pool_pre_ping` does, is a round trip more for each session.
+    Replace connections that the server closed, and the whole pool after an unfit node.
+    The check reads local state: `pool_pre_ping` costs a round trip for each session.
     """
 
     @event.listens_for(engine, "checkout")
     def on_checkout(connection: Any, _record: Any, _proxy: Any) -> None:
-        transport = connection.driver_connection._transport  # noqa: SLF001  `connected` tells only of what the client did
+        transport = connection.driver_connection._transport  # noqa: SLF001  `connected` ignores a close by the server
         if transport is None or transport.is_closing():
             raise DisconnectionError("The server has closed the connection.")
 
@@ -179,7 +179,7 @@ def replace_closed(engine: sa.Engine) -> None:
 
 
 class _HintingCompiler(SQLiteCompiler):
-    """SQLAlchemy drops hints for SQLite, which without statistics reads a register along the wrong index."""
+    """Keeps index hints on SQLite, which otherwise reads a register by the wrong index."""
 
     def get_from_hint_text(self, _table: sa.FromClause, text: str | None) -> str | None:
         return text
@@ -205,7 +205,7 @@ def configure_sqlite(engine: sa.Engine) -> None:
 
 
 def _begin_wal(cursor: sa.engine.interfaces.DBAPICursor) -> None:
-    """Two processes that open a new file at once both want it for themselves, and SQLite refuses one of them without waiting."""
+    """SQLite refuses the second of two processes that open a new file, without waiting."""
     until = monotonic() + _WAL_WAIT
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Days and eras, computed and never asked for: whoever needs the present moment is given it (`kit.clock`)."""
+"""Dates in words and figures, and dates as people type them. Nothing here reads the clock."""
 
 import re
 from datetime import date, datetime, time, timedelta
@@ -15,16 +15,12 @@ BUDDHIST_OFFSET = 543
 
 
 def local_date(moment: datetime, zone: ZoneInfo) -> date:
-    """Return the calendar day of a moment in the deployment's zone (REQ-NUM-29)."""
+    """Return the calendar day in the deployment's zone (REQ-NUM-29)."""
     return moment.astimezone(zone).date()
 
 
 def moments_of_days(first: date | None, last: date | None, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-    """
-    Return when the first day begins and the last one is over, for what is asked of a list; None leaves an end open.
-
-    :raises Invalid: at `query:until`, when the last day is before the first one
-    """
+    """:raises Invalid: at `query:until`, when the last day is before the first"""
     if first and last and last < first:
         raise invalid("query:until", "before_start", "วันสุดท้ายต้องไม่อยู่ก่อนวันแรก", "The last day is before the first one.")
     begin = datetime.combine(first, time.min, tzinfo=zone) if first else None
@@ -37,7 +33,6 @@ def _months(language: str) -> tuple[str, ...]:
 
 
 def date_in_words(day: date, language: str) -> str:
-    """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
     year = day.year + BUDDHIST_OFFSET if language == "th" else day.year
     return f"{day.day} {_months(language)[day.month - 1]} {year}"
 
@@ -75,45 +70,42 @@ _MIDNIGHT: Final = re.compile(r"0?0[:.]00(?:[:.]00(?:\.0+)?)?(?: ?น\.?)?|12[:.
 
 def read_date(typed: str, pointer: str = "") -> date:
     """
-    Read a date as people type it, the day or the year first, with months in figures or by name in Thai and English.
-
-    A year from 2400 on is of the Buddhist era. Midnight behind the day, as spreadsheets write it, is ignored.
-
+    Read a typed date: day or year first, months in figures or Thai and English names.
+    A year from 2400 on is Buddhist. Midnight after the day, as spreadsheets write it, is ignored.
     :raises Invalid: naming `pointer`
     """
-    read = _read(typed) if len(typed) <= _MOST else "malformed"
-    if isinstance(read, date):
-        return read
-    raise invalid(pointer, read, _FAULTS[read].th, _FAULTS[read].en)
+    result = _date_or_fault(typed) if len(typed) <= _MOST else "malformed"
+    if isinstance(result, date):
+        return result
+    raise invalid(pointer, result, _FAULTS[result].th, _FAULTS[result].en)
 
 
 def parse_date(typed: str) -> date | None:
-    """Return what `read_date` reads, or None for what is no date."""
-    read = _read(typed) if len(typed) <= _MOST else None
-    return read if isinstance(read, date) else None
+    result = _date_or_fault(typed) if len(typed) <= _MOST else None
+    return result if isinstance(result, date) else None
 
 
 @lru_cache(maxsize=4096)
-def _read(typed: str) -> date | str:
+def _date_or_fault(typed: str) -> date | str:
     """Return the date, or the code of the fault."""
     plain = ascii_digits(normal_form(typed))
     spellings = _SPELLINGS if len(plain) <= _MOST else ()
-    found = next((match for spelling in spellings if (match := spelling.fullmatch(plain))), None)
-    named = found["month"] if found else ""
-    month = int(named) if named.isdecimal() else _month_names().get(_letters(named))
-    if found is None or month is None:
+    match = next((match for spelling in spellings if (match := spelling.fullmatch(plain))), None)
+    month_text = match["month"] if match else ""
+    month = int(month_text) if month_text.isdecimal() else _month_names().get(_letters(month_text))
+    if match is None or month is None:
         return "malformed"
-    if len(found["year"]) == 2:
+    if len(match["year"]) == 2:
         return "two_digit_year"
-    if found["time"] and not _MIDNIGHT.fullmatch(found["time"]):
+    if match["time"] and not _MIDNIGHT.fullmatch(match["time"]):
         return "has_time"
-    year = int(found["year"])
-    if found["be"] or found["be_after"] or (year >= EARLIEST_BUDDHIST and not (found["ad"] or found["ad_after"])):
+    year = int(match["year"])
+    if match["be"] or match["be_after"] or (year >= EARLIEST_BUDDHIST and not (match["ad"] or match["ad_after"])):
         year -= BUDDHIST_OFFSET
     if year not in _YEARS:
         return "out_of_range"
     try:
-        return date(year, month, int(found["day"]))
+        return date(year, month, int(match["day"]))
     except ValueError:
         return "no_such_day"
 
@@ -134,5 +126,4 @@ def _letters(name: str) -> str:
 
 
 def date_in_figures(day: date, language: str) -> str:
-    """Write a date as it is typed: 31/12/2569, or 31/12/2026."""
     return f"{day:%d/%m}/{day.year + BUDDHIST_OFFSET if language == 'th' else day.year}"

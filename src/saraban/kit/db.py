@@ -1,9 +1,8 @@
 """
-The database: how sessions begin, what each fault means, and the column types that make two databases agree.
+Database sessions, faults, and the column types with equal behaviour on both databases.
 
-SQLite runs in WAL with `synchronous=FULL`; sessions that write begin `IMMEDIATE`, because the default loses
-concurrent increments silently. MariaDB runs at READ COMMITTED (REQ-LCK-10). `reading`, `transact` and `snapshot` open
-sessions. `transact` commits and repeats; `transact_once` only commits, for the number allocator, which repeats by itself.
+SQLite runs in WAL with `synchronous=FULL`; writers begin `IMMEDIATE`, because the default loses concurrent
+increments. MariaDB runs at READ COMMITTED (REQ-LCK-10).
 """
 
 import asyncio
@@ -55,7 +54,7 @@ NAMING = {
 
 
 class UtcDateTime(sa.TypeDecorator[datetime]):
-    """Aware UTC in Python, naive UTC with microseconds in both databases (`DATETIME(6)` on MariaDB)."""
+    """Aware UTC in Python, naive UTC with microseconds in the database."""
 
     impl = sa.DateTime
     cache_ok = True
@@ -77,7 +76,7 @@ class UtcDateTime(sa.TypeDecorator[datetime]):
 
 
 def Code(length: int) -> sa.String:  # noqa: N802  it reads as a type in a mapping
-    """Text that compares byte for byte on both databases: `a` is not `A`, and `'A '` is not `'A'` (REQ-IDN-05)."""
+    """Text that compares byte by byte: `a` is not `A`, and `'A '` is not `'A'` (REQ-IDN-05)."""
     binary = mysql.VARCHAR(length, charset="utf8mb4", collation="utf8mb4_nopad_bin")
     return sa.String(length).with_variant(binary, "mysql", "mariadb")
 
@@ -86,7 +85,7 @@ _JSON = sa.JSON(none_as_null=True)
 
 
 class Base(DeclarativeBase):
-    """All tables; the migrations under `migrations/` are what creates them."""
+    """The migrations create the tables."""
 
     metadata = sa.MetaData(naming_convention=NAMING)
     type_annotation_map: ClassVar[dict[Any, Any]] = {
@@ -103,16 +102,14 @@ class Base(DeclarativeBase):
     }
 
 
-# A row of some columns, read by their names.
 AnyRow = sa.Row[*tuple[Any, ...]]
 AnySelect = sa.Select[*tuple[Any, ...]]
-# What a statement can be executed on.
 SessionOrConnection = AsyncSession | AsyncConnection
 TableArguments = tuple[SchemaItem, ...]
 
 
 class HasPublicId:
-    """The `uuid` column (REQ-IDN-03): the only identifier of a row that leaves the process, as `publicId`."""
+    """The `uuid` column (REQ-IDN-03), the only id that leaves the process, as `publicId`."""
 
     @declared_attr
     @classmethod
@@ -126,13 +123,11 @@ class HasPublicId:
 
 
 def public_id_index(table: str, *more: SchemaItem, unique: bool = True) -> TableArguments:
-    """Return `__table_args__` with the index that REQ-IDN-04 names, and whatever `more` the table has."""
+    """Return `__table_args__` with the index of REQ-IDN-04."""
     return (sa.Index(f"idx_{table}_uuid", "uuid", unique=unique), *more)
 
 
 class DatabaseFault(StrEnum):
-    """Why a statement failed, as far as it decides what to do next."""
-
     COLLISION = "collision"  # deadlock, snapshot, certification: roll back and run the use case again
     LOCK_WAIT = "lock_wait"  # a lock was held by another for too long: the same, but it has cost its time already
     CONNECTION = "connection"  # it was lost, or its node of a cluster accepts no work
@@ -143,13 +138,13 @@ class DatabaseFault(StrEnum):
 
 _RETRIED = {DatabaseFault.COLLISION, DatabaseFault.LOCK_WAIT, DatabaseFault.POOL}
 _FULL = {1021, 1114}
-# The last: SQLite shares a file between its readers, which cannot grow.
+# `ioerr_shmsize`: SQLite cannot extend the file that its readers share.
 _NO_ROOM = ("database or disk is full", "no space left on device", "errcode: 28", "got error 28", "ioerr_shmsize")
 _COLLISIONS = {1020, 1213, 1412}  # the last: a table was altered after the snapshot began
 
 
 def database_fault(error: BaseException) -> DatabaseFault | None:
-    """Return which expected database fault `error` is, or None when it is a bug or a broken rule."""
+    """Return the expected fault of a statement, or None for a bug or a violated constraint."""
     if isinstance(error, PoolTimeout):
         return DatabaseFault.POOL
     if isinstance(error, CommitLost):
@@ -174,21 +169,18 @@ def database_fault(error: BaseException) -> DatabaseFault | None:
 
 
 def violates_constraint(error: IntegrityError, *names: str) -> bool:
-    """Return whether `error` comes from one of the named unique constraints or columns (`table.column`)."""
+    """:param names: of unique constraints or columns (`table.column`)"""
     return any(name in str(error.orig) for name in names)
 
 
 class Database:
     """
-    One database and its pool.
-
-    :param url: `sqlite:///path` or `mysql://user:password@host:port/name`; the driver is chosen here
-    :param read_timeout: seconds until a silent MariaDB connection counts as lost (REQ-NUM-09), on either side
-    :param transaction_seconds: after which a transaction on MariaDB is given up
-    :param sync_wait: `wsrep_sync_wait` of each connection: which statements wait until a node of a cluster has what others wrote
-    :param reconnection: how often a read, and a transaction before its COMMIT, is repeated when its connection is lost
-
-    `commit_listener`, when somebody sets it, is called after the commit of a transaction for which `notify_after_commit` was called.
+    `commit_listener` is called after commits with `notify_after_commit`.
+    :param url: `sqlite:///path` or `mysql://user:password@host:port/name`, without a driver
+    :param read_timeout: seconds until a silent MariaDB connection is lost (REQ-NUM-09), on both sides
+    :param transaction_seconds: limit of a transaction on MariaDB
+    :param sync_wait: `wsrep_sync_wait`: which statements wait for the other nodes' writes
+    :param reconnection: for reads, and for transactions before COMMIT
     """
 
     def __init__(
@@ -208,7 +200,7 @@ class Database:
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
         self.commit_listener: Callable[[], None] | None = None
         self._transaction_seconds = None if self.is_sqlite else transaction_seconds
-        # The client sends nothing after its bound, the server ends what it got within its own; five seconds for a COMMIT.
+        # The client's limit, then the server's, then five seconds for a COMMIT.
         self.longest_transaction = 0.0 if self.is_sqlite else transaction_seconds + read_timeout + 5.0
         self._writer = asyncio.Lock()
         self._pool_limit = 2 * pool_size
@@ -217,8 +209,8 @@ class Database:
             "max_overflow": pool_size,
             "pool_timeout": 30.0 if self.is_sqlite else pool_timeout,
             "echo": echo,
-            "hide_parameters": True,  # an error is logged, and a parameter is now and then a password typed for a name
-            # Every session and transaction here ends with its own commit or rollback; another would be a round trip more.
+            "hide_parameters": True,  # logged errors must not contain values: a user may type a password as a name
+            # Every session ends with its own commit or rollback; another costs a round trip.
             "pool_reset_on_return": None,
             "json_serializer": lambda value: orjson.dumps(value).decode(),
             "json_deserializer": orjson.loads,
@@ -234,7 +226,7 @@ class Database:
         self.engine = create_async_engine(self.url, **options)
         self._writing_engine = self.engine.execution_options(saraban_writes=True, saraban_notify=self._notify)
         if not self.is_sqlite:
-            # The pool of writers has a short timeout, for the allocator's back-off. A burst of readers must wait, not fail.
+            # Writers have a short pool timeout, for the allocator's back-off. Readers must wait, not fail.
             options |= {
                 "isolation_level": "AUTOCOMMIT",
                 "skip_autocommit_rollback": True,
@@ -254,12 +246,10 @@ class Database:
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncSession]:
         """
-        A session for reads, on connections of its own.
+        Open a session for reads, which takes its connection at the first statement.
 
-        On MariaDB there is no transaction: each statement sees what is committed when it begins, as at READ COMMITTED, nothing
-        is rolled back at the end, no table's definition is held, and a write fails. On SQLite all of it sees one moment, and what
-        is written is rolled back. The connection is taken with the first statement: a request that holds a session and has
-        yet to find out who sends it holds no connection, so a burst cannot use up the pool and wait for itself. What compares several statements on both takes a `snapshot`.
+        On MariaDB there is no transaction: each statement sees the latest commits, and a write fails. On SQLite all
+        statements see one moment, and writes are rolled back. To compare several statements use `snapshot`.
         """
         refuse_departed()
         async with AsyncSession(self.reading_engine, expire_on_commit=False) as session:
@@ -268,9 +258,9 @@ class Database:
     @asynccontextmanager
     async def snapshot(self, level: str = "REPEATABLE READ") -> AsyncIterator[AsyncSession]:
         """
-        A session for long reads: everything it sees is of the moment of its first read.
+        Open a session whose reads all see the moment of the first.
 
-        :param level: on MariaDB; at READ UNCOMMITTED it sees what other transactions have not committed yet
+        :param level: on MariaDB; at READ UNCOMMITTED it sees uncommitted rows too
         """
         engine = self.engine if self.is_sqlite else self.engine.execution_options(isolation_level=level)
         async with AsyncSession(engine, expire_on_commit=False) as session:
@@ -279,11 +269,7 @@ class Database:
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[AsyncSession]:
-        """
-        A session whose transaction is committed when the block ends without an error, for `transact`, the fast lane and tests.
-
-        On SQLite the writers of one process wait here in order of arrival instead of polling the file's lock.
-        """
+        """Commit at the end of the block. On SQLite, writers of a process queue for the file."""
         if not self.is_sqlite:
             async with self._transaction() as session:
                 yield session
@@ -304,13 +290,13 @@ class Database:
             async with _time_limit(self._transaction_seconds) as sent:
                 yield session
                 if session.new or session.dirty or session.deleted:
-                    await session.flush()  # a connection that is lost here has committed nothing
+                    await session.flush()  # a connection lost here has committed nothing
                 sent.set()
                 await _commit(session)
         except BaseException:
             await asyncio.shield(asyncio.ensure_future(_roll_back(session)))  # a second cancellation must wait
             raise
-        session.sync_session.close()  # its connection went back with the commit, so there is nothing to wait for
+        session.sync_session.close()  # the commit returned the connection, so this does not wait
 
     def _notify(self) -> None:
         if self.commit_listener is not None:
@@ -331,21 +317,19 @@ class Database:
 
     async def transact(self, work: Callable[..., Awaitable[Any]], /, *command: Any, **kwargs: Any) -> Any:
         """
-        Call `work(command, session, …)` in a transaction and commit it, or `work(session)` without a command.
+        Call `work(command, session, …)`, or `work(session)`, in a transaction and commit it.
 
         The work runs again after a collision, without a free connection, and after a connection lost before COMMIT.
-
-        :raises CommitLost: when nobody knows whether the COMMIT went through (REQ-NUM-09)
+        :raises CommitLost: when the result of COMMIT is unknown (REQ-NUM-09)
         """
         return await self.repeat(self.transact_once, work, *command, **kwargs)
 
     async def transact_once(self, work: Callable[..., Awaitable[Any]], /, *command: Any, **kwargs: Any) -> Any:
-        """Do the same without another attempt."""
         async with self.writing() as session:
             return await work(*command[:1], session, *command[1:], **kwargs)
 
     async def repeat(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call an attempt at a transaction or snapshot, again after a collision and after a lost connection."""
+        """Call the attempt, again after a collision or a lost connection."""
         return await self.reconnection.run(_try_again, attempt, *args, **kwargs)
 
     async def ping(self) -> None:
@@ -357,15 +341,14 @@ class Database:
             await engine.dispose()
 
     def pool_status(self) -> Mapping[str, int]:
-        """The pool of those who write or that of those who read, whichever is the fuller: both are of the same size."""
+        """Return the state of the fuller of the two pools, which have equal sizes."""
         pools: list[Any] = [self.engine.pool, self.reading_engine.pool]
-        pool = max(pools, key=lambda one: one.checkedout())
+        pool = max(pools, key=lambda candidate: candidate.checkedout())
         overflow = max(pool.overflow(), 0)
         return {"size": pool.size(), "in_use": pool.checkedout(), "overflow": overflow, "limit": self._pool_limit}
 
 
 async def _try_again(attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call an attempt at a transaction, again when it collided and when no connection became free."""
     for count in range(1, _ATTEMPTS):
         try:
             return await attempt(*args, **kwargs)
@@ -378,20 +361,20 @@ async def _try_again(attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwa
 
 
 async def _roll_back(session: AsyncSession) -> None:
-    """Roll back and close; after a rollback a row that was added is new again, so that another attempt inserts it."""
+    """After a rollback an added row is new again, so another attempt inserts it."""
     with suppress(SQLAlchemyError, OSError):  # a broken connection cannot be rolled back
         await session.rollback()
     await session.close()
 
 
 async def _commit(session: AsyncSession) -> None:
-    with slot_released(after=LOCK_WAIT_SECONDS):  # a cluster that expels a node keeps a COMMIT waiting
+    with slot_released(after=LOCK_WAIT_SECONDS):  # a COMMIT waits while a cluster expels a node
         await session.commit()
 
 
 @asynccontextmanager
 async def _time_limit(seconds: float | None) -> AsyncIterator[asyncio.Event]:
-    """:raises CommitLost: for a timeout or a lost connection after the block sets the event to send COMMIT"""
+    """:raises CommitLost: for a timeout or a lost connection after the block has set the event"""
     sent = asyncio.Event()
     try:
         async with asyncio.timeout(seconds):  # its error counts as a lost connection
@@ -404,11 +387,7 @@ async def _time_limit(seconds: float | None) -> AsyncIterator[asyncio.Event]:
 
 
 async def _acquire_connection(session: AsyncSession) -> None:
-    """
-    Take the session's connection now, and wait up to `_POOL_WAIT` seconds for it.
-
-    The pool's own timeout is short for the number allocator, which has a back-off. A burst of readers must wait, not fail.
-    """
+    """Wait up to `_POOL_WAIT` seconds: the pool's timeout is short, for the number allocator."""
     until = monotonic() + _POOL_WAIT
     while True:
         refuse_departed()
@@ -425,12 +404,11 @@ _DATABASE = "saraban_database"
 
 
 def database_of(session: AsyncSession) -> Database:
-    """Return the database of a session: those who read and those who write have engines of their own."""
     return session.get_bind().get_execution_options()[_DATABASE]  # type: ignore[no-any-return]
 
 
 async def database_now(session: AsyncSession) -> datetime:
-    """Return the database's clock, by which expiries are set and judged, whichever server asks (REQ-NUM-13)."""
+    """Expiries use the database's clock, whichever server asks (REQ-NUM-13)."""
     if session.get_bind().dialect.name == "sqlite":
         text = await session.scalar(sa.text("SELECT strftime('%Y-%m-%d %H:%M:%f', 'now')"))
         return datetime.fromisoformat(str(text)).replace(tzinfo=UTC)
@@ -439,17 +417,16 @@ async def database_now(session: AsyncSession) -> datetime:
 
 
 def notify_after_commit(session: AsyncSession) -> None:
-    """Call the database's `commit_listener` once the session's transaction is committed."""
     if not event.contains(session.sync_session, "after_commit", _notify_committed):
         event.listen(session.sync_session, "after_commit", _notify_committed)
 
 
 def _notify_committed(session: Session) -> None:
     notify: Callable[[], None] | None = session.get_bind().get_execution_options().get("saraban_notify")
-    if notify is not None:  # a session that only reads has none
+    if notify is not None:  # read-only sessions have none
         notify()
 
 
 def table_of(model: type[Base]) -> sa.Table:
-    """The table of a class, for statements that need no session's memory: those cost a third of the others."""
+    """For Core statements, which cost a third of ORM statements."""
     return cast("sa.Table", model.__table__)

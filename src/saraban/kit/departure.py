@@ -1,9 +1,8 @@
 """
-Whether the client of a request still waits for its answer.
+Detect that the client of a request has disconnected.
 
-A request whose client has gone is marked, never cancelled: a cancelled statement would cost its connection, and a commit its
-outcome. It looks where nothing has begun yet, before a connection, a transaction, a turn or a key, and ends there.
-Inside a transaction nobody looks.
+The request is marked, not cancelled: cancelling would lose the connection or the outcome of a commit. It checks the
+mark only before it starts a connection, transaction, batch or key, never inside a transaction.
 """
 
 import asyncio
@@ -11,11 +10,11 @@ from contextvars import ContextVar
 
 
 class ClientGone(Exception):  # an expected outcome
-    """Nobody waits for the answer any more, and nothing was begun."""
+    """The client has disconnected, and nothing was started."""
 
 
 class ClientPresence:
-    """One request. Whoever hears from its connection sets `has_left`; tasks that the request starts may work for others too."""
+    """The connection handler sets `has_left`."""
 
     __slots__ = ("_task", "has_left")
 
@@ -28,11 +27,10 @@ class ClientPresence:
         return self._task is asyncio.current_task()
 
     def end(self) -> None:
-        """Forget the client: what its task does after the answer is no work for it."""
         self._task, self.has_left = None, False
 
     def take_leave(self) -> bool:
-        """Say once that the client has left: what the request does after it was told is its tidying up."""
+        """Return only once that the client has left, so that cleanup can run."""
         left, self.has_left = self.has_left, False
         return left
 
@@ -41,22 +39,19 @@ _presence: ContextVar[ClientPresence | None] = ContextVar("client_presence", def
 
 
 def begin_presence() -> ClientPresence:
-    """Have the current task be the request's own."""
     presence = ClientPresence()
     _presence.set(presence)
     return presence
 
 
 def current_presence() -> ClientPresence | None:
-    """Return what is known of the client of this very task, if it has one."""
+    """Tasks that the request started return None."""
     presence = _presence.get()
     return presence if presence is not None and presence.is_own_task else None
 
 
 def refuse_departed() -> None:
-    """
-    :raises ClientGone: when the client of this very task has left, and it was not told so before
-    """
+    """:raises ClientGone: once, when the client of the current task has left"""
     presence = current_presence()
     if presence is not None and presence.take_leave():
         raise ClientGone

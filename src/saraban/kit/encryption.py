@@ -1,4 +1,4 @@
-"""Secrets that Saraban has to read again, encrypted at rest with a key that is derived from the signing key."""
+"""Encrypt stored secrets with a key derived from the signing key."""
 
 import base64
 import hashlib
@@ -13,7 +13,7 @@ _key: AESGCM  # of this process's installation
 
 
 def use_key(signing_key: str) -> None:
-    global _key  # noqa: PLW0603  terminal and worker have no other place for it
+    global _key  # noqa: PLW0603  the terminal and the worker share no other object
     _key = AESGCM(hmac.digest(signing_key.encode(), b"secrets at rest", hashlib.sha256))
 
 
@@ -23,7 +23,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(encrypted: str) -> str | None:
-    """Return the text, None where it was encrypted with another key."""
+    """Return the text, or None if it was encrypted with another key."""
     raw = base64.urlsafe_b64decode(encrypted.removeprefix("v1:"))
     try:
         return _key.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], None).decode()

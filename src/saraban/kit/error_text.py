@@ -1,4 +1,4 @@
-"""Texts of errors for logs, rows and operators, without the values that databases repeat in their messages."""
+"""Error texts for logs and operators, without the stored values in database messages."""
 
 import re
 from traceback import TracebackException
@@ -11,14 +11,13 @@ _NAME_AND_PLACE = re.compile(r"(?: for (?:key|column) ['\w.`]+)?(?: at (?:row|li
 
 
 def error_text(error: BaseException) -> str:
-    """Return class and first line of an error, at most 500 characters, and no value that a database repeats."""
     words = error.detail if isinstance(error, DomainError) else safe_message(error).partition("\n")[0]
     name = type(error).__name__
     return f"{name}: {words}"[:500] if words else name
 
 
 def safe_message(error: BaseException) -> str:
-    """Return an error's message; of a database's its number and message, with `…` in the place of values."""
+    """Return the message; `…` replaces the values in a database message."""
     if type(error).__module__.partition(".")[0] not in _DATABASE_MODULES:
         return str(error)
     cause = getattr(error, "orig", None) or error
@@ -27,27 +26,26 @@ def safe_message(error: BaseException) -> str:
 
 
 def without_values(message: str) -> str:
-    """Cut a database's message from its first quote on, except a key, a column or a place at the end."""
+    """Cut at the first quote; keep a key, column or row at the end."""
     text = message.partition("\n[SQL")[0]
     quotes = [text.find(quote) for quote in "'\"" if quote in text]
     end = _NAME_AND_PLACE.search(text)
     if not quotes or end is None or end.start() < min(quotes):
         return text
-    return f"{text[: min(quotes)]}'…'{end.group()}"  # a value may have quotes itself
+    return f"{text[: min(quotes)]}'…'{end.group()}"  # a value may contain quotes
 
 
 def traceback_text(error: BaseException) -> str:
-    """Return the traceback of an error and of its causes, with safe messages."""
-    shown = TracebackException.from_exception(error)
-    _hide_values(shown, error)
-    return "".join(shown.format()).rstrip("\n")
+    trace = TracebackException.from_exception(error)
+    _hide_values(trace, error)
+    return "".join(trace.format()).rstrip("\n")
 
 
-def _hide_values(shown: TracebackException, error: BaseException) -> None:
-    vars(shown)["_str"] = safe_message(error)
-    pairs = [(shown.__cause__, error.__cause__), (shown.__context__, error.__context__)]
+def _hide_values(trace: TracebackException, error: BaseException) -> None:
+    vars(trace)["_str"] = safe_message(error)
+    pairs = [(trace.__cause__, error.__cause__), (trace.__context__, error.__context__)]
     if isinstance(error, BaseExceptionGroup):
-        pairs += zip(shown.exceptions or (), error.exceptions, strict=False)
+        pairs += zip(trace.exceptions or (), error.exceptions, strict=False)
     for inner, cause in pairs:
         if inner is not None and cause is not None:
             _hide_values(inner, cause)

@@ -1,8 +1,8 @@
 """
-Outcomes a caller must expect.
+Expected errors.
 
-No HTTP here: `kit.problem` gives a kind its status, the command line its exit code, and the worker its
-verdict. An error class stands beside the function that raises it and carries its words in both languages.
+Each error class is next to the function that raises it and has its message in both languages. `kit.problem` maps a
+kind to an HTTP status, the command line to an exit code.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,8 +13,6 @@ from uuid import UUID
 
 
 class ErrorKind(StrEnum):
-    """What sort of outcome it is; each door translates it in its own way."""
-
     INVALID = "invalid"
     UNAUTHENTICATED = "unauthenticated"
     FORBIDDEN = "forbidden"
@@ -34,13 +32,10 @@ class ErrorKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text in Thai and in English."""
-
     th: str
     en: str
 
     def say(self, language: str, values: Mapping[str, object] | None = None) -> str:
-        """Return the text in one language, with its `{name}` places filled."""
         text = self.th if language == "th" else self.en
         for name, value in (values or {}).items():
             text = text.replace("{" + name + "}", str(value))
@@ -50,10 +45,9 @@ class Text:
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
     """
-    One fault of one input field, or one doubt about it that does not keep it from being saved.
-
-    :param pointer: JSON pointer into the request body (`/recipients/0`), or `query:name`, `header:name`, `path:name`
-    :param public_id: of what the text of a doubt names, which the caller may see
+    A problem of one input field, or a warning that does not prevent saving.
+    :param pointer: JSON pointer (`/recipients/0`), or `query:name`, `header:name`, `path:name`
+    :param public_id: of the item that a warning names, which the caller may see
     """
 
     pointer: str
@@ -71,19 +65,17 @@ ASK_ADMIN = Text("ติดต่อผู้ดูแลระบบ", "Contact
 
 class DomainError(Exception):
     """
-    An expected outcome. Subclasses set `kind`, `code` and `says`; `docs/errors.md` has a heading for every code.
-
-    :param detail: for developers and logs, English, may name internals but never an integer key
-    :param words: say more exactly than `says` what is the matter this time
-    :param values: fill the `{name}` places of the words and of `recovery`
-    :param retry_after: seconds after which trying again makes sense
+    Subclasses set `kind`, `code` and `says`; `docs/errors.md` lists every code.
+    :param detail: English, for developers; may name internals but no integer key
+    :param words: replaces `says` for this occurrence
+    :param values: fill the `{name}` fields of the message and of `recovery`
     """
 
     kind: ClassVar[ErrorKind]
     code: ClassVar[str]
     says: ClassVar[Text]
     recovery: ClassVar[tuple[Text, ...]] = ()
-    # Set by a log of its own (numbering keeps every refusal), so that a door further out does not keep it again.
+    # Set when a feature has logged the refusal (numbering logs each), so that the endpoint does not log it again.
     kept: bool = False
 
     def __init__(
@@ -104,7 +96,7 @@ class DomainError(Exception):
 
 
 class Invalid(DomainError):
-    """The payload is not acceptable; `fields` name what and why."""
+    """The input is not valid; `fields` contains each field with the reason."""
 
     kind, code = ErrorKind.INVALID, "VALIDATION_ERROR"
     says = Text("ข้อมูลที่กรอกไม่ถูกต้อง กรุณาตรวจสอบและลองใหม่", "Some of the information entered is not valid.")
@@ -112,7 +104,7 @@ class Invalid(DomainError):
 
 
 class NotFound(DomainError):
-    """It is not there, or the caller may not know that it is."""
+    """The item does not exist, or the caller may not see it."""
 
     kind, code = ErrorKind.NOT_FOUND, "NOT_FOUND"
     says = Text("ไม่พบข้อมูลที่ค้นหา", "The item was not found.")
@@ -120,7 +112,7 @@ class NotFound(DomainError):
 
 
 class Forbidden(DomainError):
-    """The caller may know of the thing, and may not do this with it."""
+    """The caller can see the item but may not do this with it."""
 
     kind, code = ErrorKind.FORBIDDEN, "PERMISSION_DENIED"
     says = Text("คุณไม่มีสิทธิ์ดำเนินการนี้", "You do not have permission to do this.")
@@ -129,8 +121,8 @@ class Forbidden(DomainError):
 
 class DiskFull(DomainError):
     """
-    There is no room left where the database, the uploaded files or temporary files are kept. Nothing of what was asked for was
-    written. Make room: the server goes on by itself, and `/health/ready` says when.
+    The disk of the database, the uploaded files or temporary files is full.
+    Nothing was written. Free some space: the server continues without a restart, and `/health/ready` reports it.
     """
 
     kind, code = ErrorKind.FULL, "DISK_FULL"
@@ -149,18 +141,15 @@ def invalid(pointer: str, code: str, th: str, en: str, **values: object) -> Inva
     return Invalid(f"{pointer}: {problem.text.say('en', values)}", fields=[problem])
 
 
-# The one wording for a value that is missing, wherever it is asked for.
 REQUIRED = Text("จำเป็นต้องระบุ", "Required")
-# Of rows of a spreadsheet.
 NO_FORMULA = Text("ห้ามใช้สูตร ให้วางเป็นค่า", "This is a formula: paste the value instead.")
 SAID_TWICE = Text("ซ้ำกับแถว {line}", "Row {line} says the same.")
 
 
 def required(pointer: str) -> Invalid:
-    """Return the `Invalid` for a field that was left empty."""
     return invalid(pointer, "required", REQUIRED.th, REQUIRED.en)
 
 
 def unknown(pointer: str, what: str) -> Invalid:
-    """Return the `Invalid` for a code or id that names nothing the caller may use here."""
+    """For a code or id that does not exist, or that the caller may not use here."""
     return invalid(pointer, "unknown", "ไม่พบ “{value}” ในโครงการนี้", "“{value}” was not found.", value=what)

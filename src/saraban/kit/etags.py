@@ -1,4 +1,4 @@
-"""`If-Match` after RFC 9110: compared strongly, so a weak tag names no version, whatever its number."""
+"""Strong comparison of `If-Match` (RFC 9110)."""
 
 import re
 from collections.abc import Collection
@@ -9,14 +9,22 @@ ANY = "*"
 
 
 class Stale(DomainError):
-    """`If-Match` names another version than the present one; each resource has its own code and words for it."""
+    """
+    `If-Match` names another version than the current one.
+
+    Each resource has its own code and message.
+    """
 
     kind = ErrorKind.STALE
     recovery = (REFRESH,)
 
 
 class WeakETag(DomainError):
-    """`If-Match` has a weak tag (`W/"…"`), as a proxy makes it that compresses answers: a weak tag names no version."""
+    """
+    `If-Match` contains a weak tag (`W/"…"`), and only a strong tag can match.
+
+    A proxy that compresses responses may have weakened it.
+    """
 
     kind, code = ErrorKind.STALE, "ETAG_WEAK"
     says = Text(
@@ -29,25 +37,22 @@ class WeakETag(DomainError):
 
 
 def tags_in(if_match: str) -> frozenset[str]:
-    """Return the tags of the header, with quotes and `W/`, without the suffix that Apache adds to a compressed answer."""
     parts = [re.sub(r"^w/", "W/", part.strip()) for part in if_match.split(",")]
     return frozenset(re.sub(r'[-;](?:gzip|br|zstd|deflate)"$', '"', part) for part in parts)
 
 
 def require_strong(tags: Collection[str]) -> None:
-    """
-    :raises WeakETag: when one of the tags, none of which matches, is weak
-    """
+    """:raises WeakETag:"""
     if any(tag.startswith("W/") for tag in tags):
         raise WeakETag
 
 
 def require_match(if_match: str | None, present: str, stale: type[Stale]) -> None:
     """
-    :param if_match: the header, where there is one
-    :raises Stale: when the header names neither the present version nor any
-    :raises WeakETag: when it does not, and has a weak tag
-    :raises Invalid: when it does not, and has a part that is no tag
+    Compare the header with the `present` tag; no header matches any version.
+    :raises Stale: when no tag matches
+    :raises WeakETag: when no tag matches and one is weak
+    :raises Invalid: when no tag matches and a part is not a tag
     """
     tags = tags_in(ANY if if_match is None else if_match)
     if tags.isdisjoint({present, ANY}):

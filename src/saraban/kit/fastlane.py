@@ -1,9 +1,9 @@
 """
-The fast lane: statements rendered by hand and sent to MariaDB in one round trip, for numbers and the keys of requests.
+The fast lane: statements sent to MariaDB as text, several in one round trip.
 
-SQLAlchemy's way to an asyncio driver takes four times as long as a small statement. Here a statement is compiled once for
-each dialect, its values are quoted into the text, and several statements are one packet on the driver's connection, inside
-the transaction of the session or connection. On SQLite, where no round trip is saved, SQLAlchemy executes them one by one.
+SQLAlchemy takes four times as long as a small statement. Here a statement is compiled once per dialect, its values
+are quoted into the text, and one packet runs on the driver's connection, in the session's transaction. SQLite uses
+SQLAlchemy.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from saraban.kit.reconnection import UNFIT_NODE, error_number
 
 Convert = Callable[[Any], Any] | None
 Rows = Sequence[Sequence[Any]]
-_SIGNALLED = 1644
-# An error ends the packet: MariaDB does not execute the statements behind it.
+_SIGNAL_ERROR = 1644
+# MariaDB does not execute the statements after an error.
 _GUARD = (
     "IF ROW_COUNT() <> 1 THEN SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1644, MESSAGE_TEXT = 'no row changed'; END IF"
 )
@@ -35,8 +35,7 @@ _GUARD = (
 
 class FastStatement:
     """
-    A statement that is compiled once for each dialect; its named parameters, values and lists, are quoted into the text.
-
+    A statement compiled once per dialect, with named parameters quoted into the text.
     :param before: text in front of the statement on MariaDB
     """
 
@@ -48,7 +47,7 @@ class FastStatement:
     def render(self, driver: "_Driver", values: Mapping[str, Any]) -> str:
         text, parameters, _ = self._compiled(driver.dialect)
         texts = {
-            name: f"({','.join(_quoted(driver, convert, values[name]))})"
+            name: f"({','.join(_quote_column(driver, convert, values[name]))})"
             if is_list
             else driver.quote(convert, values[name])
             for name, (convert, is_list) in parameters.items()
@@ -56,7 +55,6 @@ class FastStatement:
         return text.format(**texts)
 
     def convert_rows(self, dialect: sa.Dialect, rows: Rows) -> list[tuple[Any, ...]]:
-        """Return rows of the driver in the types of the statement's columns."""
         _, _, converts = self._compiled(dialect)
         return [
             tuple(value if convert is None else convert(value) for value, convert in zip(row, converts, strict=True))
@@ -64,20 +62,19 @@ class FastStatement:
         ]
 
     def _compile(self, dialect: sa.Dialect) -> tuple[str, dict[str, tuple[Convert, bool]], list[Convert]]:
-        """Return the text with a mark for each parameter, how each is converted and whether it is a list, and how columns are."""
         binds: dict[str, tuple[Convert, bool]] = {
             part.key: (part.type.dialect_impl(dialect).bind_processor(dialect), part.expanding)
             for part in iterate(self.statement)
-            if isinstance(part, BindParameter) and part.required  # a constant of the statement has a value already
+            if isinstance(part, BindParameter) and part.required  # constants have a value already
         }
-        traverse: Any = replacement_traverse  # its overloads accept no statement of any kind
-        marked = traverse(self.statement, {}, _mark)
+        traverse: Any = replacement_traverse  # its overloads exclude statements
+        marked = traverse(self.statement, {}, _placeholder)
         text = self._before + str(marked.compile(dialect=dialect, compile_kwargs={"literal_binds": True}))
         columns = getattr(self.statement, "exported_columns", ())
-        return text, binds, [one.type.dialect_impl(dialect).result_processor(dialect, None) for one in columns]
+        return text, binds, [column.type.dialect_impl(dialect).result_processor(dialect, None) for column in columns]
 
 
-def _mark(part: Any, **_: Any) -> Any:
+def _placeholder(part: Any, **_: Any) -> Any:
     is_parameter = isinstance(part, BindParameter) and part.required
     return sa.literal_column(f"{{{part.key}}}") if is_parameter else None
 
@@ -88,7 +85,7 @@ class _Result(NamedTuple):
 
 
 class _Driver:
-    """The driver's connection to MariaDB under a session or connection."""
+    """The driver's connection under a session or connection."""
 
     def __init__(self, dialect: sa.Dialect, pooled: PoolProxiedConnection) -> None:
         self.dialect, self._pooled = dialect, pooled
@@ -106,8 +103,8 @@ class _Driver:
         """
         Quote a value for MariaDB, converted by its column's type.
 
-        Connections speak UTF-8 and take a backslash for an escape (`kit.connections` refuses one that does not), so that only
-        a quote and a backslash can end a text. The driver escapes a letter at a time, which takes longer than the database.
+        Connections use UTF-8 and backslash escapes (`kit.connections` refuses others), so only a quote or a backslash
+        can end a text.
         """
         if value is None:
             return "NULL"
@@ -125,8 +122,7 @@ class _Driver:
     async def send(self, texts: Sequence[str]) -> list[_Result]:
         """
         Execute the statements in one round trip.
-
-        :raises DBAPIError: for the first that failed, without its text, which has values
+        :raises DBAPIError: for the first failed statement, without its text, which contains values
         """
         try:
             async with self._connection.cursor() as cursor:
@@ -136,11 +132,11 @@ class _Driver:
                     results.append(await _result(cursor))
                 return results
         except asyncio.CancelledError:
-            self._pooled.invalidate()  # the driver has closed it in the middle of an answer, which the pool did not see
+            self._pooled.invalidate()  # the driver closed it in the middle of a response, unknown to the pool
             raise
         except self.dialect.loaded_dbapi.Error as fault:
             if error_number(fault) in UNFIT_NODE:
-                self._connection.close()  # the ROLLBACK that follows fails, and the pool replaces all of its connections
+                self._connection.close()  # then ROLLBACK fails, and the pool replaces all of its connections
             error = self.dialect.loaded_dbapi.Error
             raise DBAPIError.instance("", None, fault, error, dialect=self.dialect) from fault
 
@@ -174,29 +170,26 @@ class _Insertion(NamedTuple):
     guards: bool = False
 
     def render(self, driver: _Driver) -> str:
-        """
-        Return the text of the insertion.
-
-        A value that all rows share is in it once, beside a list of the values that differ: reading long rows costs the server
-        more than keeping their indexes.
-        """
-        head, converts = _head(self.table, self.columns, driver.dialect)
+        """Write a value that all rows share once: MariaDB parses long rows slowly."""
+        head, converts = _insert_head(self.table, self.columns, driver.dialect)
         if len(self.rows) == 1:
             return f"{head} VALUES ({','.join(map(driver.quote, converts, self.rows[0]))})"
         columns: dict[tuple[Convert, tuple[int, ...]], tuple[str, list[str]]] = {}
-        chosen = []
+        selected = []
         for convert, values in zip(converts, zip(*self.rows, strict=True), strict=True):
             objects = tuple(map(id, values))
             if len(set(objects)) == 1:
-                chosen.append(driver.quote(convert, values[0]))
+                selected.append(driver.quote(convert, values[0]))
                 continue
             column = columns.get((convert, objects))
             if column is None:
-                column = columns[convert, objects] = f"c{len(columns)}", _quoted(driver, convert, values)
-            chosen.append(column[0])
+                column = columns[convert, objects] = f"c{len(columns)}", _quote_column(driver, convert, values)
+            selected.append(column[0])
         heading = ",".join(name for name, _ in columns.values())
-        listed = ",".join([f"({','.join(row)})" for row in zip(*(texts for _, texts in columns.values()), strict=True)])
-        return f"{head} WITH d ({heading}) AS (VALUES {listed}) SELECT {','.join(chosen)} FROM d"  # noqa: S608  quoted
+        value_rows = ",".join(
+            [f"({','.join(row)})" for row in zip(*(texts for _, texts in columns.values()), strict=True)]
+        )
+        return f"{head} WITH d ({heading}) AS (VALUES {value_rows}) SELECT {','.join(selected)} FROM d"  # noqa: S608  quoted
 
     async def execute(self, connected: SessionOrConnection) -> None:
         mappings = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
@@ -207,7 +200,7 @@ class _Insertion(NamedTuple):
 
 
 class Packet:
-    """Statements of one transaction that are sent together: in one round trip on MariaDB, one by one on SQLite."""
+    """Statements of one transaction, sent in one round trip on MariaDB."""
 
     def __init__(self, connected: SessionOrConnection) -> None:
         self._connected = connected
@@ -219,21 +212,20 @@ class Packet:
         self, statement: FastStatement, refusal: Exception | None = None, *, guards: bool = False, **values: object
     ) -> None:
         """
-        :param refusal: raised where it changes no row, or several
-        :param guards: then the statements behind it are not executed either
+        :param refusal: raised unless exactly one row changes
+        :param guards: then a refusal also skips the following statements
         """
         self._entries.append(_Execution(statement, values, refusal, guards))
 
     def insert(self, table: sa.Table, columns: tuple[str, ...], rows: Sequence[Sequence[object]]) -> None:
-        """Insert rows that differ from each other, each with a value for each of the columns."""
+        """Insert rows with a value for each column."""
         if rows:
             self._entries.append(_Insertion(table, columns, rows))
 
     async def send(self) -> None:
         """
-        Send the statements, after what the session holds.
-
-        :raises DBAPIError: as SQLAlchemy would, for the first that failed
+        Flush the session, then send the statements.
+        :raises DBAPIError: like SQLAlchemy, for the first that failed
         """
         entries, self._entries = self._entries, []
         session = self._connected if isinstance(self._connected, AsyncSession) else None
@@ -257,7 +249,7 @@ async def _send(driver: _Driver, entries: Sequence[_Execution | _Insertion]) -> 
     try:
         results = await driver.send(texts)
     except DBAPIError as error:
-        if error_number(error) == _SIGNALLED:
+        if error_number(error) == _SIGNAL_ERROR:
             for entry in entries:
                 if entry.guards:
                     entry.check(0)
@@ -266,12 +258,15 @@ async def _send(driver: _Driver, entries: Sequence[_Execution | _Insertion]) -> 
         entry.check(results[place].changed)
 
 
-async def run_alone(db: Database, statement: FastStatement, **values: object) -> Rows:
-    """
-    Execute a statement as a transaction of its own, in one round trip on MariaDB, and return its rows.
+async def insert_rows(session: AsyncSession, table: sa.Table, rows: Sequence[Mapping[str, object]]) -> None:
+    """Flush the session, then insert rows with the same columns."""
+    packet = Packet(session)
+    packet.insert(table, tuple(rows[0]), [tuple(row.values()) for row in rows])
+    await packet.send()
 
-    It must bear to be executed twice: it is sent again when its connection turns out to be broken.
-    """
+
+async def run_alone(db: Database, statement: FastStatement, **values: object) -> Rows:
+    """Execute an idempotent statement in its own transaction: a lost connection repeats it."""
     return await db.repeat(_run_alone, db, statement, values)
 
 
@@ -285,35 +280,35 @@ async def _run_alone(db: Database, statement: FastStatement, values: Mapping[str
             driver = await _Driver.under(connection)
             result, _ = await driver.send([statement.render(driver, values), "COMMIT"])
         except Exception:
-            with suppress(SQLAlchemyError, OSError):  # of a broken connection, whose pool is replaced by this
+            with suppress(SQLAlchemyError, OSError):  # on a broken connection this replaces the pool
                 await connection.exec_driver_sql("ROLLBACK")
             raise
         return statement.convert_rows(driver.dialect, result.rows)
 
 
-def _quoted(driver: _Driver, convert: Convert, values: Sequence[Any]) -> list[str]:
-    """Return the texts of a column's values; many rows of a batch share their objects."""
+def _quote_column(driver: _Driver, convert: Convert, values: Sequence[Any]) -> list[str]:
+    """Many rows of a batch share their objects, so each object is quoted once."""
     types = set(map(type, values))
     if types == {int} and convert is None:
         return list(map(str, values))
     if types == {UUID}:
         return [f"'{value.int:032x}'" for value in values]
-    known: dict[int, str] = {}
+    text_by_id: dict[int, str] = {}
     texts = []
     for value in values:
-        text = known.get(id(value))
+        text = text_by_id.get(id(value))
         if text is None:
-            text = known[id(value)] = driver.quote(convert, value)
+            text = text_by_id[id(value)] = driver.quote(convert, value)
         texts.append(text)
     return texts
 
 
 @lru_cache(maxsize=64)
-def _head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[str, Sequence[Convert]]:
-    """Return the beginning of an insertion, and how each column converts its values; columns of a type share the function."""
+def _insert_head(table: sa.Table, columns: tuple[str, ...], dialect: sa.Dialect) -> tuple[str, Sequence[Convert]]:
+    """Return the start of an insertion, and the converter of each column, one object per type."""
     quote = dialect.identifier_preparer.quote
     names = ", ".join(quote(name) for name in columns)
-    known: dict[str, Convert] = {}
+    convert_by_type: dict[str, Convert] = {}
     types = [table.c[name].type.dialect_impl(dialect) for name in columns]
-    converts = [known.setdefault(repr(kind), kind.bind_processor(dialect)) for kind in types]
+    converts = [convert_by_type.setdefault(repr(kind), kind.bind_processor(dialect)) for kind in types]
     return f"INSERT INTO {quote(table.name)} ({names})", converts

@@ -1,4 +1,4 @@
-"""Names of files and folders that Windows, macOS and Linux can make."""
+"""File and folder names that are valid on Windows, macOS and Linux."""
 
 import re
 import unicodedata
@@ -7,24 +7,20 @@ from typing import Final
 
 from saraban.kit.text import fold_stored
 
-MAX_PATH: Final = 240  # UTF-16 units, as Windows counts; it takes 259 with the folder that the archive is unpacked into
+MAX_PATH: Final = 240  # UTF-16 units; Windows allows 259 with the folder of the unpacked archive
 MAX_NAME_BYTES: Final = 255  # of one file or folder on Linux
 _MAX_FOLDER: Final = 100
 _FORBIDDEN: Final = re.compile('[\x00-\x1f\x7f-\x9f<>:"/\\\\|?*\u2028\u2029\ud800-\udfff]+')
 _RESERVED: Final = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\.|$)", re.IGNORECASE)
 _END: Final = re.compile(r"(?<=.)\.\w{1,15}$")
-# Beside marks, what belongs to the letter before it: sara am, skin tones, tags, the second half of a flag.
+# Characters that belong to the letter before them: sara am, skin tones, tags, the second half of a flag.
 _JOINED: Final = re.compile(
     "[\u0e33\u0eb3\u1160-\u11ff\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f]"
 )
 
 
 def archive_paths(files: Iterable[tuple[Hashable, str, str]]) -> Iterator[str]:
-    """
-    Return the path of each file in an archive. No two paths differ by case only, and each folder has one owner.
-
-    :param files: owner of the folder, name of the folder (empty: none) and name of the file
-    """
+    """:param files: owner of the folder, name of the folder (empty: none) and name of the file"""
     folders: dict[Hashable, str] = {}
     taken: dict[str, int] = {}
     for owner, folder, name in files:
@@ -40,7 +36,7 @@ def _clean_name(name: str) -> str:
 
 
 def _unused_path(inside: str, stem: str, end: str, limit: int, taken: dict[str, int]) -> str:
-    """:param taken: by path without case, the last number that was put behind its name"""
+    """:param taken: by path without case, the last number that was appended"""
     path = inside + _fitting_name(stem, end, limit)
     first = key = _key(path)
     while key in taken:
@@ -57,14 +53,14 @@ def _fitting_name(stem: str, end: str, limit: int) -> str:
 
 
 def _cut(text: str, units: int, size: int) -> str:
-    """Return the start of a text that has room, without a part of a letter with its marks."""
-    whole = 0
+    """Cut without splitting a letter from its marks."""
+    complete = 0
     for place, letter in enumerate(text):
         if unicodedata.category(letter)[0] != "M" and not _JOINED.match(letter):
-            whole = place
+            complete = place
         units, size = units - _units(letter), size - len(letter.encode())
         if units < 0 or size < 0:
-            return text[:whole].rstrip(". ")
+            return text[:complete].rstrip(". ")
     return text
 
 

@@ -1,5 +1,5 @@
 """
-What every HTTP door shares: the reading session, the problem answer, the language, headers for races and repeats.
+HTTP helpers: read session, language, problem responses, and headers for retries.
 
 Only `dependencies`, `endpoints`, `web`, `ops` and `app` may import it.
 """
@@ -43,11 +43,7 @@ T = TypeVar("T")
 
 
 def async_dependency(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:
-    """
-    Call a dependency that never waits in the event loop, and not in a thread of its own.
-
-    FastAPI hands every dependency that is no coroutine to its pool of threads: half a millisecond for looking at a header.
-    """
+    """Run a non-blocking dependency in the event loop: FastAPI's thread pool costs 0.5 ms."""
 
     @wraps(function)
     async def called(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -63,10 +59,7 @@ class OrjsonResponse(JSONResponse):
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """
-    What `bootstrap` makes for the endpoints. The dependencies of each feature extend it by what they need, and
-    `bootstrap.System` is all of them.
-    """
+    """Objects that `bootstrap` creates for the endpoints. Each feature extends it in its dependencies."""
 
     db: Database
     clock: Clock
@@ -77,7 +70,6 @@ W = TypeVar("W", bound=Wiring)
 
 
 def wiring(request: Request, part: type[W]) -> W:
-    """Return what the process has wired, as the part that a feature declares. Only this function reads `app.state`."""
     system = request.app.state
     if not isinstance(system, part):
         raise TypeError(f"{part.__name__} is not wired before the lifespan of the application begins")
@@ -86,10 +78,8 @@ def wiring(request: Request, part: type[W]) -> W:
 
 class Received(Generic[T]):
     """
-    A dependency that returns what the request contains for a type that is known only at run time.
-
-    :param name: of the parameter, as the description of the API has it
-    :param annotation: as FastAPI reads it, such as a model, or a model annotated with `Query()`
+    A dependency that reads a type known only at run time.
+    :param annotation: for FastAPI, such as a model, or a model annotated with `Query()`
     """
 
     def __init__(self, name: str, annotation: object) -> None:
@@ -119,30 +109,29 @@ async def read_session(request: Request) -> AsyncIterator[AsyncSession]:
 
 
 def language(request: Request) -> str:
-    """Return `th` or `en`: the `lang` cookie of the pages, then what `Accept-Language` likes best, then Thai."""
+    """Return `th` or `en` from the `lang` cookie, then `Accept-Language`, then Thai."""
     chosen = request.cookies.get("lang")
     if chosen in {"th", "en"}:
         return chosen
-    wishes = [_wish(part) for part in request.headers.get("accept-language", "").split(",")]
-    spoken = [(liking, tag) for liking, tag in wishes if tag in {"th", "en"} and liking > 0]
-    # `max` keeps the first of equals: the order of the header.
-    return max(spoken, key=lambda wish: wish[0])[1] if spoken else "th"
+    preferences = [_language_preference(part) for part in request.headers.get("accept-language", "").split(",")]
+    supported = [(quality, tag) for quality, tag in preferences if tag in {"th", "en"} and quality > 0]
+    # `max` returns the first of equals, in the order of the header.
+    return max(supported, key=lambda preference: preference[0])[1] if supported else "th"
 
 
-def _wish(part: str) -> tuple[float, str]:
+def _language_preference(part: str) -> tuple[float, str]:
     tag, _, rest = part.partition(";")
     try:
-        liking = float(rest.strip().removeprefix("q=")) if rest else 1.0
+        quality = float(rest.strip().removeprefix("q=")) if rest else 1.0
     except ValueError:
-        liking = 0.0
-    return liking, tag.strip().lower()[:2]
+        quality = 0.0
+    return quality, tag.strip().lower()[:2]
 
 
 _REFUSED = re.compile(r"\s*q\s*=\s*0(\.0*)?\s*", re.IGNORECASE)
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Return whether the header names gzip, or any coding, without a weight of zero."""
     parts = (part.partition(";") for part in accept_encoding.split(","))
     weights = {coding.strip().lower(): weight for coding, _, weight in parts}
     weight = weights.get("gzip", weights.get("*"))
@@ -150,7 +139,7 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 
 def client_address(request: Request) -> str:
-    """Return the caller's address; the server resolves trusted proxies before the application sees it."""
+    """The server has resolved trusted proxies."""
     return request.client.host if request.client else ""
 
 
@@ -158,10 +147,13 @@ _MOST_PARAMETER: Final = 4_000  # characters; a field may allow fewer
 
 
 async def check_texts(request: Request) -> None:
-    """:raises Invalid: for a parameter of the address that is too long, and for a run of combining marks, also in a form"""
-    given = [(f"path:{name}", str(value)) for name, value in request.path_params.items()]
-    given += [(f"query:{name[:50]}", value) for name, value in request.query_params.multi_items()]
-    for pointer, text in given:
+    """
+    Check the path, the query and the parsed form.
+    :raises Invalid: for a parameter that is too long, or a run of combining marks
+    """
+    parameters = [(f"path:{name}", str(value)) for name, value in request.path_params.items()]
+    parameters += [(f"query:{name[:50]}", value) for name, value in request.query_params.multi_items()]
+    for pointer, text in parameters:
         if len(text) > _MOST_PARAMETER:
             th, en = "ยาวเกินไป (สูงสุด {most} ตัวอักษร)", "This is too long (at most {most} characters)."
             raise invalid(pointer, "too_long", th, en, most=_MOST_PARAMETER)
@@ -170,7 +162,7 @@ async def check_texts(request: Request) -> None:
 
 
 def check_form(form: FormData) -> FormData:
-    """:raises Invalid: for a field or a file name with a run of combining marks"""
+    """:raises Invalid: for a run of combining marks in a field or a file name"""
     for name, value in form.multi_items():
         check_marks(value if isinstance(value, str) else value.filename or "", f"/{name[:50]}")
     return form
@@ -179,7 +171,7 @@ def check_form(form: FormData) -> FormData:
 _KEY_LENGTH: Final = 128
 _KEY_FORM: Final = "^[!-~]([ -~]*[!-~])?$"
 _KEY_SAYS: Final = "Your own name for this request, by which it can be sent again: 1 to 128 printable ASCII characters."
-# For the description of the API. FastAPI reads no empty header, and who sends one believes to be protected.
+# For the OpenAPI. FastAPI ignores an empty header, whose sender would believe the request is protected.
 KEY_PARAMETER: Final[Mapping[str, object]] = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -190,29 +182,29 @@ KEY_PARAMETER: Final[Mapping[str, object]] = {
 
 
 def idempotency_key(request: Request) -> str | None:
-    """:raises Invalid: for a header that is no key"""
-    given = request.headers.get("idempotency-key")
-    if given is not None and (len(given) > _KEY_LENGTH or not re.fullmatch(_KEY_FORM, given)):
+    """:raises Invalid:"""
+    key = request.headers.get("idempotency-key")
+    if key is not None and (len(key) > _KEY_LENGTH or not re.fullmatch(_KEY_FORM, key)):
         raise invalid(
             "header:Idempotency-Key",
             "malformed",
             "Idempotency-Key ต้องเป็นอักขระ ASCII ที่พิมพ์ได้ 1-128 ตัว",
             "The Idempotency-Key must be 1 to 128 printable ASCII characters.",
         )
-    return given
+    return key
 
 
 def respond(
     model: BaseModel, *, status: int = 200, receipt: Receipt | None = None, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Send a model, and say when what it shows was done by an earlier request with the same key."""
+    """Send a model; `receipt` adds the header `Idempotent-Replay` to a repeated request."""
     repeated = {"Idempotent-Replay": "true"} if receipt is not None and receipt.repeated else {}
     body = model.model_dump_json(by_alias=True)
     return Response(body, status_code=status, headers={**(headers or {}), **repeated}, media_type="application/json")
 
 
 class DoneButNotShown(DomainError):
-    """What was asked is done and stays done; what it is now could not be read after it. There is nothing to send again."""
+    """The request was carried out, but its result could not be read afterwards. Do not send it again."""
 
     kind, code = ErrorKind.BUSY, "DONE_BUT_NOT_SHOWN"
     says = Text("ดำเนินการเสร็จแล้ว แต่ยังแสดงผลไม่ได้", "It is done, but the result cannot be shown now.")
@@ -228,9 +220,8 @@ class DoneButNotShown(DomainError):
 @contextmanager
 def showing_done_work() -> Iterator[None]:
     """
-    Tell a fault after the commit apart from one before it: whoever is told to try again would do it twice.
-
-    :raises DoneButNotShown: for what nobody expected
+    Distinguish errors after the commit: a client that retries would repeat the work.
+    :raises DoneButNotShown: for an unexpected error
     """
     try:
         yield
@@ -243,14 +234,13 @@ def showing_done_work() -> Iterator[None]:
 
 @asynccontextmanager
 async def read_after_commit(db: Database) -> AsyncIterator[AsyncSession]:
-    """Read what is shown of work that is committed."""
     with showing_done_work():
         async with db.reading() as session:
             yield session
 
 
 def problem_response(request: Request, error: DomainError, status: int | None = None) -> Response:
-    """Return the RFC 9457 answer, with `status` where the framework knows a narrower status than the kind of the error."""
+    """:param status: replaces the status of the error's kind"""
     headers = {"Retry-After": str(max(1, round(error.retry_after)))} if error.retry_after is not None else {}
     if status_of(error) == 401:
         headers["WWW-Authenticate"] = "Bearer"
@@ -303,7 +293,7 @@ BINARY: dict[int | str, dict[str, Any]] = {
 
 
 class NotAWorkbook(DomainError):
-    """A list is imported from a sheet, sent with the content type of its format."""
+    """The body is not a spreadsheet, or its content type is not one of the supported formats."""
 
     kind, code = ErrorKind.UNSUPPORTED, "NOT_A_WORKBOOK"
     says = Text("ต้องส่งไฟล์ {known}", "Send a sheet: {known}.")
@@ -311,26 +301,24 @@ class NotAWorkbook(DomainError):
 
 
 def sheet_body(description: str) -> dict[str, Json]:
-    """Describe a request whose body is a spreadsheet."""
     content: dict[str, Json] = {kind: {"schema": {"type": "string", "format": "binary"}} for kind in SHEETS}
     return {"requestBody": {"required": True, "description": description, "content": content}}
 
 
 async def read_sent_sheet(request: Request, read: Callable[[FilePath], T]) -> T:
     """
-    Have the body of a request read from a file, by a child process.
-
+    Read the body as a file, in a child process.
     :raises NotAWorkbook: for another content type
-    :raises FileReadersBusy: when too many files wait
+    :raises FileReadersBusy:
     """
-    sent = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if sent not in SHEETS:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in SHEETS:
         raise NotAWorkbook(values={"known": ", ".join(form.upper() for form in SHEETS.values())})
     content = await request.body()
 
     def work() -> T:
         with TemporaryDirectory(prefix="saraban-") as folder:
-            path = FilePath(folder) / f"rows.{SHEETS[sent]}"
+            path = FilePath(folder) / f"rows.{SHEETS[media_type]}"
             path.write_bytes(content)
             return read(path)
 
@@ -338,11 +326,7 @@ async def read_sent_sheet(request: Request, read: Callable[[FilePath], T]) -> T:
 
 
 async def written_file(name: str, write: Callable[[FilePath], Awaitable[object]]) -> Response:
-    """
-    Have a file written, and send it.
-
-    An open file can be read to its end when its folder is removed, so that nothing stays behind however the request ends.
-    """
+    """Write a file and send it. The folder is removed first; the open file can still be read."""
     with TemporaryDirectory(prefix="saraban-") as folder:
         path = FilePath(folder) / name
         await write(path)
@@ -356,7 +340,6 @@ async def written_file(name: str, write: Callable[[FilePath], Awaitable[object]]
 
 
 def stored_workbook(chunks: AsyncIterator[bytes], name: str) -> Response:
-    """An XLSX that lies in the storage, sent while it is read there."""
     headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
     return StreamingResponse(chunks, media_type=MEDIA["xlsx"], headers=headers)
 

@@ -1,11 +1,10 @@
 """
-`Idempotency-Key`: the same request sent twice has one effect, and is told the same (REQ-NUM-10).
+`Idempotency-Key`: a request sent twice has one effect and one result (REQ-NUM-10).
 
-A key is claimed by one statement, a transaction of its own, so that a second request with it is told at once that the first
-still runs; the receipt is stored in the transaction of the work itself, so that both or neither exist. A claim has a
-short lease by the database's clock, which its process renews while the work lasts. Of a server that died it is free
-within seconds; whoever slept longer finds at the end that the key is another's, and nothing of its work stays.
-What is shown is made after the commit, from the receipt, for the rights of whoever asks.
+One statement claims the key in its own transaction, so a second request learns at once that the first still runs. The
+receipt is stored in the transaction of the work. The process renews its short lease (database clock) while the work
+lasts; if the process dies, the key is free within seconds. If another request takes the key over, the first is rolled
+back at the end.
 """
 
 import asyncio
@@ -37,15 +36,15 @@ from saraban.kit.reconnection import CommitLost
 log = structlog.get_logger(__name__)
 Command = TypeVar("Command")
 P = ParamSpec("P")
-_PATIENCE = 1.0  # seconds
+_RELEASE_WAIT_SECONDS = 1.0  # seconds
 LEASE = 4.0  # seconds, by the database's clock
-_BEAT = 1.0  # seconds between renewals; three may fail
+_RENEWAL_SECONDS = 1.0  # three renewals may fail before the lease ends
 KEPT = timedelta(hours=24)
 _SQLITE_MOMENT = "'%Y-%m-%d %H:%M:%f000'"
 
 
 class IdempotencyKey(Base):
-    """One key of one user; `completed_at` is null while the first request still runs."""
+    """`completed_at` is null while the first request still runs."""
 
     __tablename__ = "idempotency_keys"
     __table_args__ = (
@@ -91,9 +90,8 @@ _RETURNED = ("id", "claim", "payload_hash", "resource_kind", "resource_uuid", "o
 class Claim:
     """
     The right to do the work of one operation.
-
-    :param row: of the table of keys; None without a key
-    :param receipt: of the request that did the work already: then there is nothing to do
+    :param row: None without a key
+    :param receipt: of an earlier request that did the work
     """
 
     def __init__(self, db: Database, operation: Operation) -> None:
@@ -104,20 +102,19 @@ class Claim:
 
     async def take(self) -> None:
         """
-        Take the key if it is new, expired, or left by a process that died; read the receipt if the work is done.
+        Claim a key that is new, expired or abandoned, or read the receipt of finished work.
 
-        A request with another payload takes a lapsed key too: of the first one nothing is saved.
+        A request with another payload claims a lapsed key too: nothing of the first one is saved.
+        Each claim has a new id, so after an unknown COMMIT no node of a cluster can complete the first.
 
-        Taken again, after a COMMIT whose outcome is unknown, it gets another id: on a cluster no node can then complete the first.
-
-        :raises KeyReused: when the key came before with another operation or payload
+        :raises KeyReused: when the key belongs to another operation or payload
         :raises KeyInUse: when the first request still runs
         """
         operation, before = self._operation, self.id
         self.id = new_id()
         ((row, claim, payload_hash, kind, public_id, outcome, completed_at),) = await run_alone(
             self._db,
-            _taking(self._db.is_sqlite),
+            _claim_statement(self._db.is_sqlite),
             user=operation.user,
             key=operation.key,
             new_claim=self.id,
@@ -139,10 +136,9 @@ class Claim:
 
     async def find_committed(self) -> Receipt | None:
         """
-        Return the receipt of a COMMIT whose answer was lost, if it went through; otherwise the work may run again.
-
-        :raises KeyInUse: when another request took the key over meanwhile
-        :raises CommitLost: when there is no key that could tell, or the database is still away
+        Return the receipt if a COMMIT without a response succeeded; None allows a repeat.
+        :raises KeyInUse: when another request took the key over
+        :raises CommitLost: when there is no key, or the database is still unavailable
         """
         if self.row is None:
             raise CommitLost
@@ -154,20 +150,15 @@ class Claim:
 
     async def complete(self, session: AsyncSession, receipt: Receipt) -> None:
         """
-        Store the receipt, as the last statement of the transaction that did the work; without a key nothing is stored.
-
-        :raises KeyInUse: when the lease ended and another request took the key over; the work has to be rolled back
+        Store the receipt as the last statement of the work's transaction.
+        :raises KeyInUse: when another request took the key over: roll the work back
         """
         packet = Packet(session)
         self.queue_receipt(packet, receipt, refusal=KeyInUse(retry_after=1))
         await packet.send()
 
     def queue_receipt(self, packet: Packet, receipt: Receipt, *, refusal: Exception) -> None:
-        """
-        Store the receipt when the packet is sent.
-
-        :param refusal: raised when another request took the key over
-        """
+        """:param refusal: raised when another request took the key over"""
         if self.row is not None:
             packet.execute(
                 _COMPLETE,
@@ -184,11 +175,10 @@ class Claim:
         await self.complete(session, receipt)
 
     async def complete_found(self, receipt: Receipt) -> None:
-        """Store the receipt of work that was found done: another process committed it and died."""
+        """Store the receipt of work that another process committed before it died."""
         await self._db.transact(self._complete, receipt)
 
     async def release(self) -> None:
-        """Free the key of work that was not done."""
         try:
             await run_alone(self._db, _RELEASE, row=self.row, mine=self.id)
         except Exception as error:
@@ -198,7 +188,7 @@ class Claim:
 
 
 class Idempotency:
-    """One object of a process. It renews the leases of requests that take long, and sleeps while there are none."""
+    """Renews the leases of this process; without claims it has no task."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -224,10 +214,9 @@ class Idempotency:
         self, operation: Operation, work: Callable[..., Awaitable[Receipt]], /, *command: Any, **kwargs: Any
     ) -> Receipt:
         """
-        Do the work once for a key, called as `Database.transact` calls it; of a repetition return the stored receipt.
-
-        :raises KeyReused: when the key came before with another operation or payload
-        :raises KeyInUse: when the first request still runs
+        Do the work once per key, called like `Database.transact`; a repeat returns the receipt.
+        :raises KeyReused:
+        :raises KeyInUse:
         """
         async with self.claim(operation) as claim:
             if claim.receipt is not None:
@@ -242,10 +231,9 @@ class Idempotency:
     @asynccontextmanager
     async def claim(self, operation: Operation) -> AsyncIterator[Claim]:
         """
-        Claim the operation's key before any work, and free it again if the work is refused.
-
-        :raises KeyReused: when the key came before with another operation or payload
-        :raises KeyInUse: when the first request still runs
+        Claim the operation's key, and release it if the work is refused.
+        :raises KeyReused:
+        :raises KeyInUse:
         """
         refuse_departed()
         claim = Claim(self._db, operation)
@@ -260,12 +248,12 @@ class Idempotency:
         except Exception:
             await self._release(claim)
             raise
-        finally:  # the work of a cancelled request may be on its way: its claim stays until it lapses
+        finally:  # the work of a cancelled request may still commit: its claim stays until the lease ends
             self._running.discard(claim)
 
     async def _release(self, claim: Claim) -> None:
-        """Free the key; a refusal does not wait for a database that is away, and the lease ends by itself."""
-        await asyncio.wait([self._start(claim.release(), "idempotency-release")], timeout=_PATIENCE)
+        """Wait briefly: if the database is unavailable, the lease expires by itself."""
+        await asyncio.wait([self._start(claim.release(), "idempotency-release")], timeout=_RELEASE_WAIT_SECONDS)
 
     def _begin_lease(self, claim: Claim) -> None:
         self._running.add(claim)
@@ -279,9 +267,9 @@ class Idempotency:
         return task
 
     async def _renew_leases(self) -> None:
-        while known := set(self._running):
-            await asyncio.sleep(_BEAT)
-            if slow := {claim.id: claim.row for claim in self._running & known if claim.row is not None}:
+        while earlier := set(self._running):
+            await asyncio.sleep(_RENEWAL_SECONDS)
+            if slow := {claim.id: claim.row for claim in self._running & earlier if claim.row is not None}:
                 await self._renew(slow)
 
     async def _renew(self, claims: Mapping[UUID, int]) -> None:
@@ -306,53 +294,56 @@ async def _complete_work(
 
 
 async def _renew_claims(claims: Mapping[UUID, int], session: AsyncSession) -> None:
-    mine = sa.select(_KEYS.c.id).where(
+    unfinished = sa.select(_KEYS.c.id).where(
         _KEYS.c.id.in_(claims.values()), _KEYS.c.claim.in_(claims), _KEYS.c.completed_at.is_(None)
     )
-    # A row that is locked is being completed; waiting for it would keep the others from being renewed.
-    found = (await session.scalars(mine.with_for_update(skip_locked=True))).all()
-    renewed = sa.update(_KEYS).where(_KEYS.c.id.in_(found))
+    # A locked row is being completed; waiting for it would delay the renewal of the others.
+    ids = (await session.scalars(unfinished.with_for_update(skip_locked=True))).all()
+    renewed = sa.update(_KEYS).where(_KEYS.c.id.in_(ids))
     on_sqlite = session.get_bind().dialect.name == "sqlite"
     lease = sa.literal(_duration(LEASE, on_sqlite=on_sqlite))
-    await session.execute(renewed.values(locked_until=_later(lease, on_sqlite=on_sqlite)))
+    await session.execute(renewed.values(locked_until=_database_time_after(lease, on_sqlite=on_sqlite)))
 
 
 @cache
-def _taking(on_sqlite: bool) -> FastStatement:
+def _claim_statement(on_sqlite: bool) -> FastStatement:
     """
-    Return the one statement that takes a free key and returns its row: no other request comes in between.
+    Return the statement that claims a free key and returns its row.
 
-    MariaDB assigns from left to right and sees what it has just assigned; SQLite sees the old row throughout.
+    MariaDB assigns from left to right and sees new values at once; SQLite sees the old row.
     """
-    claimed: dict[str, Any] = {
+    new_values: dict[str, Any] = {
         "claim": _parameter("new_claim", _KEYS.c.claim),
         "operation": _parameter("name", _KEYS.c.operation),
         "payload_hash": _parameter("hash", _KEYS.c.payload_hash),
-        "locked_until": _later(sa.bindparam("lease"), on_sqlite=on_sqlite),
+        "locked_until": _database_time_after(sa.bindparam("lease"), on_sqlite=on_sqlite),
         "expires_at": _parameter("until", _KEYS.c.expires_at),
         "completed_at": sa.null(),
     }
     row = {
         "user_uuid": _parameter("user", _KEYS.c.user_uuid),
         "idempotency_key": _parameter("key", _KEYS.c.idempotency_key),
-        **claimed,
+        **new_values,
     }
-    lapsed = sa.and_(
+    has_lapsed = sa.and_(
         _KEYS.c.completed_at.is_(None),
-        _KEYS.c.locked_until <= _later(_NO_TIME[on_sqlite], on_sqlite=on_sqlite),
+        _KEYS.c.locked_until <= _database_time_after(_NO_TIME[on_sqlite], on_sqlite=on_sqlite),
     )
-    own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _parameter("old_claim", _KEYS.c.claim))
-    free = sa.or_(_KEYS.c.expires_at <= _parameter("now", _KEYS.c.expires_at), lapsed, own)
+    is_own = sa.and_(_KEYS.c.completed_at.is_(None), _KEYS.c.claim == _parameter("old_claim", _KEYS.c.claim))
+    is_free = sa.or_(_KEYS.c.expires_at <= _parameter("now", _KEYS.c.expires_at), has_lapsed, is_own)
     columns = [_KEYS.c[name] for name in _RETURNED]
     if on_sqlite:
         into = sqlite.insert(_KEYS).values(row)
-        takes = {name: sa.case((free, into.excluded[name]), else_=_KEYS.c[name]) for name in claimed}
-        return FastStatement(into.on_conflict_do_update(index_elements=_UNIQUE, set_=takes).returning(*columns))
+        updates = {name: sa.case((is_free, into.excluded[name]), else_=_KEYS.c[name]) for name in new_values}
+        return FastStatement(into.on_conflict_do_update(index_elements=_UNIQUE, set_=updates).returning(*columns))
     into_mariadb = mysql.insert(_KEYS).values(row)
-    given = into_mariadb.inserted
+    inserted = into_mariadb.inserted
     assigned = [
-        (name, sa.func.if_(free if name == "claim" else _KEYS.c.claim == given.claim, given[name], _KEYS.c[name]))
-        for name in claimed
+        (
+            name,
+            sa.func.if_(is_free if name == "claim" else _KEYS.c.claim == inserted.claim, inserted[name], _KEYS.c[name]),
+        )
+        for name in new_values
     ]
     return FastStatement(into_mariadb.on_duplicate_key_update(assigned).returning(*columns))
 
@@ -386,15 +377,14 @@ def _duration(seconds: float, *, on_sqlite: bool) -> str | int:
     return f"{seconds:+f} seconds" if on_sqlite else int(seconds * 1_000_000)
 
 
-def _later(duration: sa.ColumnElement[Any], *, on_sqlite: bool) -> sa.ColumnElement[Any]:
-    """Return the database's clock, some time later, as an expression: the clocks of servers differ."""
+def _database_time_after(duration: sa.ColumnElement[Any], *, on_sqlite: bool) -> sa.ColumnElement[Any]:
+    """Use the database's clock: the clocks of servers differ."""
     if on_sqlite:
         return sa.func.strftime(sa.literal_column(_SQLITE_MOMENT), sa.literal_column("'now'"), duration)
     return sa.func.timestampadd(sa.literal_column("MICROSECOND"), duration, sa.literal_column("UTC_TIMESTAMP(6)"))
 
 
 async def delete_expired_keys(session: AsyncSession, *, now: datetime, limit: int = 1000) -> int:
-    """Delete keys past their 24 hours, for the worker's clean-up."""
     old = (
         await session.scalars(sa.select(IdempotencyKey.id).where(IdempotencyKey.expires_at < now).limit(limit))
     ).all()

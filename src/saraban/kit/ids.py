@@ -1,4 +1,4 @@
-"""Public identifiers, tokens and the trace id of the request or job at hand: the only place that makes them."""
+"""The only module that creates public ids, tokens and trace ids."""
 
 import secrets
 import uuid
@@ -18,29 +18,23 @@ _TOKENS = UUID("9d0c6a0e-4d1b-5f0a-8a39-6f7b1f6a2c55")
 
 
 def derived_id(*parts: str) -> UUID:
-    """Return the same UUID for the same parts, so that a repeated request is recognised by its token."""
     return uuid.uuid5(_TOKENS, "\x1f".join(parts))
 
 
 def new_secret(length: int = 32) -> str:
-    """Return an unguessable URL-safe text of `length` random bytes."""
     return secrets.token_urlsafe(length)
 
 
 _trace: ContextVar[str] = ContextVar("trace_id", default="")
 
 
-def begin_trace(given: str | None = None) -> str:
-    """
-    Take the trace id of a W3C `traceparent` header if there is a valid one, otherwise make a new one.
-
-    :returns: 32 lower-case hexadecimal digits
-    """
-    parts = (given or "").split("-")
-    valid = (
+def begin_trace(traceparent: str | None = None) -> str:
+    """Set the trace id: of a valid W3C `traceparent` header, or a new one."""
+    parts = (traceparent or "").split("-")
+    is_valid = (
         len(parts) == 4 and len(parts[1]) == 32 and set(parts[1]) <= set("0123456789abcdef") and set(parts[1]) != {"0"}
     )
-    trace_id = parts[1] if valid else uuid_utils.uuid7().hex
+    trace_id = parts[1] if is_valid else uuid_utils.uuid7().hex
     _trace.set(trace_id)
     return trace_id
 

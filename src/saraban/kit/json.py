@@ -1,4 +1,4 @@
-"""What JSON can say, as a type: a value of it is narrowed with `isinstance` or here before it is used."""
+"""JSON types, and functions that narrow a JSON value."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     Json = bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"] | None
 else:
-    Json = Any  # pydantic and SQLAlchemy take it as it is; of a type that refers to itself they can make nothing
+    Json = Any  # pydantic and SQLAlchemy cannot resolve a type that refers to itself
 
 JsonObject = Mapping[str, Json]
 
 
 def as_object(value: Json) -> JsonObject:
-    """Return an object as it is, an empty one for anything else."""
     return value if isinstance(value, Mapping) else {}
 
 

@@ -1,8 +1,8 @@
 """
-Key columns: codes, user names and numbers are unique by their normal forms, and queries look them up by these.
+Key columns: the unique normal forms of codes, user names and numbers.
 
-The key of a column is `<column>_key`. Rows from before the keys can have twins with one normal form. The first twin has the key;
-the others have NULL, an exact text selects them, and `saraban number verify` lists them.
+The key of a column is `<column>_key`. Rows from before the keys can share a normal form. The first has the key, the
+others have NULL: an exact text selects them, and `saraban number verify` lists them.
 """
 
 from collections.abc import AsyncIterator, Callable, Collection
@@ -17,12 +17,10 @@ from saraban.kit.text import MOST_KEY, key_text, sort_key
 
 Model = TypeVar("Model", bound=Base)
 Ts = TypeVarTuple("Ts")
-NO_KEY = sa.null()  # None would be replaced by the default
+NO_KEY = sa.null()  # SQLAlchemy replaces None with the column's default
 
 
 class NormalKey(sa.TypeDecorator[str]):
-    """Stores and compares the normal form of a text."""
-
     impl = Code(MOST_KEY)
     cache_ok = True
 
@@ -31,12 +29,11 @@ class NormalKey(sa.TypeDecorator[str]):
 
 
 def key_of(column: str) -> MappedColumn[str | None]:
-    """Map the key of another column of the row."""
     return mapped_column(NormalKey, default=lambda row: row.get_current_parameters().get(column))
 
 
 def keyed(*columns: str) -> Callable[[type[Model]], type[Model]]:
-    """Add the key of the last column to a class. It is unique among rows that agree in the other columns."""
+    """Add the key of the last column, unique among rows that agree in the other columns."""
 
     def add_key(model: type[Model]) -> type[Model]:
         table, name = cast("sa.Table", model.__table__), f"{columns[-1]}_key"
@@ -48,19 +45,16 @@ def keyed(*columns: str) -> Callable[[type[Model]], type[Model]]:
 
 
 def sort_key_of(column: str) -> MappedColumn[str]:
-    """Map the sort key of another column of the row."""
     return mapped_column(
         Code(MOST_KEY), server_default="", default=lambda row: sort_key(row.get_current_parameters()[column])
     )
 
 
 def key_column(column: Any) -> "sa.ColumnElement[str | None]":
-    """Return the key beside a column."""
     return cast("sa.ColumnElement[str | None]", column.expression.table.c[f"{column.key}_key"])
 
 
 async def list_twins(session: AsyncSession) -> AsyncIterator[tuple[str, str]]:
-    """Return table and text of each row whose unique key is NULL."""
     for index in (index for table in Base.metadata.tables.values() for index in table.indexes if index.unique):
         for key in (column for column in index.columns if isinstance(column.type, NormalKey)):
             statement = sa.select(key.table.c[key.name.removesuffix("_key")]).where(key.is_(None))
@@ -69,10 +63,18 @@ async def list_twins(session: AsyncSession) -> AsyncIterator[tuple[str, str]]:
 
 
 def is_spelled(column: Any, texts: Collection[str]) -> sa.ColumnElement[bool]:
-    """Return the condition that a column has one of the texts, or its key the normal form of a text."""
     return sa.or_(column.in_(texts), key_column(column).in_(texts))
 
 
 def spelled(statement: sa.Select[*Ts], column: Any, text: str) -> sa.Select[*Ts]:
-    """Limit a statement to the row with the text, or else to the row with its normal form."""
+    """Select the row with the exact text, or else one with its normal form."""
     return statement.where(is_spelled(column, [text])).order_by(column != text).limit(1)
+
+
+def has_spelling(column: Any) -> sa.ColumnElement[bool]:
+    """Return the condition of `is_spelled` for a statement that is built once: its parameters are `spelling(text)`."""
+    return sa.or_(column == sa.bindparam("text"), key_column(column) == sa.bindparam("text_key"))
+
+
+def spelling(text: str) -> dict[str, str]:
+    return {"text": text, "text_key": text}

@@ -1,8 +1,8 @@
 """
 Named locks across processes.
 
-A lock here makes waiting orderly; it never makes a number unique. That is the work of the compare-and-set in the
-database, which holds even when a paused process outlives its lock (REQ-LCK-03).
+They order the waiting. Only the compare-and-set in the database makes numbers unique, also when a paused process
+outlives its lock (REQ-LCK-03).
 """
 
 import asyncio
@@ -24,16 +24,14 @@ T = TypeVar("T")
 
 
 class LockBusy(Exception):  # an expected outcome
-    """Another holder kept the lock for the whole time that was allowed."""
+    """Another holder kept the lock for the whole allowed time."""
 
 
 class LockServiceDown(Exception):  # an expected outcome
-    """The lock service does not answer; whoever asked goes on without it (REQ-LCK-05)."""
+    """The lock service does not respond; the caller continues without it (REQ-LCK-05)."""
 
 
 class Locks(Protocol):
-    """Two ship: Redis, and none at all (the database's own row lock is then the only one)."""
-
     path: str
 
     def hold(self, name: str, *, within: float) -> AbstractAsyncContextManager[None]: ...
@@ -41,12 +39,12 @@ class Locks(Protocol):
     async def up(self) -> bool: ...
 
     async def close(self) -> None:
-        """Let go of whatever is kept for the next who asks."""
+        """Release the retained locks."""
         ...
 
 
 class DatabaseLocks:
-    """No lock service is set up: every request takes the database path, which is no failure and no fallback."""
+    """No lock service: the database's row locks are the only locks."""
 
     path = "database"
 
@@ -61,8 +59,8 @@ class DatabaseLocks:
         pass
 
 
-# Who asks while the lock is held stands in a queue beside it, and only its head gets the lock: a server that releases
-# and asks again at once, as a hot series makes it do, cannot starve the others. Whoever stops asking leaves the queue.
+# Callers queue while the lock is held, and only the head of the queue gets it: a server that releases and asks again at
+# once cannot starve the others. A caller that stops asking leaves the queue.
 _ACQUIRE = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -87,146 +85,142 @@ redis.call('ZREM', KEYS[3], ARGV[1])
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0
 """
-_POLL = 0.002  # seconds; one task per process and series asks, so this is no storm
+_POLL = 0.002  # seconds; only one task per process and series polls
 _OTHERS_WAIT = 2
-_SILENT = 500  # milliseconds without asking after which one is no longer in the queue
-# Who asks for the same lock again at once, as somebody does who draws one number after the other, need not go to Redis and
-# back twice for each: the lock is kept a moment, and given up after a slice so that other servers have their turn. Where
-# others stood in the queue lately it is not kept at all: while they work, this process serves its own callers.
-_MOMENT = 0.02  # seconds
-_SLICE = 0.05  # seconds
-_LATELY = 1.0  # seconds
+_QUEUE_TIMEOUT_MS = 500  # without a poll, then a caller leaves the queue
+# A process that takes the same lock again at once saves two round trips: it retains the lock for a moment. After a slice it
+# releases the lock for other servers, and it retains nothing while others were in the queue lately.
+_RETAIN_SECONDS = 0.02  # seconds
+_SLICE_SECONDS = 0.05  # seconds
+_CONTENTION_SECONDS = 1.0  # seconds
 _MOST_NAMES = 10_000
 _MOST_CALLS = 200
 
 
 class RedisLocks:
     """
-    One Redis, or several that are masters of their own: then the lock is held with a majority of them (Redlock).
-
-    A breaker keeps a frozen Redis from costing every request its timeout.
-
+    Locks in one Redis, or in a majority of independent masters (Redlock).
     :param masters: an odd number of independent servers
-    :param ttl: seconds after which a lock frees itself
-    :param rest: seconds without a majority after which Redis is asked again
+    :param ttl: seconds after which a lock expires
+    :param rest: seconds without requests to a master that failed
     """
 
     path = "redis"
 
     def __init__(self, *masters: Redis, ttl: float, rest: float) -> None:
         self._masters = [_Master(redis, rest) for redis in masters]
-        self._kept: dict[str, _RetainedLock] = {}
-        self._shared: dict[str, float] = {}
+        self._retained: dict[str, _RetainedLock] = {}
+        self._contended: dict[str, float] = {}
         self._releasing: set[asyncio.Task[None]] = set()
         self._quorum = len(masters) // 2 + 1
         self._ttl = ttl
 
     async def up(self) -> bool:
-        """Whether a majority takes writes."""
         answers = await asyncio.gather(*(master.takes_writes() for master in self._masters))
         return sum(answers) >= self._quorum
 
     @asynccontextmanager
     async def hold(self, name: str, *, within: float) -> AsyncIterator[None]:
         """
-        :raises LockBusy: when another holder did not let go in `within` seconds
-        :raises LockServiceDown: when no majority of the servers can be reached
+        :raises LockBusy: when another holder keeps the lock for `within` seconds
+        :raises LockServiceDown: when no majority of the servers responds
         """
-        kept = await self._taken_up(name)
-        token = kept.token if kept else new_secret(16)
-        since = kept.since if kept else monotonic()
+        retained = await self._take_retained(name)
+        token = retained.token if retained else new_secret(16)
+        since = retained.since if retained else monotonic()
         try:
-            if kept is None:
+            if retained is None:
                 await self._acquire(name, token, within)
                 since = monotonic()
             yield
         except BaseException:
             await self._release(name, token)
             raise
-        if monotonic() - since < _SLICE and monotonic() - self._shared.get(name, -_LATELY) >= _LATELY:
-            again = asyncio.get_running_loop().call_later(_MOMENT, self._let_go, name)
-            self._kept[name] = _RetainedLock(token, since, again)
+        if (
+            monotonic() - since < _SLICE_SECONDS
+            and monotonic() - self._contended.get(name, -_CONTENTION_SECONDS) >= _CONTENTION_SECONDS
+        ):
+            again = asyncio.get_running_loop().call_later(_RETAIN_SECONDS, self._release_retained, name)
+            self._retained[name] = _RetainedLock(token, since, again)
         else:
             await self._release(name, token)
 
     async def close(self) -> None:
-        for name in list(self._kept):
-            self._let_go(name)
+        for name in list(self._retained):
+            self._release_retained(name)
         if self._releasing:
             await asyncio.wait(self._releasing)
 
-    async def _taken_up(self, name: str) -> "_RetainedLock | None":
-        """Return the lock that was kept; one that was kept for too long, by a paused process say, is given back."""
-        kept = self._kept.pop(name, None)
-        if kept is None:
+    async def _take_retained(self, name: str) -> "_RetainedLock | None":
+        """Return the retained lock; release it if a paused process kept it too long."""
+        retained = self._retained.pop(name, None)
+        if retained is None:
             return None
-        kept.end.cancel()
-        if monotonic() - kept.since < _SLICE:
-            return kept
-        await self._release(name, kept.token)
+        retained.end.cancel()
+        if monotonic() - retained.since < _SLICE_SECONDS:
+            return retained
+        await self._release(name, retained.token)
         return None
 
-    def _let_go(self, name: str) -> None:
-        kept = self._kept.pop(name, None)
-        if kept is not None:
-            kept.end.cancel()
-            task = asyncio.get_running_loop().create_task(self._release(name, kept.token))
+    def _release_retained(self, name: str) -> None:
+        retained = self._retained.pop(name, None)
+        if retained is not None:
+            retained.end.cancel()
+            task = asyncio.get_running_loop().create_task(self._release(name, retained.token))
             self._releasing.add(task)
             task.add_done_callback(self._releasing.discard)
 
     async def _acquire(self, name: str, token: str, within: float) -> None:
         end = monotonic() + within
-        # Two servers that each hold a part of several masters must not ask again at the same moment; tokens are random.
+        # Two servers that each hold some of the masters must not poll at the same moment; the tokens are random.
         pause = _POLL if len(self._masters) == 1 else _POLL * (1 + 4 * ord(token[0]) / 128)
         while True:
-            started = monotonic()
-            answers = await _each([master.acquire(name, token, self._ttl) for master in self._masters])
+            asked_at = monotonic()
+            answers = await _gather([master.acquire(name, token, self._ttl) for master in self._masters])
             if sum(answer is not None for answer in answers) < self._quorum:
                 raise LockServiceDown("; ".join(filter(None, (master.fault for master in self._masters))) or "resting")
-            # What is left of the lock's life counts only while it is longer than what getting it has taken.
-            if sum(bool(answer) for answer in answers) >= self._quorum and monotonic() - started < self._ttl / 2:
+            # Redlock: a lock whose acquisition took most of its lifetime does not count.
+            if sum(bool(answer) for answer in answers) >= self._quorum and monotonic() - asked_at < self._ttl / 2:
                 if _OTHERS_WAIT in answers:
-                    self._note_others(name)
+                    self._record_contention(name)
                 return
-            if any(answers):  # a part of the locks helps nobody: give it back, or two servers block each other
+            if any(answers):  # without a majority, release the rest, or two servers block each other
                 await self._release(name, token)
             if monotonic() >= end:
                 raise LockBusy(name)
             await asyncio.sleep(pause)
 
-    def _note_others(self, name: str) -> None:
-        if len(self._shared) >= _MOST_NAMES:
-            self._shared.clear()
-        self._shared[name] = monotonic()
+    def _record_contention(self, name: str) -> None:
+        if len(self._contended) >= _MOST_NAMES:
+            self._contended.clear()
+        self._contended[name] = monotonic()
 
     async def _release(self, name: str, token: str) -> None:
-        """What was done under the lock is committed; where it cannot be released it ends with its TTL."""
-        await _each([master.release(name, token) for master in self._masters])
+        """The work is committed already; a lock that cannot be released expires."""
+        await _gather([master.release(name, token) for master in self._masters])
 
 
 class _RetainedLock(NamedTuple):
-    """A lock that nobody uses at the moment; `end` gives it up."""
+    """A lock that is kept a moment for the next caller of this process; `end` releases it."""
 
     token: str
     since: float
     end: asyncio.TimerHandle
 
 
-async def _each(calls: Sequence[Awaitable[T]]) -> list[T]:
-    """All at once; one alone, as most have it, without the tasks that this takes."""
+async def _gather(calls: Sequence[Awaitable[T]]) -> list[T]:
+    """A single call, the usual case, needs no tasks."""
     return [await calls[0]] if len(calls) == 1 else await asyncio.gather(*calls)
 
 
 class _ScriptCall(NamedTuple):
-    """A script that is to run, with the name of the lock and what else it is told."""
-
     script: str
     name: str
     words: Sequence[str | int]
 
 
 class _Master:
-    """One Redis server, left alone for a while after it failed. What is asked of it at the same moment is one round trip."""
+    """One Redis server; simultaneous calls share a round trip."""
 
     def __init__(self, redis: Redis, rest: float) -> None:
         self._redis, self._breaker = redis, RedisBreaker(redis.connection_pool, rest)
@@ -241,11 +235,13 @@ class _Master:
         return True
 
     async def acquire(self, name: str, token: str, ttl: float) -> int | None:
-        """:returns: 0 when the lock is somebody else's, 2 when it is ours and others wait; None without an answer"""
+        """Return 0 if the lock is taken, 2 if others wait for it too, None without a response."""
         if self._breaker.is_open:
             return None
         try:
-            return await self._calls.ask(_ScriptCall(_ACQUIRE, name, (token, int(ttl * 1000), _SILENT)), token)
+            return await self._calls.ask(
+                _ScriptCall(_ACQUIRE, name, (token, int(ttl * 1000), _QUEUE_TIMEOUT_MS)), token
+            )
         except REDIS_ERRORS as fault:
             if not self._breaker.is_open:
                 self.fault = f"{type(fault).__name__}: {fault}"[:300]
@@ -261,7 +257,7 @@ class _Master:
             log.warning("lock.release_failed", lock=name, error=f"{type(fault).__name__}: {fault}")
 
     async def _send(self, calls: Sequence[Waiter[_ScriptCall, int]]) -> None:
-        if self._breaker.is_open:  # they have waited for the calls that failed
+        if self._breaker.is_open:  # these calls waited for a batch that failed
             raise RedisError(self.fault)
         pipeline = self._redis.pipeline(transaction=False)
         for call in calls:
@@ -276,5 +272,5 @@ class _Master:
 
 
 def _keys(name: str) -> Sequence[str]:
-    # The braces keep the three in one slot of a cluster.
+    # The braces keep the three keys in one slot of a cluster.
     return f"{{{name}}}", f"{{{name}}}:queue", f"{{{name}}}:asked"

@@ -1,10 +1,10 @@
 """
-One process at a time migrates a database on MariaDB.
+Lock that lets one process at a time migrate a MariaDB database.
 
-`GET_LOCK` ends with its process, but it is local to a node of a Galera cluster, and so is a row read `FOR UPDATE`. So a row
-is claimed: its update names the owner and the beat that were read, and only one of two nodes can commit that. The owner raises
-the beat while it works. A row of this node is free once `GET_LOCK` succeeds; one of another node after `EXPIRY` without a beat.
-The row keeps the movement that is under way: an interrupted one is finished before another begins.
+`GET_LOCK` and `FOR UPDATE` are local to a node of a Galera cluster. So the process claims a row by an update that
+names the owner and beat it read; only one node can commit that. The owner raises the beat while it works. Its claim
+is free once `GET_LOCK` succeeds on the same node, or after `EXPIRY` without a beat on another. An interrupted
+movement is finished first.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _TABLE = """
 """
 _ROW = "INSERT INTO migration_lock VALUES (1, '', '', 0, '') ON DUPLICATE KEY UPDATE id = 1"
 _RAISE = "UPDATE migration_lock SET beat = beat + 1 WHERE owner = :owner"
-# Nodes of a cluster may have equal host names: Galera gives each an identifier, which a server alone does not have.
+# Nodes of a cluster can have equal host names. Galera gives each node an identifier.
 _NODE = """
     SET @node = CONCAT_WS('-', @@hostname, @@port,
     (SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME = 'WSREP_GCOMM_UUID'))
@@ -47,10 +47,9 @@ class MigrationUnderWay(DomainError):
 async def run_alone(connection: AsyncConnection, work: Callable[[str], Awaitable[None]]) -> None:
     """
     Do the work while no other process migrates.
-
-    :param connection: commits each statement, is used for nothing else, and is closed afterwards
-    :param work: takes the movement that was interrupted, or an empty string
-    :raises MigrationUnderWay: when another process keeps at it for a minute, or has taken the lock from this one
+    :param connection: in autocommit, and used for nothing else
+    :param work: takes the interrupted movement, or an empty string
+    :raises MigrationUnderWay: when another process keeps the lock for a minute, or took it over
     """
     owner = {"owner": str(new_id())}
     working = asyncio.ensure_future(work(await _claim(connection, owner)))
@@ -66,18 +65,17 @@ async def run_alone(connection: AsyncConnection, work: Callable[[str], Awaitable
 
 
 async def _claim(connection: AsyncConnection, owner: dict[str, str]) -> str:
-    """Return the movement that was interrupted, or nothing."""
     if await connection.scalar(sa.text(f"SELECT GET_LOCK('saraban_migrate', {PATIENCE})")) != 1:
         raise MigrationUnderWay
     for statement in ("SET sql_notes = 0", _NODE, _TABLE, _ROW):
         await connection.execute(sa.text(statement))
-    seen, since, gives_up = None, 0.0, time.monotonic() + PATIENCE
-    while time.monotonic() < gives_up:
-        before, beat, movement, is_here = (await connection.execute(sa.text(_READ))).one()
-        if seen != (before, beat):
-            seen, since = (before, beat), time.monotonic()
-        if not before or is_here or time.monotonic() >= since + EXPIRY:
-            claimed = await connection.execute(sa.text(_CLAIM), {**owner, "last": before, "beat": beat})
+    last_beat, since, until = None, 0.0, time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        last_owner, beat, movement, is_here = (await connection.execute(sa.text(_READ))).one()
+        if last_beat != (last_owner, beat):
+            last_beat, since = (last_owner, beat), time.monotonic()
+        if not last_owner or is_here or time.monotonic() >= since + EXPIRY:
+            claimed = await connection.execute(sa.text(_CLAIM), {**owner, "last": last_owner, "beat": beat})
             if claimed.rowcount:
                 return str(movement)
         await asyncio.sleep(1)

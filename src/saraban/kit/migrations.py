@@ -1,8 +1,8 @@
 """
-Moves a database along the migration history, on SQLite and on MariaDB.
+Migrate a SQLite or MariaDB database.
 
-The scripts lie in `migrations/` of the source tree and are packed into the wheel as `saraban/migrations`. These
-functions run an event loop of their own: call them where none runs (a command, a thread).
+These functions start an event loop: call them only where none runs. The wheel contains the scripts as
+`saraban/migrations`.
 """
 
 import asyncio
@@ -27,10 +27,10 @@ from saraban.kit.revisions import refuse_unknown, scripts
 
 T = TypeVar("T")
 
-# Alembic names the primary key of its own table, which MariaDB notes that it does not.
+# Alembic names the primary key of its own table, and MariaDB sends a note that it ignores the name.
 logging.getLogger("asyncmy").addFilter(lambda record: "ignored for PRIMARY key" not in record.getMessage())
 
-_PATIENCE = 3600.0  # a rebuild of a large table answers late
+_PATIENCE = 3600.0  # seconds; the rebuild of a large table is one statement
 
 
 class DatabaseNotUtf8mb4(DomainError):
@@ -51,25 +51,22 @@ class DatabaseNotUtf8mb4(DomainError):
 
 def upgrade(url: str, revision: str = "head") -> None:
     """
-    Bring a database up to `revision`; what is already there stays.
-
-    :raises DatabaseNotUtf8mb4, DatabaseNewer, DatabaseBeforeRelease: before anything is made
-    :raises MigrationUnderWay: when another process keeps at it for a minute
+    :raises DatabaseNotUtf8mb4, DatabaseNewer, DatabaseBeforeRelease: before the first change
+    :raises MigrationUnderWay:
     """
     asyncio.run(_move(url, "upgrade", revision))
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take a database back to `revision`; `base` is the empty one."""
     asyncio.run(_move(url, "downgrade", revision))
 
 
 def current(url: str) -> str | None:
-    """Return the revision of a database, or None before the first; no file is made by asking."""
-    place = sa.make_url(url)
-    if place.get_backend_name() == "sqlite" and place.database and not Path(place.database).exists():
+    """Return the revision; no SQLite file is created."""
+    address = sa.make_url(url)
+    if address.get_backend_name() == "sqlite" and address.database and not Path(address.database).exists():
         return None
-    return _on(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
+    return _run_read(url, lambda connection: MigrationContext.configure(connection).get_current_revision())
 
 
 def _config(connection: sa.Connection | None = None) -> Config:
@@ -83,7 +80,7 @@ def _config(connection: sa.Connection | None = None) -> Config:
 
 
 def _refuse_step(connection: sa.Connection, revision: str) -> None:
-    """MariaDB commits each statement that makes a table: a database of the wrong kind would be left half made."""
+    """Check the database first: MariaDB commits each DDL statement and cannot undo it."""
     refuse_unknown(MigrationContext.configure(connection).get_current_revision())
     refuse_unknown(None if revision == "base" else revision)
     if connection.dialect.name == "sqlite":
@@ -93,9 +90,9 @@ def _refuse_step(connection: sa.Connection, revision: str) -> None:
         raise DatabaseNotUtf8mb4(values={"name": name, "charset": charset})
 
 
-def _on(url: str, work: Callable[[sa.Connection], T]) -> T:
+def _run_read(url: str, work: Callable[[sa.Connection], T]) -> T:
     async def run() -> T:
-        async with _opened(url) as engine, engine.begin() as connection:
+        async with _migration_engine(url) as engine, engine.begin() as connection:
             return await connection.run_sync(work)
 
     return asyncio.run(run())
@@ -110,36 +107,36 @@ async def _move(url: str, direction: str, revision: str) -> None:
             async with engine.begin() as connection:
                 await connection.run_sync(_take_step, movement)
 
-    async with _opened(url) as engine:
+    async with _migration_engine(url) as engine:
         if engine.dialect.name == "sqlite":
             await work("")
             return
         async with engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
-            await connection.run_sync(_refuse_step, revision)  # before the table of the lock is made
+            await connection.run_sync(_refuse_step, revision)  # before the lock's table is created
             await run_alone(connection, work)
 
 
 @asynccontextmanager
-async def _opened(url: str) -> AsyncIterator[AsyncEngine]:
+async def _migration_engine(url: str) -> AsyncIterator[AsyncEngine]:
     database = Database(url, read_timeout=_PATIENCE)
     if database.is_sqlite:
-        event.listen(database.engine.sync_engine, "connect", _let_go_of_foreign_keys)
+        event.listen(database.engine.sync_engine, "connect", _disable_foreign_keys)
     try:
         yield database.engine.execution_options(saraban_writes=True)
     finally:
         await database.close()
 
 
-def _let_go_of_foreign_keys(connection: Any, _record: object) -> None:
-    # A rebuild drops the old table, and with enforcement on that would delete the rows that point at it. The setting
-    # cannot change inside a transaction, so it is made here; `_take_step` checks what enforcement would have.
+def _disable_foreign_keys(connection: Any, _record: object) -> None:
+    # A rebuild drops the old table, and enforcement would delete the rows that reference it. The setting cannot change
+    # inside a transaction, so it is set here; `_take_step` checks the references.
     cursor = connection.cursor()
     cursor.execute("PRAGMA foreign_keys=OFF")
     cursor.close()
 
 
 def _take_step(connection: sa.Connection, movement: str) -> None:
-    """Move the database to a revision. MariaDB commits each statement, and keeps the movement until the last of them."""
+    """On MariaDB the lock row keeps the movement until its last statement."""
     direction, _, revision = movement.partition(" ")
     _refuse_step(connection, revision)
     if connection.dialect.name == "sqlite":
@@ -147,7 +144,7 @@ def _take_step(connection: sa.Connection, movement: str) -> None:
         if broken := connection.exec_driver_sql("PRAGMA foreign_key_check").all():
             raise RuntimeError(f"{len(broken)} rows point at nothing, the first in table {broken[0][0]}")
         return
-    # A script that runs again need not get a note for each thing that it would drop and does not find.
+    # A script that runs again would get a note for each object that is already gone.
     connection.exec_driver_sql("SET sql_notes = 0")
     connection.execute(sa.text("UPDATE migration_lock SET movement = :movement"), {"movement": movement})
     connection.exec_driver_sql("COMMIT")

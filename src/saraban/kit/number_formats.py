@@ -1,4 +1,4 @@
-"""The text that a spreadsheet program shows for a stored number, where its number format alone decides that text."""
+"""Texts that a spreadsheet program displays for stored numbers."""
 
 import re
 import struct
@@ -15,7 +15,7 @@ from olefile import OleFileIO
 
 from saraban.kit.sheet_columns import RawCell
 
-# ECMA-376 part 1, 18.8.30; dates of all countries have one format here, because none is ever shown.
+# ECMA-376 part 1, 18.8.30. All dates share one format here, because their text is never certain.
 # fmt: off
 BUILT_IN: Final = {
     0: "General", 1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 49: "@",
@@ -36,7 +36,7 @@ _PART: Final = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _FIGURES: Final = re.compile(r"([0#?,]*[0#?])(,*)(\.?)([0#?]{0,9})")
-_THAI_DIGITS: Final = 0x0D  # what a locale of seven figures begins with; others have digits that are not known
+_THAI_DIGITS: Final = 0x0D  # first byte of a locale; other values stand for digits that are not known here
 _TO_THAI: Final = str.maketrans("0123456789", "๐๑๒๓๔๕๖๗๘๙")
 _SECTIONS: Final = re.compile(r'((?:"[^"]*"|\\.|[^;"\\])*);', re.DOTALL)
 _NO_LETTERS: Final = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|general', re.DOTALL)
@@ -59,31 +59,29 @@ def kind_of(code: str) -> NumberKind:
 @lru_cache(maxsize=65536)
 def shown_number(stored: str, code: str) -> str | None:
     """
-    Return the text shown for a stored number, or None where that is not certain, as of every date.
-
-    :param code: a number format; empty for an unknown one
+    Return the displayed text, or None if it is not certain, as for every date.
+    :param code: number format; empty if unknown
     """
-    number = Decimal(f"{float(stored):.15g}")  # a spreadsheet program shows 15 digits
+    number = Decimal(f"{float(stored):.15g}")  # spreadsheet programs display 15 digits
     if not code or len(code) > _LONGEST_CODE or kind_of(code) == NumberKind.DAY:
         return None
     if kind_of(code) == NumberKind.TIME:
-        return _time(float(stored), code)
+        return _format_time(float(stored), code)
     sections = _sections(code)[0]
     at = 2 if not number and len(sections) > 2 else 1 if number < 0 and len(sections) > 1 else 0
-    text = _formatted(abs(number), sections[at]) if sections and abs(number) < _MOST else None
+    text = _format_number(abs(number), sections[at]) if sections and abs(number) < _MOST else None
     return text if text is None else f"{'-' if number < 0 and at == 0 else ''}{text}".strip()
 
 
 @lru_cache(maxsize=65536)
 def shown_text(stored: str, code: str) -> str | None:
-    """Return what a format shows for a stored text, or None where that is not certain."""
+    """Return the displayed text, or None if it is not certain."""
     parts = _parts(_sections(code[:_LONGEST_CODE])[1])
-    return None if parts is None or any(part["figure"] for part in parts) else _joined(parts, stored)
+    return None if parts is None or any(part["figure"] for part in parts) else _join_parts(parts, stored)
 
 
 @lru_cache(maxsize=1024)
 def _sections(code: str) -> tuple[list[str], str]:
-    """Return the sections for numbers, and that for texts."""
     sections: list[str] = _SECTIONS.findall(f"{code};")
     has_text = len(sections) > 3 or any(part[0] == "@" for part in _PART.finditer("".join(sections[-1:])))
     return (sections[:-1] or sections, sections[-1]) if has_text else (sections, "@")
@@ -99,8 +97,8 @@ def plain_number(stored: str) -> str:
     return f"{Decimal(f'{float(stored):.15g}'):f}"
 
 
-def _time(value: float, code: str) -> str | None:
-    """An elapsed time is never certain: a scale of 1:100 that was typed in shows 2:40."""
+def _format_time(value: float, code: str) -> str | None:
+    """Elapsed times return None: a typed scale of 1:100 is displayed as 2:40."""
     form = _TIME.fullmatch(code.lower())
     seconds = round(value * _SECONDS)
     if form is None or not 0 <= seconds < _SECONDS or (seconds % 60 and not form["seconds"]):
@@ -109,25 +107,25 @@ def _time(value: float, code: str) -> str | None:
     return f"{hours:0{len(form['hours'])}}:{rest // 60:02}" + (f":{rest % 60:02}" if form["seconds"] else "")
 
 
-def _formatted(number: Decimal, section: str) -> str | None:
+def _format_number(number: Decimal, section: str) -> str | None:
     parts = _parts(section) or []
     figures = "".join(part["figure"] or "" for part in parts)
     digits = {int(part["locale"], 16) >> 24 for part in parts if part["locale"]} - {0, 1}
-    shares = _shares(number * 100 ** sum(part[0] == "%" for part in parts), figures) if figures else []
+    shares = _figure_texts(number * 100 ** sum(part[0] == "%" for part in parts), figures) if figures else []
     is_certain = bool(parts or not section) and digits <= {_THAI_DIGITS} and ("," not in figures or figures in section)
-    general = _general(number)
+    general = _general_text(number)
     if not is_certain or shares is None or (general is None and any(part["general"] for part in parts)):
         return None
     to_local = _TO_THAI if digits else {}
-    return _joined(parts, str(general).translate(to_local), [share.translate(to_local) for share in shares])
+    return _join_parts(parts, str(general).translate(to_local), [share.translate(to_local) for share in shares])
 
 
-def _general(number: Decimal) -> str | None:
+def _general_text(number: Decimal) -> str | None:
     text = f"{number:f}"
     return None if "." in text and (len(text) > _LONGEST_GENERAL or number < _LEAST_GENERAL) else text
 
 
-def _joined(parts: Sequence[re.Match[str]], general: str, shares: Iterable[str] = ()) -> str:
+def _join_parts(parts: Sequence[re.Match[str]], general: str, shares: Iterable[str] = ()) -> str:
     share = iter(shares)
     fixed = {"general": general, "gap": " "}
     return "".join(
@@ -138,30 +136,29 @@ def _joined(parts: Sequence[re.Match[str]], general: str, shares: Iterable[str] 
     )
 
 
-def _shares(number: Decimal, figures: str) -> list[str] | None:
-    """Return what each figure of a format shows."""
+def _figure_texts(number: Decimal, figures: str) -> list[str] | None:
     match = _FIGURES.fullmatch(figures)
     if match is None or number >= _MOST:
         return None
     whole, thousands, point, decimals = match.groups()
     number /= 1000 ** len(thousands)
     rounded = number.quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
-    least = whole.replace(",", "").lstrip("#?")
-    if (number and not rounded) or ("," in whole and (len(least) > 1 or "?" in whole)):
+    required_digits = whole.replace(",", "").lstrip("#?")
+    if (number and not rounded) or ("," in whole and (len(required_digits) > 1 or "?" in whole)):
         return None
     text, _, fraction = f"{rounded:{',' if ',' in whole else ''}f}".partition(".")
-    text = ("" if text == "0" else text).zfill(len(least))
-    beyond = max(len(text) - len(whole) + 1, 1)
-    shown = [text[:beyond], *text[beyond:]] if text else []
+    text = ("" if text == "0" else text).zfill(len(required_digits))
+    head_length = max(len(text) - len(whole) + 1, 1)
+    places = [text[:head_length], *text[head_length:]] if text else []
     blanks = [" " if place == "?" else "" for place in whole + decimals]
-    kept = max(len(decimals.rstrip("#?")), len(fraction.rstrip("0")))
+    decimal_count = max(len(decimals.rstrip("#?")), len(fraction.rstrip("0")))
     return [
-        *blanks[: len(whole) - len(shown)],
-        *shown,
+        *blanks[: len(whole) - len(places)],
+        *places,
         *("" for _ in thousands),
         *point,
-        *fraction[:kept],
-        *blanks[len(whole) + kept :],
+        *fraction[:decimal_count],
+        *blanks[len(whole) + decimal_count :],
     ]
 
 
@@ -182,8 +179,8 @@ def xls_cell(cell: object, code: str) -> RawCell:
 
 
 def text_cell(text: str, code: str) -> RawCell:
-    shown = shown_text(text, code) if code else text
-    return ["number", None, "#N/A"] if shown is None else shown
+    displayed = shown_text(text, code) if code else text
+    return ["number", None, "#N/A"] if displayed is None else displayed
 
 
 # Records of an XLS (MS-XLS 2.4): the end of a part, a sheet, a format, a style; cells with a formula, a number, a text, several
@@ -193,7 +190,7 @@ _CELLS: Final = (0x06, 0x203, 0x27E, 0xFD, _SEVERAL := 0xBD)
 
 
 def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:
-    """Return the formats of the cells of each sheet, by row and place; the library that reads the values gives none."""
+    """Return the cell formats of each sheet by row and place; the XLS library omits them."""
     with OleFileIO(path) as compound:
         name = "Workbook" if compound.exists("Workbook") else "Book"  # Excel 95 writes formats in another way
         content = compound.openstream(name).read()
@@ -201,13 +198,15 @@ def xls_formats(path: Path) -> list[dict[tuple[int, int], str]]:
     for kind, body in _records(content, 0):
         parts[kind].append(body)
     texts = ((body, "utf-16-le" if body[4] & 1 else "latin-1") for body in parts[_FORMAT] if name == "Workbook")
-    own = {body[0] | body[1] << 8: body[5:].decode(encoding) for body, encoding in texts}
-    codes = [own.get(key) or BUILT_IN.get(key, "") for key in (body[2] | body[3] << 8 for body in parts[_STYLE])]
+    custom_formats = {body[0] | body[1] << 8: body[5:].decode(encoding) for body, encoding in texts}
+    codes = [
+        custom_formats.get(key) or BUILT_IN.get(key, "") for key in (body[2] | body[3] << 8 for body in parts[_STYLE])
+    ]
     starts = [int.from_bytes(body[:4], "little") for body in parts[_SHEET]]
-    return [dict(_formats_of_sheet(content, start, codes)) for start in starts]
+    return [dict(_cell_formats(content, start, codes)) for start in starts]
 
 
-def _formats_of_sheet(content: bytes, start: int, codes: list[str]) -> Iterator[tuple[tuple[int, int], str]]:
+def _cell_formats(content: bytes, start: int, codes: list[str]) -> Iterator[tuple[tuple[int, int], str]]:
     for kind, body in _records(content, start):
         if kind in _CELLS:
             row, place = struct.unpack_from("<HH", body)
@@ -216,7 +215,7 @@ def _formats_of_sheet(content: bytes, start: int, codes: list[str]) -> Iterator[
 
 
 def _records(content: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield the records of one part, up to its end or to a chart within it: the cells come before that."""
+    """Yield the records up to the end of a part or its first chart, which follows the cells."""
     kind = 0
     while kind != _END:
         kind, size = struct.unpack_from("<HH", content, start)

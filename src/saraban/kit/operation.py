@@ -1,4 +1,4 @@
-"""What a keyed request asks for, and what is kept of it once it is done (REQ-NUM-10). Pure: nothing is read or written."""
+"""Keyed operations and their receipts (REQ-NUM-10), without I/O."""
 
 import hashlib
 from collections.abc import Mapping
@@ -22,8 +22,6 @@ class _Requester(Protocol):
 
 
 class OperationContext(Protocol):
-    """As much of a request context as a key needs."""
-
     @property
     def caller(self) -> _Requester: ...
 
@@ -37,12 +35,9 @@ class OperationContext(Protocol):
 @dataclass(frozen=True, slots=True)
 class Operation:
     """
-    One request of one user.
-
-    :param name: method and route, such as `POST /rfas`; ids go into the payload
-    :param payload_hash: decides whether a repetition is the same request; empty without a key, where there is none
-    :param token: tells whether the work is done already, whatever became of its answer: for the same keyed request it is the
-        same for ever, without a key it is new. A key that comes again for something else, after its 24 hours, gives another
+    :param name: method and route, such as `POST /rfas`; ids belong to the payload
+    :param payload_hash: identifies a repeated request; empty without a key
+    :param token: identifies the work: equal for repetitions of a keyed request, new without a key
     """
 
     user: UUID
@@ -54,10 +49,7 @@ class Operation:
 
     @classmethod
     def of(cls, ctx: OperationContext, name: str, payload: BaseModel | object) -> Self:
-        """
-        :param payload: the body, or JSON-able data
-        :raises ValueError: when `name` is longer than its column, with and without a key, so that a test sees it
-        """
+        """:raises ValueError: when `name` is longer than its column"""
         if len(name) > NAME_LENGTH:
             raise ValueError(f"The operation has more than {NAME_LENGTH} characters: {name}")
         user = ctx.caller.public_id
@@ -71,11 +63,9 @@ class Operation:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """
-    What an operation did: enough to show it again, for the rights of whoever asks then.
-
-    :param kind: of the resource that was made or changed, such as `number`
+    Stored result of an operation, from which responses are made with the caller's rights.
     :param outcome: public ids, codes and versions; no free text, no secret
-    :param repeated: whether an earlier request with the same key did it
+    :param repeated: an earlier request with the same key did the work
     """
 
     kind: str
@@ -89,11 +79,7 @@ class Receipt:
         return self.public_id
 
     def outcome_text(self) -> str:
-        """
-        Return the outcome as it is stored.
-
-        :raises ValueError: when it is longer than its column
-        """
+        """:raises ValueError: when the JSON is longer than its column"""
         text = orjson.dumps(dict(self.outcome)).decode()
         if len(text) > OUTCOME_LENGTH:
             raise ValueError(f"The outcome of {self.kind} has more than {OUTCOME_LENGTH} characters.")

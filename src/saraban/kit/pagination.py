@@ -1,6 +1,4 @@
-"""
-Keyset pages: stable under inserts, the same cost on every page, cursors that show no integer key (REQ-IDN-02).
-"""
+"""Keyset pages: stable under inserts, no integer keys in cursors (REQ-IDN-02)."""
 
 import base64
 from collections.abc import Callable, Sequence
@@ -20,7 +18,7 @@ MAX_PAGE = 100
 
 
 def list_mark(*parts: str) -> bytes:
-    """Return the mark of a list with its filters and its order, by which a cursor goes on with that list and no other."""
+    """Identify a list with its filters and order: a cursor of another is refused."""
     return blake2b("\0".join(parts).encode(), digest_size=8).digest()
 
 
@@ -29,12 +27,6 @@ S = TypeVar("S", bound=Select[Any])
 
 
 def encode_cursor(mark: bytes, *position: str | float | None) -> str:
-    """
-    Return where a page of a list ended.
-
-    :param mark: of the list, from `list_mark`
-    :param position: the last row's values in the order of the list; codes, numbers and public ids, no integer keys
-    """
     return base64.urlsafe_b64encode(mark + orjson.dumps(position)).rstrip(b"=").decode()
 
 
@@ -45,13 +37,7 @@ def malformed_cursor(pointer: str = "query:cursor") -> Invalid:
 def decode_cursor(
     text: str, mark: bytes, *types: type[Any] | UnionType, pointer: str = "query:cursor"
 ) -> tuple[Any, ...]:
-    """
-    Return the position that `encode_cursor` was given.
-
-    :param types: of the values of the position, such as `str, int | None`
-    :param pointer: the field that contains the cursor
-    :raises Invalid: when `text` is no cursor of this list, with these filters and this order
-    """
+    """:raises Invalid: for a cursor of another list, filter or order"""
     try:
         raw = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         position = orjson.loads(raw.removeprefix(mark))
@@ -66,8 +52,6 @@ def decode_cursor(
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page ended: the moment and public id of its last row."""
-
     at: datetime
     public_id: UUID
 
@@ -76,7 +60,7 @@ class Cursor:
 
     @classmethod
     def decode(cls, text: str, *, pointer: str = "query:cursor") -> Self:
-        """:raises Invalid: when `text` is not a cursor that `encode` gave"""
+        """:raises Invalid:"""
         seconds, public_id = decode_cursor(text, b"", float, str, pointer=pointer)
         try:
             return cls(datetime.fromtimestamp(seconds, UTC), UUID(public_id))
@@ -86,8 +70,6 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """`items` of one page and the cursor of the next, None on the last one."""
-
     items: list[T]
     next_cursor: str | None
 
@@ -95,15 +77,13 @@ class Page(Generic[T]):
 def newest_first(
     statement: S, *, at: ColumnElement[Any] | Any, public_id: ColumnElement[Any] | Any, cursor: str | None, limit: int
 ) -> S:
-    """Order by (`at`, `public_id`) descending, start after `cursor` and fetch one row more than `limit`."""
     if cursor:
-        place = Cursor.decode(cursor)
-        statement = statement.where(or_(at < place.at, and_(at == place.at, public_id < place.public_id)))
+        position = Cursor.decode(cursor)
+        statement = statement.where(or_(at < position.at, and_(at == position.at, public_id < position.public_id)))
     return statement.order_by(at.desc(), public_id.desc()).limit(limit + 1)
 
 
 def page_of(rows: Sequence[T], *, limit: int, key: Callable[[T], tuple[datetime, UUID]]) -> Page[T]:
-    """Turn the rows of `newest_first` into a page."""
     items = list(rows[:limit])
     more = len(rows) > limit
     return Page(items, Cursor(*key(items[-1])).encode() if more and items else None)

@@ -1,4 +1,4 @@
-"""Closes what Saraban keeps on the disk to the machine's other accounts."""
+"""Permissions of the data folder."""
 
 from pathlib import Path
 
@@ -10,19 +10,18 @@ log = structlog.get_logger(__name__)
 
 
 def protect_folder(folder: Path) -> None:
-    """Make the data folder, and close it and what is in it; other accounts cannot reach what is deeper."""
+    """Create the folder, and remove the access of other accounts to it and its direct entries."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for path in (folder, *folder.iterdir()):
         try:
             path.chmod(path.stat().st_mode & 0o700)
         except FileNotFoundError:
-            continue  # another process has just removed it
+            continue  # another process removed it
         except PermissionError:
             log.warning("data_folder.open_to_others", path=str(path))
 
 
 def probe_folder(folder: Path) -> None:
-    """Write a file and remove it again, as what is kept there needs."""
     probe = folder / f".probe-{new_id().hex}"
     try:
         probe.write_bytes(b"saraban")

@@ -1,9 +1,4 @@
-"""
-Problem responses (RFC 9457): the one form in which every door that speaks JSON says no, and what pydantic found wrong as
-field problems: a pointer that leads to the field and a sentence in both languages, which never repeats the input.
-
-Pure: an error, a language and a trace id in; a mapping out. The caller sends it.
-"""
+"""Problem responses (RFC 9457), and pydantic's errors as field problems, without I/O."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -39,7 +34,7 @@ STATUS: dict[ErrorKind, int] = {
     ErrorKind.FULL: 507,
 }
 
-# As RFC 9110 calls them, where Python still has older names.
+# Names of RFC 9110; Python has older ones.
 _TITLES = {413: "Content Too Large", 416: "Range Not Satisfiable", 422: "Unprocessable Content"}
 
 
@@ -48,11 +43,6 @@ def status_of(error: DomainError) -> int:
 
 
 def to_problem(error: DomainError, *, language: str, trace_id: str) -> dict[str, Json]:
-    """
-    Return the problem document of REQ-ERR-01.
-
-    :param language: `th` or `en`; `userMessage`, `recovery` and each field's `message` are in it
-    """
     status = status_of(error)
     return {
         "type": TYPE_ROOT + error.code.lower(),
@@ -148,7 +138,7 @@ _WORDS: dict[str, tuple[str, Text]] = {
     "less_than_equal": ("too_large", _LARGE),
     "json_invalid": ("malformed", _JSON),
     "json_type": ("wrong_type", _JSON),
-    # What was read from JSON has no loops: this is how pydantic says that it follows no further.
+    # Parsed JSON has no loops: pydantic raises this for deep nesting.
     "recursion_loop": ("too_large", TOO_DEEP),
     "value_error": ("malformed", _MALFORMED),
     "assertion_error": ("malformed", _MALFORMED),
@@ -160,16 +150,16 @@ _BLANKABLE = {"string_too_short", "too_short", "bytes_too_short"}
 
 
 def checked_values(schema: type[Checked], values: Mapping[str, object]) -> Checked:
-    """:raises Invalid: naming each field, in both languages"""
+    """:raises Invalid:"""
     try:
         return schema.model_validate(dict(values))
     except ValidationError as error:
-        problems = field_problems([{**one, "loc": ("body", *one["loc"])} for one in error.errors()])
+        problems = field_problems([{**entry, "loc": ("body", *entry["loc"])} for entry in error.errors()])
         raise Invalid("Some fields are not valid.", fields=problems) from error
 
 
 def field_problems(errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
-    """Return the first `MOST_PROBLEMS` entries of pydantic's `errors()`, each pointer and code once, and how many are left out."""
+    """Return the first `MOST_PROBLEMS` errors, and the count of the others."""
     problems: dict[tuple[str, str], FieldProblem] = {}
     for position, error in enumerate(errors):
         if len(problems) == MOST_PROBLEMS:
@@ -182,7 +172,7 @@ def field_problems(errors: Sequence[ErrorDetails]) -> list[FieldProblem]:
 def _problem(error: ErrorDetails) -> FieldProblem:
     kind, context = error["type"], error.get("ctx") or {}
     pointer = pointer_of(error["loc"], is_json=kind != "json_invalid")
-    if "th" in context:  # a rule of ours, which brought its sentences
+    if "th" in context:  # a rule of this project, with both messages
         return FieldProblem(pointer, kind, Text(context["th"], error["msg"]))
     if kind in _BLANKABLE and context.get("min_length") == 1:
         return FieldProblem(pointer, "required", REQUIRED)
@@ -191,7 +181,7 @@ def _problem(error: ErrorDetails) -> FieldProblem:
 
 
 def _values(context: Mapping[str, object]) -> dict[str, object]:
-    """The limits that the sentences name; nothing of the input is in them."""
+    """Return the limits for the message. It must never contain the input."""
     values = {_LIMITS.get(name, name): value for name, value in context.items()}
     if "expected" in values:
         values["expected"] = str(values["expected"]).replace("'", "").replace(" or ", ", ")
@@ -199,7 +189,7 @@ def _values(context: Mapping[str, object]) -> dict[str, object]:
 
 
 def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
-    """Return the JSON pointer (RFC 6901) of a place in the body, or `query:limit`, `header:If-Match`, …"""
+    """Return the JSON pointer (RFC 6901) into the body, or `query:limit`, `header:If-Match`, …"""
     origin, *path = location or ("body",)
     if origin == "body":
         return "".join(f"/{escape_pointer(part)}" for part in path) if is_json else ""
@@ -208,7 +198,6 @@ def pointer_of(location: Sequence[int | str], *, is_json: bool = True) -> str:
 
 
 def escape_pointer(part: int | str) -> str:
-    """Return one part of a JSON pointer; a client's own key is cut to 100 characters."""
     return str(part)[:100].replace("~", "~0").replace("/", "~1")
 
 

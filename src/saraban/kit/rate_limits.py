@@ -1,7 +1,7 @@
 """
-How often somebody may do something in a minute: counted in Redis for all servers together, in this process without it.
+Rate limits per minute, counted in Redis for all servers, or in this process.
 
-A Redis that fails is left alone for a while; meanwhile each process counts by itself, and nobody waits for a timeout.
+After a Redis error each process counts by itself for a while, so no request waits for a timeout.
 """
 
 import asyncio
@@ -31,12 +31,10 @@ _CONNECTIONS = 20
 @dataclass(frozen=True, slots=True)
 class RateLimitRule:
     """
-    One count that an operation is charged to.
-
-    :param policy: its name in the headers, such as `user`
-    :param subject: who is counted; empty where all are counted together
-    :param limit: operations a minute, or in `minutes`
-    :param cost: what this operation counts; more than 1 with a window of a day only
+    :param policy: name in the headers, such as `user`
+    :param subject: whose operations are counted; empty counts all together
+    :param limit: operations per `minutes`
+    :param cost: more than 1 only with a window of a day
     """
 
     policy: str
@@ -53,11 +51,8 @@ class RateLimitRule:
 @dataclass(frozen=True, slots=True)
 class RateLimitResult:
     """
-    What a rule came to.
-
-    :param refused: the rule that is used up; None when the operation may go on
-    :param remaining: of the rule that the caller was told of first, or of the refused one
-    :param reset: seconds until at least one more is free
+    :param remaining: of the first rule, or 0 when refused
+    :param reset: seconds until one more operation is allowed
     """
 
     rules: tuple[RateLimitRule, ...]
@@ -67,32 +62,25 @@ class RateLimitResult:
 
     @property
     def headers(self) -> dict[str, str]:
-        """`RateLimit-Policy` and `RateLimit` as the IETF's draft has them."""
-        shown = self.refused or self.rules[0]
-        policies = ", ".join(f'"{one.policy}";q={one.limit};w={WINDOW * one.minutes}' for one in self.rules)
-        return {"RateLimit-Policy": policies, "RateLimit": f'"{shown.policy}";r={self.remaining};t={self.reset}'}
+        rule = self.refused or self.rules[0]
+        policies = ", ".join(f'"{rule_.policy}";q={rule_.limit};w={WINDOW * rule_.minutes}' for rule_ in self.rules)
+        return {"RateLimit-Policy": policies, "RateLimit": f'"{rule.policy}";r={self.remaining};t={self.reset}'}
 
 
 def outbound_rule(limit: int) -> RateLimitRule:
-    """Return the rule that e-mails and messages to webhooks are charged to together."""
     return RateLimitRule("outbound", "", limit)
 
 
 class RateLimitUsage(NamedTuple):
-    """
-    :param used: operations in the window
-    :param reset: seconds until one less is counted
-    """
-
     used: int
     reset: int
 
 
 class RateLimiter:
     """
-    :param redis_url: where all servers count together; empty: this process counts alone
+    :param redis_url: empty counts in this process alone
     :param timeout: seconds until a silent Redis counts as down
-    :param rest: seconds that a Redis which failed is left alone
+    :param rest: seconds without requests to a Redis that failed
     """
 
     def __init__(self, redis_url: str = "", *, timeout: float = 0.5, rest: float = 5.0) -> None:
@@ -100,34 +88,31 @@ class RateLimiter:
         self._pool = redis_pool(redis_url, timeout=timeout, connections=_CONNECTIONS) if redis_url else None
         self._shared = MovingWindowRateLimiter(_storage(self._pool)) if self._pool is not None else None
         self._breaker = RedisBreaker(self._pool, rest)
-        # A burst waits for its turn here: a pool without a free connection would look like a Redis that is down.
+        # A burst waits here: an exhausted pool would look like a Redis that is down.
         self._turns = asyncio.Semaphore(_CONNECTIONS)
 
     async def take(self, rules: Sequence[RateLimitRule]) -> RateLimitResult:
-        """Count one operation, rule after rule, until one is used up."""
-        return await self._counting(_take, rules)
+        """Count in each rule, up to the first exhausted one."""
+        return await self._run_on_counter(_take, rules)
 
     async def usage(self, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
-        """Return how much of each rule is used, and count nothing."""
-        return await self._counting(_usages, rules)
+        return await self._run_on_counter(_list_usages, rules)
 
     async def seconds_left(self, rule: RateLimitRule) -> int:
-        """Return the seconds until the rule has room, 0 where it has some; count nothing."""
         usages = await self.usage([rule]) if rule.limit else []
         return next((usage.reset for usage in usages if usage.used >= rule.limit), 0)
 
     async def clear(self, rules: Sequence[RateLimitRule]) -> None:
-        """Forget what was counted."""
-        await self._counting(_forget, rules)
+        await self._run_on_counter(_clear, rules)
 
-    async def _counting(
+    async def _run_on_counter(
         self,
         work: Callable[[MovingWindowRateLimiter, Sequence[RateLimitRule]], Awaitable[T]],
         rules: Sequence[RateLimitRule],
     ) -> T:
         if self._shared is not None and not self._breaker.is_open:
             async with self._turns:
-                if not self._breaker.is_open:  # Redis may have failed while this one waited for its turn
+                if not self._breaker.is_open:  # Redis may have failed during the wait
                     try:
                         return await work(self._shared, rules)
                     except (StorageError, *REDIS_ERRORS) as fault:
@@ -146,30 +131,30 @@ async def _take(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]
         if not await _hit(limiter, rule):
             refused = rule
             break
-    shown = refused or rules[0]
-    usage = await _usage(limiter, shown)
-    return RateLimitResult(tuple(rules), refused, 0 if refused else max(shown.limit - usage.used, 0), usage.reset)
+    rule_shown = refused or rules[0]
+    usage = await _usage(limiter, rule_shown)
+    return RateLimitResult(tuple(rules), refused, 0 if refused else max(rule_shown.limit - usage.used, 0), usage.reset)
 
 
-async def _usages(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
+async def _list_usages(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> list[RateLimitUsage]:
     return [await _usage(limiter, rule) for rule in rules]
 
 
-async def _forget(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> None:
+async def _clear(limiter: MovingWindowRateLimiter, rules: Sequence[RateLimitRule]) -> None:
     for rule in rules:
         await limiter.clear(rule.window, rule.policy, rule.subject)
 
 
 async def _hit(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> bool:
     counter, names = _counter(limiter, rule), (rule.window, rule.policy, rule.subject)
-    # What is refused counts nothing: an upload that is too large leaves room for a smaller one. A moving window keeps to that itself.
+    # A refused upload must not count, so that a smaller one still fits. A moving window does this itself.
     if counter is not limiter and not await counter.test(*names, cost=rule.cost):
         return False
     return await counter.hit(*names, cost=rule.cost)
 
 
 def _counter(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> MovingWindowRateLimiter | FixedWindowRateLimiter:
-    # A moving window stores an entry for each unit: too many where bytes are counted.
+    # A moving window stores an entry per unit, which is too much for bytes.
     return FixedWindowRateLimiter(limiter.storage) if rule.minutes >= DAY else limiter
 
 
@@ -180,5 +165,5 @@ async def _usage(limiter: MovingWindowRateLimiter, rule: RateLimitRule) -> RateL
 
 
 def _storage(pool: BlockingConnectionPool) -> Storage:
-    options: dict[str, Any] = {"connection_pool": pool}  # the library hands it on to redis-py
+    options: dict[str, Any] = {"connection_pool": pool}  # the library passes it to redis-py
     return RedisStorage("async+redis://", implementation="redispy", key_prefix="saraban:rate", **options)

@@ -1,4 +1,4 @@
-"""Recognise a lost database connection, and repeat the work on a new one (REQ-LCK-08, decision 57)."""
+"""Repeat work after a lost database connection (REQ-LCK-08, decision 57)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,25 +14,24 @@ from saraban.kit.admission import slot_released
 T = TypeVar("T")
 P = ParamSpec("P")
 LOCK_WAIT = 1205
-# A node that left its cluster, or was made read-only, refuses each statement: another connection may reach another node.
+# A node that left its cluster, or is read-only, refuses every statement. Another connection may reach another node.
 UNFIT_NODE = {1047, 1290, 1836}
 NOT_EXECUTED = {0, 2006, *UNFIT_NODE}  # the driver had no connection, or the server refused the statement
-# 1180: a node lost its cluster during COMMIT. The other nodes may have the transaction.
+# 1180: the node lost its cluster during COMMIT. The other nodes may have the transaction.
 _LOST = {1053, 1152, 1927, 1969, 1129, 1203, 1040, 2002, 2003, 2006, 2013, 2014, 2055, 3024, 4031, 1180} | UNFIT_NODE
 
 
 class CommitLost(SQLAlchemyError):
-    """The connection was lost after COMMIT was sent: only the request's token can tell whether it went through."""
+    """The connection was lost after COMMIT was sent; the request's token shows the result."""
 
 
 def error_number(error: BaseException) -> object:
-    """Return the number that the server or the driver gave an error."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return cause.args[0] if cause is not None and cause.args else None
 
 
 def is_lost(error: BaseException) -> bool:
-    """Return whether another connection may do what this one did not; a timeout of our own is no lost connection."""
+    """Return whether another connection may succeed; our own timeouts do not count."""
     number, text = error_number(error), str(error.orig if isinstance(error, DBAPIError) else error).lower()
     # The text of a server's error can contain a user's value. An error without a number, or with 0, is the driver's own.
     by_text = (not isinstance(number, int) or number == 0) and ("lost connection" in text or "not connected" in text)
@@ -42,11 +41,10 @@ def is_lost(error: BaseException) -> bool:
 @dataclass(slots=True)
 class Reconnection:
     """
-    How often work is repeated whose connection was lost: at once, as the server closes idle connections, then after pauses.
-
-    :param retries: further attempts after a pause; 0: none at all
-    :param pause: seconds before the first of them; each next pause is twice as long
-    :param listener: called with the number of each further attempt
+    Repeat work after a lost connection: at once, then with pauses that double.
+    :param retries: attempts after a pause; 0 disables all repeats
+    :param pause: seconds before the first of these attempts
+    :param listener: called with the number of each repeat
     """
 
     retries: int = 3
@@ -54,7 +52,7 @@ class Reconnection:
     listener: Callable[[int], None] | None = None
 
     async def run(self, attempt: Callable[P, Awaitable[T]], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call the attempt until its connection is not lost; none begins later after the first failure than the pauses take together."""
+        """Repeat the attempt until it succeeds, or the total time of the pauses is over."""
         pauses = [0.0, *(self.pause * 2**count for count in range(self.retries))] if self.retries else []
         until = 0.0
         for count, pause in enumerate(pauses, 1):

@@ -1,7 +1,7 @@
 """
-Connections to Redis as everything here wants them, and the notice of new events that workers in other processes get by it.
+Connections to Redis, and the notification of workers in other processes.
 
-Nothing depends on the notice: without Redis, or while it is down, workers find events by polling, as they do anyway.
+Without Redis, workers find events by polling.
 """
 
 import asyncio
@@ -32,8 +32,6 @@ _SENTINELS: Final = re.compile(
 
 
 class SentinelAddress(NamedTuple):
-    """The servers that name the master of a service, and the options of connections to the master and to them."""
-
     servers: list[tuple[str, int]]
     service: str
     master: dict[str, Any]
@@ -42,40 +40,35 @@ class SentinelAddress(NamedTuple):
 
 def sentinel_address(url: str) -> SentinelAddress | None:
     """
-    Parse `redis+sentinel://user:password@host:26379,host:26379/service/0?sentinel_password=…`.
-
-    :returns: None for an address that is malformed or has another scheme
+    Parse `redis+sentinel://user:password@host:26379,host:26379/service/0?…`.
+    :returns: None for another scheme or a malformed address
     """
     match = _SENTINELS.fullmatch(url)
     if match is None:
         return None
     scheme, users, hosts, service, database, query = match.groups("")
     servers = [split_url(f"redis://{host.strip()}") for host in hosts.split(",")]
-    named = [(at.hostname, at.port or 26379) for at in servers if at and at.hostname and at.port != 0]
-    if len(named) < len(servers):
+    hosts_and_ports = [(at.hostname, at.port or 26379) for at in servers if at and at.hostname and at.port != 0]
+    if len(hosts_and_ports) < len(servers):
         return None
     options: dict[str, Any] = {**parse_url(f"{scheme}://{users}{service}{database}{query}")}
     tls = {"ssl": options.pop("connection_class", None) is not None}
-    own = {name.removeprefix("sentinel_"): options.pop(name) for name in list(options) if name.startswith("sentinel_")}
+    sentinel_options = {
+        name.removeprefix("sentinel_"): options.pop(name) for name in list(options) if name.startswith("sentinel_")
+    }
     certificates = {name: value for name, value in options.items() if name.startswith("ssl_")}
-    return SentinelAddress(named, service, options | tls, own | certificates | tls)
+    return SentinelAddress(hosts_and_ports, service, options | tls, sentinel_options | certificates | tls)
 
 
 class _SentinelPool(SentinelConnectionPool, BlockingConnectionPool):
-    """Asks the sentinels for the master at each new connection."""
-
     async def aclose(self) -> None:
         await super().aclose()
         await self.sentinel_manager.aclose()
 
 
 def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnectionPool:
-    """
-    Return a pool in which a burst waits for a connection; they open when they are first needed.
-
-    :param timeout: seconds until a silent server counts as down
-    """
-    # The default pool raises at its limit instead of waiting; a retry inside the client would hide a frozen server.
+    """Callers wait for a free connection, and a server silent for `timeout` seconds is down."""
+    # The default pool raises at its limit instead of waiting. A retry inside the client would hide a frozen server.
     waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), timeout) | {"retry": Retry(NoBackoff(), 0)}
     size: dict[str, Any] = {"max_connections": connections, "timeout": timeout}
     if (address := sentinel_address(url)) is None:
@@ -85,7 +78,7 @@ def redis_pool(url: str, *, timeout: float, connections: int) -> BlockingConnect
 
 
 class RedisBreaker:
-    """Leaves a Redis that failed alone for `rest` seconds; new connections then find the master that took over."""
+    """Sends nothing to a failed Redis for `rest` seconds, then connects to the new master."""
 
     def __init__(self, pool: ConnectionPool | None, rest: float) -> None:
         self._pool, self._rest = pool, rest
@@ -104,14 +97,14 @@ class RedisBreaker:
 
 
 async def drop_connections(pool: ConnectionPool | None) -> None:
-    """Close the idle connections: a master that was demoted may keep them open."""
+    """A demoted master may keep idle connections open."""
     with suppress(*REDIS_ERRORS):
         if pool is not None:
             await pool.disconnect(inuse_connections=False)
 
 
 async def probe_write(redis: Redis) -> None:
-    """Write a key that soon expires: a replica, or a server without memory, answers a ping and raises here."""
+    """A replica, or a server without memory, answers a ping but raises here."""
     try:
         await redis.set("saraban:probe", b"1", px=1000)
     except REDIS_ERRORS:
@@ -124,11 +117,7 @@ _PING_AFTER = 10.0  # seconds of silence after which the connection is pinged
 
 
 class WorkerNotifier:
-    """
-    One for each process.
-
-    :param rest: seconds that a Redis which failed is left alone
-    """
+    """:param rest: seconds without requests to a Redis that failed"""
 
     def __init__(self, redis: Redis | None, *, rest: float = 5.0) -> None:
         self._redis, self._rest = redis, rest
@@ -139,15 +128,10 @@ class WorkerNotifier:
         self._publishing: asyncio.Task[None] | None = None
 
     def on_notify(self, listener: Callable[[], None]) -> None:
-        """Call `listener`, in this process, at each notification."""
         self._listeners.append(listener)
 
     def notify(self) -> None:
-        """
-        Call it after the commit of an event; it never waits and never fails.
-
-        Other processes are told only where no worker of this one hears it: one round is enough.
-        """
+        """Notify workers, without waiting or raising; other processes only if none listens here."""
         for listener in self._listeners:
             listener()
         if self._listeners or self._redis is None or self._breaker.is_open:
@@ -157,7 +141,7 @@ class WorkerNotifier:
             self._publishing = asyncio.get_running_loop().create_task(self._publish(self._redis))
 
     async def _publish(self, redis: Redis) -> None:
-        while self._pending:  # many commits while one message is under way are one message more
+        while self._pending:  # commits during a publish are combined in one more message
             self._pending = False
             try:
                 await redis.publish(CHANNEL, self._name)
@@ -167,7 +151,6 @@ class WorkerNotifier:
                 return
 
     async def listen(self, wake: Callable[[], None]) -> None:
-        """Call `wake` at each notification of another process, until it is cancelled."""
         if self._redis is None:
             return
         while True:
@@ -180,21 +163,20 @@ class WorkerNotifier:
     async def _receive(self, redis: Redis, wake: Callable[[], None]) -> None:
         async with redis.pubsub() as subscription:
             await subscription.subscribe(CHANNEL)
-            wake()  # what was sent while nobody listened
-            heard, asked = stopwatch(), False
+            wake()  # for notifications missed before the subscription
+            last_message_at, has_pinged = stopwatch(), False
             while True:
                 message = await subscription.get_message(timeout=1.0)
                 if message is not None:
-                    heard, asked = stopwatch(), False
+                    last_message_at, has_pinged = stopwatch(), False
                     if message["type"] == "message" and message["data"] != self._name:
                         wake()
-                elif stopwatch() - heard > 2 * _PING_AFTER:
+                elif stopwatch() - last_message_at > 2 * _PING_AFTER:
                     raise RedisGone("it has been silent for too long")
-                elif stopwatch() - heard > _PING_AFTER and not asked:
+                elif stopwatch() - last_message_at > _PING_AFTER and not has_pinged:
                     await subscription.ping()
-                    asked = True
+                    has_pinged = True
 
     async def close(self) -> None:
-        """Let a message under way be sent."""
         if self._publishing is not None:
             await self._publishing

@@ -1,4 +1,4 @@
-"""The folder of the migration scripts and the revisions in it, without Alembic, which takes 12 MB."""
+"""Migration scripts and their revisions, without Alembic, which takes 12 MB of memory."""
 
 from pathlib import Path
 
@@ -18,7 +18,10 @@ class DatabaseNewer(DomainError):
 
 
 class DatabaseBeforeRelease(DomainError):
-    """The database is at a revision between 0005 and 0071. Version 1.0 has one migration in place of those."""
+    """The database is at a revision between 0005 and 0071.
+
+    Version 1.0 has one migration instead of these.
+    """
 
     kind, code = ErrorKind.CONFLICT, "DATABASE_BEFORE_RELEASE"
     says = Text(
@@ -29,23 +32,22 @@ class DatabaseBeforeRelease(DomainError):
 
 
 def scripts() -> Path:
-    """Return the folder of the migration scripts: inside the wheel, or in the source tree."""
     package = Path(__file__).resolve().parents[1]
     packed = package / "migrations"
     return packed if packed.is_dir() else package.parents[1] / "migrations"
 
 
 def newest() -> str:
-    return max(_known())
+    return max(_script_revisions())
 
 
 def refuse_unknown(revision: str | None) -> None:
-    """:raises DatabaseNewer, DatabaseBeforeRelease: for a database that this program cannot migrate"""
-    if revision is None or revision in _known():
+    """:raises DatabaseNewer, DatabaseBeforeRelease:"""
+    if revision is None or revision in _script_revisions():
         return
     problem = DatabaseBeforeRelease if "0005" <= revision <= "0071" else DatabaseNewer
     raise problem(values={"revision": revision, "newest": newest()})
 
 
-def _known() -> set[str]:
+def _script_revisions() -> set[str]:
     return {script.name.partition("_")[0] for script in (scripts() / "versions").glob("[0-9]*.py")}

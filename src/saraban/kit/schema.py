@@ -1,8 +1,4 @@
-"""
-The base of every request and answer, and the text fields that all of them share.
-
-It knows pydantic and no HTTP, so that services may speak in the same shapes as the door.
-"""
+"""Base of all request and response schemas, and their common text fields, without HTTP."""
 
 import re
 from collections.abc import Callable
@@ -27,12 +23,12 @@ CODE_LIKE_FORMULA: Final = Text(
     "รหัสขึ้นต้นด้วย = + - @ ไม่ได้ เพราะโปรแกรมตารางจะถือเป็นสูตร",
     "A code cannot begin with = + - @: a spreadsheet would take it for a formula.",
 )
-# Said by whichever of the readers of a body gives up first.
+# Used by the JSON parser and by pydantic, whichever refuses the body first.
 TOO_DEEP: Final = Text("ข้อมูลซ้อนกันลึกเกินไป", "This is nested too deep.")
 
 
 class Schema(BaseModel):
-    """camelCase outside, unknown fields refused."""
+    """camelCase names; unknown fields are refused."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", from_attributes=True)
 
@@ -44,7 +40,7 @@ class Schema(BaseModel):
 
 
 class GenericSchema(Schema, Generic[T]):
-    """A schema around another one, whose name the API description puts before its own: `UserPage`."""
+    """A generic schema whose OpenAPI name begins with the inner schema's: `UserPage`."""
 
     @classmethod
     def model_parametrized_name(cls, params: tuple[Any, ...]) -> str:
@@ -52,7 +48,7 @@ class GenericSchema(Schema, Generic[T]):
 
 
 class Items(GenericSchema[T]):
-    """A list that comes whole."""
+    """A complete list."""
 
     items: list[T]
 
@@ -69,7 +65,7 @@ def _fold_within(most: int) -> Callable[[object], object]:
     def fold_text(value: object) -> object:
         if not isinstance(value, str):
             return value
-        if len(value) > 4 * most + 100:  # NFC makes one character of four at most; outer blanks do not count
+        if len(value) > 4 * most + 100:  # NFC joins at most four characters; 100 allows for outer blanks
             raise PydanticKnownError("string_too_long", {"max_length": most})
         if has_mark_run(value):
             th = TOO_MANY_MARKS.say("th", {"most": MOST_MARKS})
@@ -80,7 +76,7 @@ def _fold_within(most: int) -> Callable[[object], object]:
 
 
 def _refuse(th: str, en: str, code: str, **values: object) -> PydanticCustomError:
-    # The context carries the Thai sentence to the door, which knows the caller's language.
+    # `kit.problem` reads the Thai message from the context.
     return PydanticCustomError(code, en, {**values, "th": th})
 
 
@@ -101,7 +97,7 @@ def _check(*, multiline: bool) -> Callable[[str], str]:
 
 @dataclass(frozen=True)
 class SingleLine:
-    """`Annotated[str, SingleLine(500)]`: one folded line, no control characters, no outer blanks, `shortest` to `length` long."""
+    """`Annotated[str, SingleLine(500)]`: one folded line without control characters."""
 
     length: int
     shortest: int = 1
@@ -113,11 +109,11 @@ class SingleLine:
         return core_schema.no_info_before_validator_function(_fold_within(self.length), printable)
 
 
-# What the schema of a file is told of data that was stored before: a rule for what is new does not count.
+# Validation context for data that is already stored: rules for new codes do not apply.
 STORED: Final = {"stored": True}
 
 
-# Words that follow a list or a row in an address: a code like them could not be reached there.
+# Path segments after a list or a row: a code with such a name would have no address.
 _IN_ADDRESSES: Final = re.compile(r"export|import|order|.*/(close|reopen)|(.*/)?\.{1,2}(/.*)?")
 
 
@@ -135,7 +131,7 @@ def _acceptable_code(value: str, info: ValidationInfo) -> str:
 
 @dataclass(frozen=True)
 class CodeLine(SingleLine):
-    """`Annotated[str, CodeLine(50)]`: the code of something new, which no export may turn into a formula and an address can name."""
+    """`Annotated[str, CodeLine(50)]`: a new code, neither a formula nor a path segment in use."""
 
     def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         line = super().__get_pydantic_core_schema__(source, handler)
@@ -144,8 +140,6 @@ class CodeLine(SingleLine):
 
 @dataclass(frozen=True)
 class MultiLine(SingleLine):
-    """`Annotated[str, MultiLine(5000)]`: folded text that may have several lines."""
-
     shortest: int = 0
     multiline: ClassVar[bool] = True
 
@@ -160,7 +154,7 @@ Mailbox = Annotated[str, SingleLine(100), AfterValidator(_single_mailbox)]
 
 
 def _day(value: object) -> date:
-    # Pydantic would read 0 as 1 January 1970, and a datetime's day depends on a zone nobody named.
+    # Pydantic would read 0 as 1 January 1970, and the day of a datetime depends on an unknown zone.
     try:
         return read_date(value.isoformat() if isinstance(value, date) else value if isinstance(value, str) else "")
     except Invalid as fault:
@@ -172,7 +166,7 @@ Day = Annotated[date, BeforeValidator(_day)]
 
 
 class WarningOut(Schema):
-    """A doubt about a field of a request that was carried out all the same."""
+    """A warning about a field of a request that was carried out."""
 
     code: str = Field(examples=["DUE_DATE_FAR"])
     field: str = Field(description="JSON pointer into the body; empty for all of it.", examples=["/dueDate"])
@@ -189,7 +183,7 @@ class WarningOut(Schema):
 
 
 class PeriodQuery(Schema):
-    """What is asked of a list of what happened, within days; fields that are not known are left out."""
+    """Filter of a list of events by days. Unknown fields are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -201,12 +195,11 @@ MAX_PAYLOAD = 16_000
 
 
 def storable(value: dict[str, Any]) -> dict[str, Any]:
-    """Check that a JSON object can be kept in a database."""
-    # Half surrogates, numbers beyond 64 bits and endless nesting pass the JSON parser and fail in the database.
+    # Half surrogates, numbers beyond 64 bits and deep nesting pass the JSON parser and fail in the database.
     try:
         orjson.dumps(value)
     except TypeError as fault:
-        if "Recursion" in str(fault):  # all that tells it from the others
+        if "Recursion" in str(fault):  # orjson has no separate exception
             raise PydanticCustomError("too_large", TOO_DEEP.en, {"th": TOO_DEEP.th}) from fault
         th = "มีค่าที่จัดเก็บไม่ได้"
         raise PydanticCustomError("malformed", "This holds a value that cannot be stored.", {"th": th}) from fault
@@ -214,7 +207,6 @@ def storable(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def small(value: dict[str, Any]) -> dict[str, Any]:
-    """Check that a JSON object has a size that is kept with each step."""
     if len(orjson.dumps(value)) > MAX_PAYLOAD:
         th = f"ต้องไม่เกิน {MAX_PAYLOAD} ไบต์"
         raise PydanticCustomError("too_large", "This may have at most {most} bytes.", {"most": MAX_PAYLOAD, "th": th})

@@ -1,4 +1,4 @@
-"""The columns of a spreadsheet: how headings are recognized, and how cells become texts or faults. No file is read here."""
+"""Columns of a spreadsheet: match headings, and convert cells to texts or faults, without I/O."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ from saraban.kit.text import (
     has_mark_run,
 )
 
-# A text, or what else a cell contains: its kind, the text shown if that is certain, a plain value, its format, the number stored.
+# A text, or: kind, displayed text if certain, plain value, format, stored number.
 RawCell = str | Sequence[str | None]
 _NO_TEXT: Final = Text("", "")
 _NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
@@ -34,7 +34,7 @@ _MEMORY: Final = 4096  # cells of each column that need not be read again
 
 
 class CellKind(StrEnum):
-    """What a column contains: a text of one line or several, a day becomes 2026-12-31, a number a plain figure, a flag true or false, a choice its key."""
+    """Format of a column's texts: a day becomes 2026-12-31, a flag `true` or `false`, a choice its key."""
 
     TEXT = "text"
     LINES = "lines"
@@ -47,12 +47,11 @@ class CellKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class SheetColumn:
     """
-    A column of a sheet. Its heading may be the key, the Thai or the English name, both names, or a synonym.
-
+    A column, found by its key, its Thai or English name, both names, or a synonym.
     :param is_required: every sheet has the column, and every row a text in it
-    :param synonyms: headings of other programs and offices; case, blanks and punctuation do not count
-    :param choices: names by key of a choice; `aliases` are keys by further names
-    :param example: of the row that a template shows
+    :param synonyms: headings of other programs; case, blanks and punctuation do not count
+    :param choices: names by key; `aliases` are keys by further names
+    :param example: for the template
     """
 
     key: str
@@ -87,12 +86,11 @@ class SheetColumn:
 @dataclass(frozen=True, slots=True)
 class SheetRow:
     """
-    A row below the headings that is not empty.
-
-    :param number: of the row in the file, as a spreadsheet program counts
-    :param cells: by key, for each column that the sheet has; an empty cell is an empty text
+    A non-empty row below the headings.
+    :param number: row in the file, from 1
+    :param cells: by key of the columns present; an empty cell is an empty text
     :param faults: at `/key`; each text names the cell
-    :param originals: by key, a number or day that is refused as a text, with its format
+    :param originals: refused numbers and days, with their formats
     """
 
     number: int
@@ -102,48 +100,46 @@ class SheetRow:
 
     @property
     def is_left_out(self) -> bool:
-        """Return whether the row is no record: the title of a section, a total or headings. Its fault says so."""
+        """Whether the row is a section title, a total or a heading; its fault says so."""
         return any(fault.code == _LEFT_OUT for fault in self.faults)
 
 
 def at_column(fault: FieldProblem, columns: Mapping[str, str], otherwise: str | None = None) -> FieldProblem:
     """
-    Name the column of a sheet instead of the field of the API.
-
-    :param columns: by field; other fields are those of the column `otherwise`, or have its name
+    Replace the API field of a fault by the sheet's column.
+    :param columns: by field; other fields map to `otherwise`, or keep their name
     """
     name = fault.pointer.rpartition("/")[2]
     return replace(fault, pointer=f"/{columns.get(name, otherwise or name)}")
 
 
 class RowFaults:
-    """What is wrong with the rows of a sheet that is imported whole or not at all: the first fault of each cell."""
+    """The first fault of each cell, for sheets that are imported completely or not at all."""
 
     def __init__(self) -> None:
-        self._found: dict[str, FieldProblem] = {}
+        self._faults: dict[str, FieldProblem] = {}
 
     def __iter__(self) -> Iterator[FieldProblem]:
-        """In the order of the sheet, at `/row/column`."""
-        return iter(sorted(self._found.values(), key=lambda fault: int(fault.pointer.split("/")[1])))
+        return iter(sorted(self._faults.values(), key=lambda fault: int(fault.pointer.split("/")[1])))
 
     def add(self, line: int, *faults: FieldProblem) -> None:
         for fault in faults:
             at = replace(fault, pointer=f"/{line}{fault.pointer}")
-            self._found.setdefault(at.pointer, at)
+            self._faults.setdefault(at.pointer, at)
 
     @contextmanager
     def at(self, line: int, columns: Mapping[str, str] = _NO_NAMES) -> Iterator[None]:
-        """Keep what is refused of a row, and go on with the next."""
+        """Record the errors of a row, and continue."""
         try:
             yield
-        except DomainError as refused:
-            if not refused.fields or refused.kind not in {ErrorKind.INVALID, ErrorKind.CONFLICT}:
+        except DomainError as error:
+            if not error.fields or error.kind not in {ErrorKind.INVALID, ErrorKind.CONFLICT}:
                 raise
-            self.add(line, *(at_column(one, columns) for one in refused.fields))
+            self.add(line, *(at_column(fault, columns) for fault in error.fields))
 
     def require_none(self, most: int | None = None) -> None:
         """:raises Invalid: with the first `most` faults"""
-        if self._found:
+        if self._faults:
             raise Invalid("The rows have faults.", fields=list(self)[:most])
 
 
@@ -156,8 +152,8 @@ _NO_RECORD: Final = Text(
 )
 IGNORED: Final = Text("ไม่นำเข้าคอลัมน์: {columns}", "Columns that are not imported: {columns}.")
 _TOTAL: Final = re.compile(r"(?:(?:ยอด)?รวม(?:ทั้งสิ้น|ทั้งหมด)?|(?:grand |sub-?)?total)[\s:=]*(?:\d.*)?", re.IGNORECASE)
-_KEPT: Final = ("number", "day", "time")  # what a result contains as the file does, to be refused again
-_LOST: Final = "\ufffd"  # stands for what cannot be shown, and is refused itself: a result is read again
+_KEPT: Final = ("number", "day", "time")  # a result file repeats these unchanged, so an import refuses them again
+_LOST: Final = "\ufffd"  # replaces a character that cannot be shown, and is refused itself
 _BREAKS: Final = re.compile(r"[\t\n\v\f\r\u0085\u2028\u2029]+")
 # fmt: off
 _VAGUE: Final = {"date", "description", "name", "no", "number", "ที่", "รายการ", "วันที่"}
@@ -212,21 +208,21 @@ _NOT_SHOWN: Final = {
 
 
 def normalize_heading(text: str) -> str:
-    """Return what counts of a heading: `Drawing No.` and `DRAWING_NO` are the same."""
+    """`Drawing No.` and `DRAWING_NO` have the same result."""
     return _PUNCTUATION.sub("", fold_bounded(text).casefold()) if not has_mark_run(text) else ""
 
 
 def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list[int | None]:
     """
-    Find each column in a row of headings; a heading may have two names, as in `เลขที่แบบ (Drawing No.)`.
+    Return the place of each column in a row of headings.
 
-    :param names: of each column, normalized; the first ones count before the others
-    :returns: the place of each column
+    A heading may contain two names, as in `เลขที่แบบ (Drawing No.)`.
+    :param names: normalized, in order of preference
     """
-    known = {name for column in names for name in column}
+    known_names = {name for column in names for name in column}
     matched: list[int | None] = [None] * len(names)
-    # A heading that is known as a whole has no parts: `Title (English)` is no title.
-    divisible = ["" if normalize_heading(cell[:_LONGEST_TEXT]) in known else cell for cell in cells]
+    # A known heading has no parts: `Title (English)` is not `Title`.
+    divisible = ["" if normalize_heading(cell[:_LONGEST_TEXT]) in known_names else cell for cell in cells]
     for read, texts in ((_whole_headings, cells), (_parts_of_heading, divisible)):
         places: dict[str, list[int]] = {}
         for place, text in enumerate(texts):
@@ -240,7 +236,7 @@ def match_headings(names: Sequence[Sequence[str]], cells: Sequence[str]) -> list
 
 
 def join_headings(above: Sequence[str], below: Sequence[str], wide: Sequence[tuple[int, int]]) -> list[str]:
-    """Return the headings of two rows; those of the upper one go on below it in `wide` ranges of places."""
+    """Join two heading rows; an upper heading continues below in the `wide` ranges."""
     return [
         f"{upper}\n{text}" if any(left <= place <= right for left, right in wide) else text or upper * bool(wide)
         for place, (upper, text) in enumerate(zip(above, below, strict=True))
@@ -248,7 +244,7 @@ def join_headings(above: Sequence[str], below: Sequence[str], wide: Sequence[tup
 
 
 def _whole_headings(cell: str) -> list[str]:
-    """Return a heading as it is, and each name in its first lines with the last one: `Title / ชื่อ` above `Thai`."""
+    """Return the heading, and each name above combined with the last line: `Title / ชื่อ` above `Thai`."""
     above, _, below = cell[:_LONGEST_HEADING].rpartition("\n")
     return [cell[:_LONGEST_TEXT], *(part + below for part in _parts_of_heading(above))]
 
@@ -263,7 +259,7 @@ def _names_in(cell: str) -> frozenset[str]:
 
 
 def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], places: Sequence[int | None]) -> list[str]:
-    """Return the headings of the first column that has several, after its title. Vague ones do not count."""
+    """Return the headings of the first column that has several, except vague ones."""
     rest = [cell for place, cell in enumerate(cells) if place not in places]
     others = [(cell, {*map(normalize_heading, _parts_of_heading(cell))} - {""}) for cell in rest]
     for column, taken in zip(names, places, strict=True):
@@ -274,7 +270,7 @@ def repeated_headings(names: Sequence[Sequence[str]], cells: Sequence[str], plac
 
 
 def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
-    """Return a text as it is stored, without invisible characters, or what is wrong with it; `separator` joins its lines."""
+    """Return the text to store and its fault; `separator` joins its lines."""
     if text.isascii() and text.isprintable():
         return text.strip(), None
     if has_mark_run(text):
@@ -286,34 +282,40 @@ def clean_text(text: str, separator: str = " ") -> tuple[str, Fault | None]:
         position = text.index(_LOST)
     if position is None:
         return text, None
-    bad = text[position]
-    name = _CONTROLS[ord(bad)] if ord(bad) < len(_CONTROLS) else unicodedata.name(bad, "")
-    shown = "".join(_LOST if unicodedata.category(one) in {"Cc", "Cs", "Cn"} else one for one in text)
-    return shown, ("character", _CHARACTER, f"U+{ord(bad):04X} {name}".strip())
+    invalid_character = text[position]
+    name = (
+        _CONTROLS[ord(invalid_character)]
+        if ord(invalid_character) < len(_CONTROLS)
+        else unicodedata.name(invalid_character, "")
+    )
+    visible = "".join(
+        _LOST if unicodedata.category(character) in {"Cc", "Cs", "Cn"} else character for character in text
+    )
+    return visible, ("character", _CHARACTER, f"U+{ord(invalid_character):04X} {name}".strip())
 
 
 class CellReader:
-    """Reads the cells of some columns, and remembers the texts that many rows share."""
+    """Converts cells, and caches texts that many rows share."""
 
     def __init__(self, columns: Sequence[SheetColumn], places: Sequence[int]) -> None:
         self._at = next((at for at, column in enumerate(columns) if column.is_required), 0)
         self._first = columns[self._at].key
         self._names = [column.names for column in columns]
         self._beginnings = {name[:2] for name in self._names[self._at]}
-        known: list[dict[str, tuple[str, Fault | None]]] = [{} for _ in columns]
-        self._columns = [*zip(columns, map(column_letters, places), known, strict=True)]
+        caches: list[dict[str, tuple[str, Fault | None]]] = [{} for _ in columns]
+        self._columns = [*zip(columns, map(column_letters, places), caches, strict=True)]
 
     def read(self, number: int, raw_cells: Iterable[RawCell], *, is_section: bool = False) -> SheetRow:
-        """:param is_section: a merged range is all that the row has"""
+        """:param is_section: the row consists of one merged range"""
         cells, faults, originals = {}, [], {}
         raw_cells = list(raw_cells)
-        for (column, letters, known), raw in zip(self._columns, raw_cells, strict=True):
-            found = known.get(raw) if isinstance(raw, str) else None
-            if found is None:
-                found = read_cell(column, raw)
-                if isinstance(raw, str) and len(known) < _MEMORY:
-                    known[raw] = found
-            cells[column.key], fault = found
+        for (column, letters, known_texts), raw in zip(self._columns, raw_cells, strict=True):
+            result = known_texts.get(raw) if isinstance(raw, str) else None
+            if result is None:
+                result = read_cell(column, raw)
+                if isinstance(raw, str) and len(known_texts) < _MEMORY:
+                    known_texts[raw] = result
+            cells[column.key], fault = result
             if fault is not None:
                 code, text, value = fault
                 if not isinstance(raw, str) and len(raw) > len(fault) and code in _KEPT:
@@ -336,14 +338,14 @@ class CellReader:
         if normalize_heading(texts[self._at][:_LONGEST_HEADING])[:2] not in self._beginnings:
             return False
         named = (_names_in(text[:_LONGEST_HEADING]) for text in texts)
-        if sum(not names.isdisjoint(own) for names, own in zip(named, self._names, strict=True)) < 2:
-            return False  # what is certain without matching: many a number begins like its heading
+        if sum(not names.isdisjoint(column_names) for names, column_names in zip(named, self._names, strict=True)) < 2:
+            return False  # cheap check: many numbers begin like their heading
         places = match_headings(self._names, texts)
         return sum(place == at for at, place in enumerate(places)) > 1
 
 
 def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
-    """Return the text of a cell as its column stores it, or what it contains with its fault."""
+    """Return the text to store, or the cell's content and its fault."""
     if isinstance(raw, str):
         text, fault = clean_text(raw[: _LONGEST_TEXT + 1], "\n" if column.kind == CellKind.LINES else " ")
         if text in _ERRORS:
@@ -354,7 +356,7 @@ def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
         text = str((value if shown is None or (is_value and kind != "flag") else shown) or "")
         fault = None if is_value or shown is not None else (str(kind), _NOT_SHOWN[str(kind)], text)
     if fault is None and text and column.kind not in {CellKind.TEXT, CellKind.LINES}:
-        text, fault = _converted(column, text)
+        text, fault = _convert_text(column, text)
     if fault is None and not text and column.is_required:
         fault = ("required", REQUIRED, "")
     if fault is None and len(text) > column.longest:
@@ -362,7 +364,7 @@ def read_cell(column: SheetColumn, raw: RawCell) -> tuple[str, Fault | None]:
     return text, fault
 
 
-def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
+def _convert_text(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
     if column.kind == CellKind.DAY:
         try:
             return read_date(text).isoformat(), None
@@ -378,17 +380,16 @@ def _converted(column: SheetColumn, text: str) -> tuple[str, Fault | None]:
         return (
             (_ZEROS.sub("", figures.replace(",", "")), None) if is_number else (text, ("malformed", _NO_NUMBER, text))
         )
-    named = {
+    keys_by_name = {
         word.casefold(): key
         for key, name in column.options.items()
         for word in (key, name.th, name.en, f"{name.th} / {name.en}")
     }
-    key = {**(_FLAGS if column.kind == CellKind.FLAG else column.aliases), **named}.get(text.casefold())
+    key = {**(_FLAGS if column.kind == CellKind.FLAG else column.aliases), **keys_by_name}.get(text.casefold())
     return (text, ("unknown", _NO_CHOICE, text)) if key is None else (key, None)
 
 
 def column_letters(place: int) -> str:
-    """Return the name of a column as a spreadsheet program shows it."""
     return (column_letters(place // 26 - 1) if place >= 26 else "") + chr(ord("A") + place % 26)
 
 

@@ -1,8 +1,8 @@
 """
-The rows of a spreadsheet file of any kind. This module runs as a child process with limits; `kit.spreadsheets` starts it.
+Read the rows of a spreadsheet file, as a child process of `kit.spreadsheets` with limits.
 
-It writes a line of JSON for the table, then one for each row. A file of 1 KB can describe a table of 17 billion cells: if that
-ends a process, it is this one.
+It writes JSON lines: the table, then each row. A file of 1 KB can describe 17 billion cells; only this process dies
+of it.
 """
 
 import csv
@@ -56,7 +56,7 @@ Rows = Iterator[tuple[int, Cells]]
 
 
 class Problem(Exception):
-    """What is wrong with the file; the parent has the words."""
+    """The parent has the messages."""
 
     def __init__(self, code: str, **values: object) -> None:
         super().__init__(code)
@@ -64,7 +64,7 @@ class Problem(Exception):
 
 
 class _Merge(NamedTuple):
-    """Merged cells; rows count from 1, places from 0."""
+    """Rows count from 1, places from 0."""
 
     left: int
     top: int
@@ -100,7 +100,7 @@ def main(path: Path, columns: int, rows: int, options: dict[str, Any]) -> None:
 
 
 def _end_with_parent() -> None:
-    os.read(0, 1)  # nothing is ever sent: it returns when the parent has ended
+    os.read(0, 1)  # the parent sends nothing, so this returns when it has ended
     os._exit(1)
 
 
@@ -110,7 +110,7 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
     table = _find_table(sheets, columns, options)
     yield {"row": table.row, "places": table.places, "ignored": table.ignored}
     sections = {merge.top: merge for merge in table.sheet.merges if merge.left < merge.right}
-    for number, cells in _filled(table.sheet, columns):
+    for number, cells in _fill_merges(table.sheet, columns):
         beyond = next((place for place in sorted(cells) if place >= columns or number > rows), None)
         if beyond is not None:
             raise Problem("outside", cell=f"{column_letters(beyond)}{number}", columns=columns, rows=rows)
@@ -125,28 +125,29 @@ def _lines(path: Path, columns: int, rows: int, options: dict[str, Any]) -> Iter
 
 def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str, Any]) -> _Table:
     """
-    Return the only table whose headings have every required column.
-
-    :raises Problem: where no sheet has it, or more than one
+    Return the only table whose headings include every required column.
+    :raises Problem: for none, or several
     """
     required, tables, nearest = options["required"], [], (-1, 0)
     for sheet in sheets:
-        found, above = [], [""] * columns
-        for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _filled(sheet, columns)):
-            own = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
-            near = (one for one in sheet.merges if one.top < number <= one.bottom + 1)
-            texts = join_headings(above, own, [(one.left, one.right) for one in near if one.left < one.right])
-            above = own
+        candidates, above = [], [""] * columns
+        for number, cells in takewhile(lambda row: row[0] <= HEADING_ROWS, _fill_merges(sheet, columns)):
+            row_texts = [cell if isinstance(cell := cells.get(place, ""), str) else "" for place in range(columns)]
+            nearby_merges = (merge for merge in sheet.merges if merge.top < number <= merge.bottom + 1)
+            texts = join_headings(
+                above, row_texts, [(merge.left, merge.right) for merge in nearby_merges if merge.left < merge.right]
+            )
+            above = row_texts
             places = match_headings(options["names"], texts)
             count = sum(place is not None for place in places)
             missing = [at for at, is_needed in enumerate(required) if is_needed and places[at] is None]
             if missing:
                 nearest = max(nearest, (count, -missing[0]))
             else:
-                ignored = [own[at] or text for at, text in enumerate(texts) if text and at not in places]
-                found.append((count, -number, _Table(sheet, number, places, [*dict.fromkeys(ignored)])))
-        if found:
-            tables.append(max(found)[-1])
+                ignored = [row_texts[at] or text for at, text in enumerate(texts) if text and at not in places]
+                candidates.append((count, -number, _Table(sheet, number, places, [*dict.fromkeys(ignored)])))
+        if candidates:
+            tables.append(max(candidates)[-1])
     names = ", ".join(f"“{sheet.name}”" for sheet in [table.sheet for table in tables] or sheets if sheet.name)
     if not tables:
         raise Problem("column_missing", column=-nearest[1], sheets=names, rows=HEADING_ROWS)
@@ -157,31 +158,30 @@ def _find_table(sheets: Sequence[_SourceSheet], columns: int, options: dict[str,
 
 def _refuse_repeated(table: _Table, columns: int, names: Sequence[Sequence[str]]) -> _Table:
     """
-    Return the table; its rows begin below the merged cells of its headings.
-
-    :raises Problem: where two headings name one column
+    Return the table with its rows below the merged cells of its headings.
+    :raises Problem: when two headings name one column
     """
     merges = [merge for merge in table.sheet.merges if merge.top <= table.row <= merge.bottom]
-    cells = next(cells for number, cells in _filled(table.sheet, columns) if number == table.row)
+    cells = next(cells for number, cells in _fill_merges(table.sheet, columns) if number == table.row)
     texts = ["" if any(m.left < at <= m.right for m in merges) else str(cells.get(at, "")) for at in range(columns)]
     if repeated := repeated_headings(names, texts, table.places):
         raise Problem("two_headings", headings=", ".join(f"“{text}”" for text in repeated))
     return table._replace(row=max([table.row, *(merge.bottom for merge in merges if merge.left in table.places)]))
 
 
-def _filled(sheet: _SourceSheet, columns: int) -> Rows:
-    """Give each merged cell the value of its range."""
+def _fill_merges(sheet: _SourceSheet, columns: int) -> Rows:
+    """Copy the value of a merged range to each of its cells."""
     merges = sorted(sheet.merges, key=lambda merge: merge.top, reverse=True)
     active: list[tuple[_Merge, RawCell]] = []
     for number, cells in sheet.rows():
         if not cells:
             continue
         active = [(merge, value) for merge, value in active if merge.bottom >= number]
-        own = dict(cells)
+        row_cells = dict(cells)
         while merges and merges[-1].top <= number:
             merge = merges.pop()
-            if merge.top == number and merge.left in own:
-                active.append((merge, own[merge.left]))
+            if merge.top == number and merge.left in row_cells:
+                active.append((merge, row_cells[merge.left]))
         for merge, value in active:
             for place in range(merge.left, min(merge.right + 1, columns)):
                 cells.setdefault(place, value)
@@ -190,9 +190,8 @@ def _filled(sheet: _SourceSheet, columns: int) -> Rows:
 
 def _sheets(path: Path, names: Sequence[Sequence[str]]) -> list[_SourceSheet]:
     """
-    Return the visible sheets. The content decides what is read; the name tells only a text from a broken workbook.
-
-    :raises Problem: for what is no spreadsheet
+    Return the visible sheets. The content decides the format, not the name.
+    :raises Problem: when the file is no spreadsheet
     """
     with path.open("rb") as file:
         head = file.read(8)
@@ -202,20 +201,20 @@ def _sheets(path: Path, names: Sequence[Sequence[str]]) -> list[_SourceSheet]:
             raise MemoryError
         parts = set(packed.namelist())
         is_open_document = "mimetype" in parts and _SPREADSHEET in packed.read("mimetype")
-        found = _ods_sheets(packed) if is_open_document else _Workbook(packed).sheets()
+        sheets = _ods_sheets(packed) if is_open_document else _Workbook(packed).sheets()
     elif head == OLE:
-        found = _xls_sheets(path)
+        sheets = _xls_sheets(path)
     elif path.suffix.lower() in TEXTS:
-        found = [_SourceSheet("", _text_rows(path, names))]
+        sheets = [_SourceSheet("", _text_rows(path, names))]
     else:
         raise Problem("unreadable")
-    if not found:
+    if not sheets:
         raise Problem("unreadable")
-    return found
+    return sheets
 
 
 def _elements(packed: zipfile.ZipFile, part: str, *names: str) -> Iterator[ET.Element]:
-    """Yield the elements of these names as they end, and forget each."""
+    """Yield the elements with these names, and clear each."""
     with packed.open(part) as file:
         for _, element in ET.iterparse(file):  # noqa: S314  under the limits of this process
             if element.tag.endswith(names) and element.tag.rpartition("}")[2] in names:
@@ -231,7 +230,7 @@ def _attributes(element: ET.Element) -> dict[str, str]:
 
 
 def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]:
-    text = _decoded(path.read_bytes())
+    text = _decode_text(path.read_bytes())
     first = re.match(r"sep=(.)(?:\r\n?|\n)", text)
     if first:
         text = text[first.end() :]
@@ -241,7 +240,7 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]
         number = 0
         try:
             for number, row in enumerate(csv.reader(lines, delimiter=separator, strict=True), 1):
-                yield number, {at: _without_guard(cell) for at, cell in enumerate(row) if cell}
+                yield number, {at: _remove_guard(cell) for at, cell in enumerate(row) if cell}
         except csv.Error:
             raise Problem("quotes", row=number + 1) from None
 
@@ -259,14 +258,14 @@ def _text_rows(path: Path, names: Sequence[Sequence[str]]) -> Callable[[], Rows]
     return lambda: rows(separator)
 
 
-def _without_guard(cell: str) -> str:
-    """Take away the sign by which an export keeps a text from becoming a formula or a number."""
+def _remove_guard(cell: str) -> str:
+    """Remove the prefix by which exports prevent formulas."""
     if cell.startswith('="') and cell.endswith('"'):
         return cell[2:-1].replace('""', '"')
     return cell[1:] if cell[0] == "'" and cell[1:].startswith(DANGEROUS) else cell
 
 
-def _decoded(content: bytes) -> str:
+def _decode_text(content: bytes) -> str:
     if not is_text(content):
         raise Problem("unreadable")
     for encoding in ("utf-16",) if content.startswith(UTF_16) else ("utf-8-sig", "cp874"):
@@ -290,7 +289,8 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
     except calamine.CalamineError:
         raise Problem("unreadable") from None
     formats = {
-        one.name: codes for one, codes in zip(book.sheets_metadata, number_formats.xls_formats(path), strict=True)
+        sheet_info.name: codes
+        for sheet_info, codes in zip(book.sheets_metadata, number_formats.xls_formats(path), strict=True)
     }
 
     def sheet(name: str) -> _SourceSheet:
@@ -308,7 +308,9 @@ def _xls_sheets(path: Path) -> list[_SourceSheet]:
         return _SourceSheet(name, rows, merges)
 
     visible = calamine.SheetVisibleEnum.Visible, calamine.SheetTypeEnum.WorkSheet
-    return [sheet(one.name) for one in book.sheets_metadata if (one.visible, one.typ) == visible]
+    return [
+        sheet(sheet_info.name) for sheet_info in book.sheets_metadata if (sheet_info.visible, sheet_info.typ) == visible
+    ]
 
 
 # ODS
@@ -336,7 +338,7 @@ def _ods_sheets(packed: zipfile.ZipFile) -> list[_SourceSheet]:
 
 
 def _ods_elements(packed: zipfile.ZipFile) -> Iterator[tuple[ET.Element, dict[str, str], int, int]]:
-    """Yield each style, each row and, after its rows, each table: attributes, a key of the table, and the number of the row."""
+    """Yield styles, rows and tables: attributes, table key, row number. A table follows its rows."""
     table, number = 0, 1
     for element in _elements(packed, "content.xml", "style", "table-row", "table"):
         values = _attributes(element)
@@ -391,7 +393,7 @@ def _ods_text(element: ET.Element) -> str:
 
 
 class _Workbook:
-    """The parts of a workbook, found by their relations: the main part need not be `xl/workbook.xml`."""
+    """Parts are found by relations: the main part need not be `xl/workbook.xml`."""
 
     def __init__(self, packed: zipfile.ZipFile) -> None:
         self._packed = packed
@@ -406,23 +408,26 @@ class _Workbook:
         self._text_formats = {
             at: code for at, code in enumerate(self._formats) if number_formats.shown_text("x", code) != "x"
         }
-        is_1904 = any(one.get("date1904") in {"1", "true"} for one in self._book.iterfind("{*}workbookPr"))
+        is_1904 = any(
+            properties.get("date1904") in {"1", "true"} for properties in self._book.iterfind("{*}workbookPr")
+        )
         self._first_day = date(1904, 1, 1) if is_1904 else date(1899, 12, 30)
 
     def sheets(self) -> list[_SourceSheet]:
         parts = {key: target for key, kind, target in self._links if kind == "worksheet"}
-        found = []
+        visible_sheets = []
         for sheet in self._book.iterfind("{*}sheets/{*}sheet"):
             part = parts.get(_attributes(sheet).get("id", ""))
             if part is not None and sheet.get("state", "visible") == "visible":
-                found.append(_SourceSheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part))))
-        return found
+                visible_sheets.append(
+                    _SourceSheet(sheet.get("name", ""), partial(self._rows, part), list(self._merges(part)))
+                )
+        return visible_sheets
 
     def _read(self, part: str) -> ET.Element:
         return ET.fromstring(self._packed.read(part))  # noqa: S314  under the limits of this process
 
     def _relations(self, part: str) -> list[tuple[str, str, str]]:
-        """Return key, kind and target of the relations of a part."""
         folder, name = posixpath.split(part)
         return [
             (
@@ -435,12 +440,14 @@ class _Workbook:
 
     def _number_formats(self, part: str) -> list[str]:
         styles = self._read(part)
-        own = {one.get("numFmtId"): one.get("formatCode", "") for one in styles.iterfind("{*}numFmts/{*}numFmt")}
-        keys = [one.get("numFmtId", "0") for one in styles.iterfind("{*}cellXfs/{*}xf")]
-        return [own.get(key) or number_formats.BUILT_IN.get(int(key), "") for key in keys]
+        custom_formats = {
+            style.get("numFmtId"): style.get("formatCode", "") for style in styles.iterfind("{*}numFmts/{*}numFmt")
+        }
+        keys = [style.get("numFmtId", "0") for style in styles.iterfind("{*}cellXfs/{*}xf")]
+        return [custom_formats.get(key) or number_formats.BUILT_IN.get(int(key), "") for key in keys]
 
     def _merges(self, part: str) -> Iterator[_Merge]:
-        """They come after the cells that they concern."""
+        """The file lists merged cells after all rows."""
         rest = b""
         with self._packed.open(part) as file:
             while chunk := file.read(_CHUNK):
@@ -471,7 +478,7 @@ class _Workbook:
             return ["flag", *(("TRUE", "true") if text in {"1", "true"} else ("FALSE", "false"))]
         if kind in {"e", "d"}:
             return ["error", None, text] if kind == "e" else ["day", None, text[:10]]
-        text = self._strings[int(text)] if kind == "s" else _text_of(content) if name == "is" else _unescaped(text)
+        text = self._strings[int(text)] if kind == "s" else _text_of(content) if name == "is" else _unescape(text)
         return (
             number_formats.text_cell(text, self._text_formats[style]) if text and style in self._text_formats else text
         )
@@ -487,12 +494,12 @@ class _Workbook:
 
 
 def _text_of(element: ET.Element) -> str:
-    """Return the text of a string that may have several fonts; how it is pronounced is no part of it."""
+    """Join the runs of a string, without its phonetic guide."""
     runs = [run for child in element for run in (child if child.tag.endswith("}r") else [child])]
-    return _unescaped("".join(run.text or "" for run in runs if run.tag.endswith("}t")))
+    return _unescape("".join(run.text or "" for run in runs if run.tag.endswith("}t")))
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
 
 

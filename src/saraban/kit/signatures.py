@@ -7,7 +7,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 
 class Signer:
-    """Signs texts with a private key derived from the installation's secret, another one for each purpose."""
+    """Signs with a key derived from the installation's secret, a different one per purpose."""
 
     def __init__(self, secret: str, *, purpose: str) -> None:
         self._key = Ed25519PrivateKey.from_private_bytes(hmac.digest(secret.encode(), purpose.encode(), "sha256"))
@@ -18,7 +18,6 @@ class Signer:
 
 
 def is_signed_by(public_key: str, signature: str, text: str) -> bool:
-    """Return whether the signature is that of this text by this key; malformed keys and signatures are not."""
     try:
         key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(public_key))
         key.verify(bytes.fromhex(signature), text.encode())

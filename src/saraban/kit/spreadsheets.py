@@ -1,9 +1,8 @@
 """
-Spreadsheets from outside: files of any kind, and pasted rows. A child process with limits reads the files.
+Read spreadsheet files, in a child process with limits, and pasted rows.
 
-    columns = (SheetColumn("code", Text("รหัส", "Code"), is_required=True), SheetColumn("from", Text("วันแรก", "First day"), kind=DAY))
-    table = read_table(path, columns)             # or read_pasted(text, columns)
-    for row in table.rows:
+    columns = (SheetColumn("code", Text("รหัส", "Code"), is_required=True), SheetColumn("from", Text("วันแรก", "From"), kind=DAY))
+    for row in read_table(path, columns):  # or read_pasted(text, columns)
         row.number, row.cells["code"], row.faults
 """
 
@@ -24,9 +23,9 @@ from saraban.kit.text import is_text
 
 SUFFIXES: Final = (".xlsx", ".xlsm", ".xls", ".ods", *sheet_files.TEXTS)
 MOST_ROWS: Final = 200_000
-MOST_COLUMNS: Final = 64  # a register may have columns of its own beside ours
+MOST_COLUMNS: Final = 64  # users add their own columns
 _SNIFFED = 4096
-# A quotation mark encloses a cell that ends after the next single one; in `"Best" Co.` it is a part of the text.
+# A quoted cell ends at the next single quotation mark; in `"Best" Co.` the marks belong to the text.
 _PASTED: Final = re.compile(r'(?:"((?:[^"\t]++|"")*+)"(?=[\t\r\n]|\Z)|([^\t\r\n]*))(\t|\r?\n|\r|\Z)')
 _LONGEST_ROW = 16 * 1024 * 1024
 _KINDS: Final = Text("อ่านไฟล์ไม่ได้ ต้องเป็น XLSX, XLSM, XLS, ODS หรือ CSV", "The file must be XLSX, XLSM, XLS, ODS or CSV.")
@@ -71,25 +70,22 @@ def read_table(
     path: Path, columns: Sequence[SheetColumn], *, most_rows: int = MOST_ROWS, sheet: str | None = None
 ) -> Iterator[SheetRow]:
     """
-    Find the table of a file by its headings, in the first rows of each visible sheet. It takes its time: call it in a thread.
-
-    :param sheet: the only one to look at
-    :returns: rows that are read while they are asked for, with those that are left out; `Invalid` at `/file` is raised on the
-        way, for a cell beyond the bounds
-    :raises Invalid: at `/file`, for what is no spreadsheet, lacks a required column, has two such sheets, has something in a
-        cell beyond the bounds, or needs more memory or time than a spreadsheet of that size may
+    Find the table of a file by its headings. It blocks: call it in a thread.
+    :param sheet: the only sheet to read
+    :returns: rows that are read lazily; iterating raises `Invalid` at `/file` for a cell beyond the limits
+    :raises Invalid: at `/file`, for a file that is no spreadsheet, lacks a required column, has two matching sheets, or
+        exceeds the limits of cells, memory or time
     """
     names = {"names": [column.names for column in columns], "required": [column.is_required for column in columns]}
     lines = _child_lines(path, MOST_COLUMNS, most_rows + 1, {**names, "sheet": sheet}, columns)
     head: Any = next(lines)
-    return _rows(columns, head["row"], head["places"], lines, head["ignored"])
+    return _read_rows(columns, head["row"], head["places"], lines, head["ignored"])
 
 
 def read_pasted(text: str, columns: Sequence[SheetColumn]) -> Iterator[SheetRow]:
     """
-    Read rows that were copied out of a spreadsheet; without headings, their cells are in the order of the columns.
-
-    :raises Invalid: at `/pasted`, when the first cells seem to count the rows
+    Read pasted rows; without headings the cells have the order of the columns.
+    :raises Invalid: at `/pasted`, when the first column counts the rows
     """
     table: list[list[str]] = [[]]
     for quoted, plain, end in _PASTED.findall(text):
@@ -111,31 +107,31 @@ def read_pasted(text: str, columns: Sequence[SheetColumn]) -> Iterator[SheetRow]
         for number, row in enumerate(table, 1)
         if number > has_headings and any(map(str.strip, row))
     )
-    return _rows(columns, int(has_headings), places, lines, ignored)
+    return _read_rows(columns, int(has_headings), places, lines, ignored)
 
 
-def _rows(
+def _read_rows(
     columns: Sequence[SheetColumn],
     heading_row: int,
     places: Sequence[int | None],
     lines: Iterator[Any],
     ignored: Sequence[str],
 ) -> Iterator[SheetRow]:
-    there = [column for column, place in zip(columns, places, strict=True) if place is not None]
-    reader = CellReader(there, [place for place in places if place is not None])
-    example = {column.key: read_cell(column, column.example)[0] for column in there}
+    present = [column for column, place in zip(columns, places, strict=True) if place is not None]
+    reader = CellReader(present, [place for place in places if place is not None])
+    example = {column.key: read_cell(column, column.example)[0] for column in present}
     if ignored:
-        titles = ", ".join(f"“{clean_text(one)[0][:100]}”" for one in ignored)
+        titles = ", ".join(f"“{clean_text(heading)[0][:100]}”" for heading in ignored)
         yield reader.leave_out(heading_row, IGNORED, columns=titles)
     for number, cells, *section in lines:
-        read = reader.read(number, cells, is_section=any(section))
-        # The example row of a template is no row; a sheet may have only some of its columns.
-        if any(read.cells.values()) and (read.cells != example or not any(example.values())):
-            yield read
+        row = reader.read(number, cells, is_section=any(section))
+        # Skip the example row of a template, also if the sheet lacks some columns.
+        if any(row.cells.values()) and (row.cells != example or not any(example.values())):
+            yield row
 
 
 def is_spreadsheet(file: BinaryIO, suffix: str) -> bool:
-    """Return whether a file looks like a workbook of any kind, or like a text with the name of one; reading it shows more."""
+    """Check the first bytes only."""
     file.seek(0)
     head = file.read(_SNIFFED)
     if head.startswith(b"PK") and zipfile.is_zipfile(file):
@@ -148,19 +144,18 @@ def unreadable() -> Invalid:
     return _problem("unreadable")
 
 
-def _problem(code: str, named: Sequence[SheetColumn] = (), /, **values: Any) -> Invalid:
+def _problem(code: str, columns: Sequence[SheetColumn] = (), /, **values: Any) -> Invalid:
     text = _PROBLEMS[code]
     if "column" in values:
-        values["column"] = named[values["column"]].title
+        values["column"] = columns[values["column"]].title
     if values.get("sheets") == "":
         text = Text(text.th.replace("{sheets}", _THE_FILE.th), text.en.replace("{sheets}", _THE_FILE.en))
     return invalid("/file", code, text.th, text.en, **values)
 
 
 def _child_lines(
-    path: Path, columns: int, rows: int, options: dict[str, object], named: Sequence[SheetColumn]
+    path: Path, columns: int, rows: int, options: dict[str, object], sheet_columns: Sequence[SheetColumn]
 ) -> Iterator[Any]:
-    """Yield what the child reads: the table, then each row."""
     arguments = [str(path.resolve()), str(columns), str(rows), orjson.dumps(options).decode()]
     command = [sys.executable, "-I", "-m", sheet_files.__name__, *arguments]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
@@ -168,10 +163,10 @@ def _child_lines(
         output: Any = child.stdout
         try:
             while (line := output.readline(_LONGEST_ROW)).endswith(b"\n"):
-                read = orjson.loads(line)
-                if isinstance(read, dict) and "problem" in read:
-                    raise _problem(read.pop("problem"), named, **read)
-                yield read
+                message = orjson.loads(line)
+                if isinstance(message, dict) and "problem" in message:
+                    raise _problem(message.pop("problem"), sheet_columns, **message)
+                yield message
             if line:
                 raise _problem("packed")
             code = child.wait()

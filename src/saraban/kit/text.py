@@ -18,7 +18,7 @@ MOST_MARKS: Final = 30  # in a row; Unicode's stream-safe format (UAX 15) has th
 TOO_MANY_MARKS: Final = Text(
     "มีเครื่องหมายประกอบอักษรติดกันเกิน {most} ตัว", "There are more than {most} combining marks in a row."
 )
-# Marks outside the basic plane are rare. A run of 31 characters from there is checked character by character.
+# Marks outside the basic plane are rare: a run of 31 characters there is checked one by one.
 _SUSPECTS: Final = re.compile(
     "["
     + "".join(c for c in map(chr, range(0x300, 0x10000)) if unicodedata.category(c)[0] == "M")
@@ -50,7 +50,7 @@ _DIGITS: Final = re.compile("[0-9]+")
 
 
 def has_mark_run(text: str) -> bool:
-    """Return whether more than `MOST_MARKS` combining marks follow each other: normalizing such text takes quadratic time."""
+    """Detect text that would take quadratic time to normalize."""
     return not text.isascii() and any(len(_cut_marks(run)) < len(run[0]) for run in _SUSPECTS.finditer(text))
 
 
@@ -64,30 +64,27 @@ def _cut_marks(run: re.Match[str]) -> str:
 
 
 def check_marks(text: str, pointer: str) -> None:
-    """:raises Invalid: naming `pointer`, for more than `MOST_MARKS` combining marks in a row"""
+    """:raises Invalid: naming `pointer`"""
     if has_mark_run(text):
         raise invalid(pointer, "combining_marks", TOO_MANY_MARKS.th, TOO_MANY_MARKS.en, most=MOST_MARKS)
 
 
 def compose(text: str, pointer: str = "") -> str:
-    """Return the NFC form of a text that passes `check_marks`."""
     check_marks(text, pointer)
     return unicodedata.normalize("NFC", text)
 
 
 def fold(text: str, pointer: str = "") -> str:
-    """Return the text to store: composed, with sara am (U+0E4D U+0E32) joined and without invisible characters."""
+    """Return the text to store: NFC, sara am joined, no invisible characters."""
     check_marks(text, pointer)
     return fold_bounded(text)
 
 
 def fold_stored(text: str) -> str:
-    """Fold a text of the database or of a file; a longer run of combining marks is cut after `MOST_MARKS`."""
     return fold_bounded(text if text.isascii() else _SUSPECTS.sub(_cut_marks, text))
 
 
 def fold_bounded(text: str) -> str:
-    """Fold a text without a run of more than `MOST_MARKS` combining marks."""
     if text.isascii():
         return text
     folded = unicodedata.normalize("NFC", INVISIBLE.sub("", text))
@@ -97,7 +94,6 @@ def fold_bounded(text: str) -> str:
 
 
 def unify(text: str) -> str:
-    """Return the normal form of a text with its outer blanks; `normal_form` describes it."""
     if not text.isprintable():
         text = _CONTROLS.sub("", text)
     if text.isascii():
@@ -115,17 +111,15 @@ def unify(text: str) -> str:
 
 
 def is_text(content: bytes) -> bool:
-    """Return whether bytes may be a text: few are zero, or a mark of UTF-16 begins them."""
+    """Return whether bytes may be text: a UTF-16 mark, or at most 5 % zero bytes."""
     return content.startswith(UTF_16) or content.count(0) * 20 <= len(content)
 
 
 def ascii_digits(text: str) -> str:
-    """Return the text with the decimal digits of every script as 0 to 9."""
     return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
 
 
 def plain_signs(text: str) -> str:
-    """Return the text with its digits as 0 to 9 and its hyphens as one sign."""
     return DASHES.sub("-", ascii_digits(text))
 
 
@@ -139,13 +133,14 @@ def _vowels_first(marks: re.Match[str]) -> str:
 
 def normal_form(text: str) -> str:
     """
-    Return the form in which codes, numbers, user names and searches compare: NFKC with sara am joined, lower case, one hyphen,
-    one space for each gap, Thai marks once and in one order, เเ as แ, without invisible characters and outer blanks.
+    Return the form in which codes, numbers, user names and searches compare.
 
-    The database stores normal forms: a release that changes this function has a migration that writes them again.
+    NFKC with sara am joined, lower case, one hyphen, single spaces, Thai marks once and in one order, เเ as แ,
+    without invisible characters and outer blanks. The database stores normal forms: a change needs a migration that
+    rewrites them.
     """
     folded = unify(text).strip()
-    # Normalization can move a mark of another script from between two Thai marks.
+    # Normalization can move another script's mark from between two Thai marks.
     return folded if _PLAIN.fullmatch(folded) or folded == text else normal_form(folded)
 
 
@@ -154,7 +149,7 @@ def system_code(code: str) -> str:
 
 
 def key_text(text: str) -> str:
-    """Return the normal form to store; a digest replaces the end of a long form."""
+    """Return the normal form to store; a digest replaces the end of a long one."""
     key = normal_form(text)
     if len(key) <= MOST_KEY:
         return key
@@ -162,7 +157,7 @@ def key_text(text: str) -> str:
 
 
 class Spellings(Mapping[str, T]):
-    """Values by code. A code without an exact entry has the value of the first code with its normal form."""
+    """Values by code; an unknown code gets the value of the first code with its normal form."""
 
     def __init__(self, known: Mapping[str, T]) -> None:
         self._known = known
@@ -183,25 +178,20 @@ class Spellings(Mapping[str, T]):
 
 def sort_key(number: str) -> str:
     """
-    Return a text that sorts numbers as people count: 1, 2, 10. Numbers with different normal forms have different sort keys.
-
-    The length of each run of digits precedes it; its leading zeros follow it.
+    Return a text that sorts numbers naturally: 1, 2, 10.
+    Different normal forms have different keys. Each run of digits follows its length and precedes its leading zeros.
     """
-    return _DIGITS.sub(_counted, normal_form(number))[:MOST_KEY]
+    return _DIGITS.sub(_sortable_digits, normal_form(number))[:MOST_KEY]
 
 
-def _counted(digits: re.Match[str]) -> str:
+def _sortable_digits(digits: re.Match[str]) -> str:
     number = digits[0].lstrip("0")
     length = f"{len(number)}" if len(number) < 9 else f"9{len(number):03}"
     return length + number + "\x01" * (len(digits[0]) - len(number))
 
 
 def control_character(text: str, *, multiline: bool = False) -> int | None:
-    """
-    Return the position of the first character that must not be stored, or None.
-
-    These are controls, surrogates, unassigned and private code points, which nobody can type. `fold` removes invisible characters.
-    """
+    """Return the position of the first control, unassigned or private character, or None."""
     if text.isprintable():  # a cheap check that most texts pass
         return None
     allowed = "\n\r\t" if multiline else ""

@@ -1,4 +1,4 @@
-"""How any sheet is written, row by row; `kit.spreadsheets` reads them."""
+"""Write XLSX and CSV row by row; `kit.spreadsheets` reads them."""
 
 import csv
 import re
@@ -18,12 +18,10 @@ _OPTIONS = {"constant_memory": True, "strings_to_formulas": False, "strings_to_u
 _FORBIDDEN = re.compile(r"[\[\]:*?/\\]")  # in the name of a sheet, which has at most 31 characters
 _LAST_ROW = 200_000
 _LONGEST_TEXT = 32_767
-_REFUSED = "0.00E+00"  # no text is certain in this format
+_REFUSED = "0.00E+00"  # the displayed text of this format is never certain, so an import refuses it
 
 
 class SheetWriter:
-    """A sheet that is written row by row, to a path that ends in `.csv` or `.xlsx`."""
-
     def __init__(self, path: Path, headings: Sequence[str], name: str = "Numbers") -> None:
         self._file = self._book = None
         self._row = 0
@@ -31,7 +29,7 @@ class SheetWriter:
             self._file = path.open("w", encoding="utf-8-sig", newline="")
             self._csv = csv.writer(self._file)
         else:
-            import xlsxwriter  # what few servers ever write need not be in the memory of all
+            import xlsxwriter  # few processes write workbooks, so most save its memory
 
             self._book = xlsxwriter.Workbook(str(path), dict(_OPTIONS))
             self._dates = self._book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
@@ -54,10 +52,9 @@ class SheetWriter:
             try:
                 self._book.close()
             except FileCreateError as error:
-                raise error.args[0] from None  # what the system said, a full disk for example
+                raise error.args[0] from None  # the system's error, such as a full disk
 
     def explain(self, title: str, rows: Sequence[Sequence[str]]) -> None:
-        """Add a second sheet; a CSV has none."""
         if self._book is not None:
             sheet = self._book.add_worksheet(title)
             sheet.set_column(0, 3, 40)
@@ -65,7 +62,7 @@ class SheetWriter:
                 sheet.write_row(number, 0, row, self._bold if number == 0 else None)
 
     def offer(self, columns: Sequence[SheetColumn]) -> None:
-        """Keep texts as they are typed, and offer the choices of a column, which a hidden sheet lists."""
+        """Format columns as text, and add drop-down lists from a hidden sheet."""
         if self._book is None:
             return
         as_text = self._book.add_format({"num_format": "@"})
@@ -105,27 +102,25 @@ class SheetWriter:
 
 
 def harmless(cell: object) -> object:
-    """Keep a spreadsheet from taking a text of a CSV for a formula."""
+    """Prefix a CSV text that a spreadsheet program would read as a formula."""
     if isinstance(cell, tuple):
-        return "#N/A"  # a number of which the format is lost would become a text
+        return "#N/A"  # a CSV cannot keep the number's format
     if isinstance(cell, datetime):
         return cell.isoformat(sep=" ", timespec="seconds")
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(DANGEROUS) else cell
 
 
 def csv_line(cells: Sequence[object]) -> bytes:
-    """Return a row of a CSV that is sent while it is made; the first line of the file begins with the mark of UTF-8."""
     text = StringIO(newline="")
     csv.writer(text).writerow([harmless(cell) for cell in cells])
     return text.getvalue().encode()
 
 
 def write_template(path: Path, columns: Sequence[SheetColumn], name: str) -> None:
-    """Write a sheet to fill in, with an example that no import takes; its second sheet explains the columns."""
     with SheetWriter(path, [column.title for column in columns], name) as sheet:
         if any(column.example for column in columns):
             sheet.add([column.example for column in columns])
-        rows = [  # the dash keeps this sheet from having headings itself
+        rows = [  # with the dash no cell of this sheet matches a heading
             (
                 f"{column.heading.th} – {column.heading.en}",
                 "ต้องกรอก / required" if column.is_required else "",
@@ -139,7 +134,6 @@ def write_template(path: Path, columns: Sequence[SheetColumn], name: str) -> Non
 
 
 def write_table(path: Path, columns: Sequence[SheetColumn], rows: Iterable[Sequence[object]], name: str) -> None:
-    """Write a sheet that can be changed and read again."""
     with SheetWriter(path, [column.title for column in columns], name) as sheet:
         for row in rows:
             sheet.add(row)
@@ -147,11 +141,7 @@ def write_table(path: Path, columns: Sequence[SheetColumn], rows: Iterable[Seque
 
 
 class ResultWorkbook(SheetWriter):
-    """
-    The rows of a file again, each with its number in the file and its outcome.
-
-    :param outcomes: what a row comes to, by the state that `add_row` gets
-    """
+    """:param outcomes: texts by the `state` of `add_row`"""
 
     def __init__(self, path: Path, columns: Sequence[SheetColumn], outcomes: Mapping[str, Text]) -> None:
         self._keys, self._outcomes = [column.key for column in columns], outcomes

@@ -1,8 +1,4 @@
-"""
-How e-mail leaves: over SMTP, or into the log where nobody has a mail server.
-
-The standard library speaks SMTP in a thread; each step has a time limit.
-"""
+"""Sends e-mail over SMTP, or writes it to the log."""
 
 import asyncio
 import smtplib
@@ -25,12 +21,7 @@ Security = Literal["starttls", "tls", "none"]
 
 
 class SmtpMailer:
-    """
-    One connection for each mail: the limit on mails a minute is far below where that would matter.
-
-    :param security: `starttls` refuses to go on in the clear
-    :param timeout: seconds that each step of the conversation may take
-    """
+    """:param timeout: seconds for each step of the connection"""
 
     def __init__(
         self,
@@ -45,26 +36,24 @@ class SmtpMailer:
     ) -> None:
         self._host, self._port, self._security, self._timeout = host, port, security, timeout
         self._user, self._password = user, password
-        self.report: Callable[[str], None] = lambda _step: None  # of a conversation
+        self.report: Callable[[str], None] = lambda _step: None
         name, address = parseaddr(sender)
         self._sender = formataddr((name or "Saraban", address))
         self._domain = address.rpartition("@")[2] or "localhost"
 
     async def send(self, mail: MailMessage) -> None:
-        """
-        :raises MailRefused: when the server did not take it
-        """
+        """:raises MailRefused:"""
         await asyncio.to_thread(self._send, mail)
 
     async def check(self) -> None:
-        await asyncio.to_thread(lambda: self._connected().quit())
+        await asyncio.to_thread(lambda: self._connect().quit())
 
     def _send(self, mail: MailMessage) -> None:
-        if not is_mailbox(mail.to):  # stored before accounts were checked for it
+        if not is_mailbox(mail.to):  # old accounts were not checked for it
             raise MailRefused("the address is not a single mailbox", for_good=True)
         try:
             message = self._message(mail)
-            with self._connected() as server:
+            with self._connect() as server:
                 server.send_message(message)
                 self.report("accepted")
         except smtplib.SMTPRecipientsRefused as refusal:
@@ -73,12 +62,12 @@ class SmtpMailer:
         except smtplib.SMTPDataError as refusal:
             raise MailRefused(f"refused: {refusal.smtp_code}", for_good=_is_final(refusal.smtp_code)) from refusal
         except (OSError, smtplib.SMTPException) as fault:
-            # A wrong password, a refused sender or a server that is away is for the operator to mend: the mail waits.
+            # The operator must fix a wrong password, a refused sender or an unreachable server: the mail waits.
             raise MailRefused(type(fault).__name__, for_good=False) from fault
         except ValueError as fault:
             raise MailRefused(f"no header can say this: {fault}", for_good=True) from fault
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connect(self) -> smtplib.SMTP:
         context = ssl.create_default_context()
         if self._security == "tls":
             server: smtplib.SMTP = smtplib.SMTP_SSL(self._host, self._port, timeout=self._timeout, context=context)
@@ -106,14 +95,14 @@ class SmtpMailer:
         message["Subject"] = mail.subject
         message["Date"] = format_datetime(mail.at)
         message["Message-ID"] = f"<{mail.key.hex}@{self._domain}>"
-        if mail.thread:  # the first mail of a document refers to it too: mail programs group by the name of the thread
+        if mail.thread:  # mail programs group by this id, so the first mail has it, too
             message["References"] = message["In-Reply-To"] = f"<document.{mail.thread}@{self._domain}>"
-        if mail.choices_link:  # a page, so no List-Unsubscribe-Post: nothing there unsubscribes with one request
+        if mail.choices_link:  # a page, so one-click unsubscription (List-Unsubscribe-Post) does not apply
             message["List-Unsubscribe"] = f"<{mail.choices_link}>"
-        message["Auto-Submitted"] = "auto-generated"  # out-of-office programs do not answer this (RFC 3834)
+        message["Auto-Submitted"] = "auto-generated"  # stops out-of-office replies (RFC 3834)
         message.set_content(mail.text)
         message.add_alternative(mail.html, subtype="html")
-        message["Content-Language"] = mail.language  # either of the two would move it
+        message["Content-Language"] = mail.language  # last, because adding contents moves it into a part
         return message
 
 
@@ -122,8 +111,6 @@ def _is_final(code: int) -> bool:
 
 
 class ConsoleMailer:
-    """Writes each e-mail to the log, for a workstation and for looking at the texts."""
-
     async def send(self, mail: MailMessage) -> None:
         log.info("mail", to=mail.to, subject=mail.subject, text=mail.text, message_id=str(mail.key))
 

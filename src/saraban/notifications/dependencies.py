@@ -1,4 +1,4 @@
-"""Whether the installation sends e-mail."""
+"""Dependency that tells whether the installation sends e-mail."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -1,8 +1,4 @@
-"""
-Notifications of one user, and the e-mail that tells them too.
-
-The table of the first is partitioned by year on MariaDB, so it has no foreign keys and a plain uuid index.
-"""
+"""Tables of notifications, of e-mail to send, and of reminders."""
 
 from datetime import date, datetime
 from uuid import UUID
@@ -18,10 +14,9 @@ CHANNELS = ("EMAIL", "LINE", "SYSTEM")
 
 class Notification(HasPublicId, Base):
     """
-    `template` and `template_values` are rendered in the reader's language; `title` and `message` hold the Thai text.
+    `title` and `message` contain the Thai text; pages render `template` instead.
 
-    The primary key is (id, created_at) on MariaDB, as partitions want it, and `id` alone on SQLite, whose composite
-    keys do not count up; the mapper knows the part that both have.
+    The primary key is (id, created_at) on MariaDB, because of its partitions, and `id` on SQLite.
     """
 
     __tablename__ = "notifications"
@@ -56,8 +51,9 @@ class Notification(HasPublicId, Base):
 
 class MailLine(Base):
     """
-    One notice on its way to one person by e-mail. `bundle` names what it may share a mail with; `batch_uuid`, set at the
-    first attempt, what it does share one with, so that every further attempt sends the same mail under the same name.
+    Lines with the same `bundle` can share a mail.
+
+    The first attempt sets `batch_uuid`; further attempts send the same lines under the same Message-ID.
     """
 
     __tablename__ = "notification_mails"
@@ -90,8 +86,6 @@ class MailLine(Base):
 
 
 class ReminderPlan(Base):
-    """When one project is reminded of due dates, in its own working days; without a row it is as everywhere."""
-
     __tablename__ = "reminder_plans"
 
     project_id: Mapped[int] = mapped_column(sa.ForeignKey("projects.id"), primary_key=True, autoincrement=False)
@@ -104,7 +98,7 @@ class ReminderPlan(Base):
 
 
 class ReminderSent(Base):
-    """The key is what makes a reminder go out once: what it is about, for which due date, at which stage."""
+    """The key prevents a second reminder of the same stage."""
 
     __tablename__ = "reminders_sent"
 

@@ -1,7 +1,4 @@
-"""
-The statements about notifications and whom to address, about e-mail that waits (who may send what, locked so that two
-workers never hold one mail), and about what is due, still waits for somebody and was reminded of.
-"""
+"""Statements about notifications, waiting e-mail and due dates."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.core.models import Document, DocumentRecipient, DocumentRevision
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow
+from saraban.kit.db import AnyRow, table_of
 from saraban.kit.pagination import newest_first
 from saraban.notifications.models import MailLine, Notification, ReminderPlan, ReminderSent
 from saraban.projects.models import Project
@@ -24,8 +21,6 @@ from saraban.workflow.runtime.models import WorkflowDefinition, WorkflowInstance
 
 @dataclass(frozen=True, slots=True)
 class DocumentParties:
-    """Integer keys of a document's originator, its recipients and its author, and its present revision."""
-
     originator: frozenset[int] = frozenset()
     recipients: frozenset[int] = frozenset()
     author: frozenset[int] = frozenset()
@@ -33,62 +28,60 @@ class DocumentParties:
 
 
 async def parties(session: AsyncSession, documents: Collection[UUID]) -> dict[UUID, DocumentParties]:
-    """Return who has to do with each of the documents; recipients only once it has been issued to them."""
+    """Return parties by document; recipients only once it was issued."""
     if not documents:
         return {}
-    head, recipient = Document, DocumentRecipient
-    present = DocumentRevision
-    heads = sa.select(
-        head.id, head.public_id, head.originator_id, head.created_by, present.public_id.label("revision")
-    ).outerjoin(present, sa.and_(present.correspondence_id == head.id, present.is_current))
-    found = (await session.execute(heads.where(head.public_id.in_(documents)))).all()
+    document, recipient = Document, DocumentRecipient
+    revision = DocumentRevision
+    statement = sa.select(
+        *(document.id, document.public_id, document.originator_id, document.created_by),
+        revision.public_id.label("revision"),
+    ).outerjoin(revision, sa.and_(revision.correspondence_id == document.id, revision.is_current))
+    rows = (await session.execute(statement.where(document.public_id.in_(documents)))).all()
     issued = sa.exists().where(
         DocumentRevision.correspondence_id == recipient.correspondence_id,
         DocumentRevision.issued_date.is_not(None),
     )
     recipients = sa.select(recipient.correspondence_id, recipient.recipient_organization_id).where(
-        recipient.correspondence_id.in_([row.id for row in found]), issued
+        recipient.correspondence_id.in_([row.id for row in rows]), issued
     )
-    places: dict[int, set[int]] = {row.id: set() for row in found}
-    for row in await session.execute(recipients) if found else ():
-        places[row[0]].add(row[1])
+    recipient_keys: dict[int, set[int]] = {row.id: set() for row in rows}
+    for row in await session.execute(recipients) if rows else ():
+        recipient_keys[row[0]].add(row[1])
     return {
         row.public_id: DocumentParties(
-            frozenset({row.originator_id}), frozenset(places[row.id]), frozenset({row.created_by}), row.revision
+            frozenset({row.originator_id}), frozenset(recipient_keys[row.id]), frozenset({row.created_by}), row.revision
         )
-        for row in found
+        for row in rows
     }
 
 
-async def public_ids_of(session: AsyncSession, user_ids: Collection[int]) -> dict[UUID, int]:
-    """Return those of the users who can read what they are told, with their keys."""
+async def readers_by_key(session: AsyncSession, user_ids: Collection[int]) -> dict[UUID, int]:
     return await _readers(session, User.user_id.in_(user_ids)) if user_ids else {}
 
 
-async def user_keys(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, int]:
-    """Return the keys of those users who can read what they are told."""
+async def readers_by_public_id(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, int]:
     return await _readers(session, User.public_id.in_(public_ids)) if public_ids else {}
 
 
-async def _readers(session: AsyncSession, which: sa.ColumnElement[bool]) -> dict[UUID, int]:
-    """People with an open account; a service account would only collect what nobody reads."""
-    found = sa.select(User.public_id, User.user_id).where(
-        which, User.is_active, User.is_service.is_(False), User.deleted_at.is_(None)
+async def _readers(session: AsyncSession, condition: sa.ColumnElement[bool]) -> dict[UUID, int]:
+    """Return people with open accounts; service accounts do not read notifications."""
+    statement = sa.select(User.public_id, User.user_id).where(
+        condition, User.is_active, User.is_service.is_(False), User.deleted_at.is_(None)
     )
-    return {row.public_id: row.user_id for row in await session.execute(found)}
+    return {row.public_id: row.user_id for row in await session.execute(statement)}
 
 
 async def organization_keys(session: AsyncSession, *, public_ids: Collection[UUID]) -> dict[UUID, int]:
     if not public_ids:
         return {}
-    found = sa.select(Organization.public_id, Organization.id).where(Organization.public_id.in_(public_ids))
-    return {row.public_id: row.id for row in await session.execute(found)}
+    statement = sa.select(Organization.public_id, Organization.id).where(Organization.public_id.in_(public_ids))
+    return {row.public_id: row.id for row in await session.execute(statement)}
 
 
 async def already_notified(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
-    """Return the events with the users who were told of them before."""
-    found = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
-    return {(row.event_uuid, row.user_id) for row in await session.execute(found)}
+    statement = sa.select(Notification.event_uuid, Notification.user_id).where(Notification.event_uuid.in_(event_uuids))
+    return {(row.event_uuid, row.user_id) for row in await session.execute(statement)}
 
 
 async def add_notifications(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
@@ -96,21 +89,16 @@ async def add_notifications(session: AsyncSession, rows: Sequence[Mapping[str, o
         await session.execute(sa.insert(Notification), rows)
 
 
-# Templates of notices that say that somebody is to act, and what they become once it is done.
+# Templates that ask for an action. Afterwards the notice gets the template SETTLED.
 ASKING = (
     *("waiting", "due_soon", "due_today", "overdue", "returned", "returned_with_comment"),
-    *("created", "revised"),  # a draft that awaits its submission
+    *("created", "revised"),  # a draft awaits its submission
 )
 SETTLED = "settled"
 
 
-async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
-    """
-    Take back what asked people to act on something before a moment, for many things with one statement each for
-    notifications and for e-mail that has not gone out.
-
-    :param before: the moment by kind and public id
-    """
+async def settle_before(session: AsyncSession, *, before: Mapping[tuple[str, str], datetime]) -> None:
+    """:param before: the moment by entity type and public id"""
     if before:
         notices, mails = (
             sa.or_(
@@ -124,8 +112,7 @@ async def mark_settled(session: AsyncSession, *, before: Mapping[tuple[str, str]
         await _settle(session, notices, mails, now=max(before.values()))
 
 
-async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: int, now: datetime) -> None:
-    """Take back what asked one person to act on something."""
+async def settle_for_user(session: AsyncSession, entity_id: str, *, user_id: int, now: datetime) -> None:
     notices, mails = (
         sa.and_(table.entity_id == entity_id, table.user_id == user_id) for table in (Notification, MailLine)
     )
@@ -133,11 +120,10 @@ async def mark_own_settled(session: AsyncSession, entity_id: str, *, user_id: in
 
 
 async def asked_users(session: AsyncSession, entity_id: str) -> dict[UUID, int]:
-    """Return the people whom a notification asks to act on something."""
-    asked = sa.select(Notification.user_id).where(
+    statement = sa.select(Notification.user_id).where(
         Notification.entity_id == entity_id, Notification.template.in_(ASKING)
     )
-    return await _readers(session, User.user_id.in_(asked))
+    return await _readers(session, User.user_id.in_(statement))
 
 
 async def _settle(
@@ -148,7 +134,7 @@ async def _settle(
         sa.update(Notification)
         .where(notices, Notification.template.in_(ASKING))
         .values(template=SETTLED, is_read=True),
-        # A line that was given up is settled too: an operator may have it sent again.
+        # Also settle lines that were given up, because an operator can retry them.
         unsent.values(template=SETTLED, given_up_at=sa.func.coalesce(MailLine.given_up_at, now)),
     ):
         await session.execute(statement, execution_options={"synchronize_session": False})
@@ -166,18 +152,22 @@ async def page(
     return (await session.scalars(statement)).all()
 
 
+_NOTIFICATION = table_of(Notification).c
+_UNREAD = sa.select(sa.func.count()).where(
+    _NOTIFICATION.user_id == sa.bindparam("user_id"), _NOTIFICATION.is_read.is_(False)
+)
+
+
 async def count_unread(session: AsyncSession, *, user_id: int) -> int:
-    unread = (Notification.user_id == user_id, Notification.is_read.is_(False))
-    return await session.scalar(sa.select(sa.func.count()).select_from(Notification).where(*unread)) or 0
+    return await session.scalar(_UNREAD, {"user_id": user_id}) or 0
 
 
 async def one(session: AsyncSession, *, user_id: int, public_id: UUID) -> Notification | None:
-    found = sa.select(Notification).where(Notification.public_id == public_id, Notification.user_id == user_id)
-    return await session.scalar(found)
+    statement = sa.select(Notification).where(Notification.public_id == public_id, Notification.user_id == user_id)
+    return await session.scalar(statement)
 
 
 async def read_all(session: AsyncSession, *, user_id: int, until: datetime) -> None:
-    """Up to a moment: what arrives while somebody clicks stays unread."""
     await session.execute(
         sa.update(Notification)
         .where(Notification.user_id == user_id, Notification.is_read.is_(False), Notification.created_at <= until)
@@ -187,26 +177,25 @@ async def read_all(session: AsyncSession, *, user_id: int, until: datetime) -> N
 
 
 STEP = 500
-LONGEST = 100  # lines of one mail; what is more goes into the next
+LONGEST = 100  # lines of one mail
 
 
-def _waiting() -> tuple[sa.ColumnElement[bool], ...]:
+def _unsent_conditions() -> tuple[sa.ColumnElement[bool], ...]:
     return (MailLine.sent_at.is_(None), MailLine.given_up_at.is_(None))
 
 
 def due_mails(now: sa.BindParameter[datetime]) -> sa.ColumnElement[bool]:
-    return sa.select(MailLine.id).where(*_due(now)).exists()
+    return sa.select(MailLine.id).where(*_due_conditions(now)).exists()
 
 
-def _due(now: datetime | sa.BindParameter[datetime]) -> tuple[sa.ColumnElement[bool], ...]:
+def _due_conditions(now: datetime | sa.BindParameter[datetime]) -> tuple[sa.ColumnElement[bool], ...]:
     free = sa.or_(MailLine.claimed_until.is_(None), MailLine.claimed_until < now)
-    return (*_waiting(), MailLine.due_at <= now, free)
+    return (*_unsent_conditions(), MailLine.due_at <= now, free)
 
 
 async def already_mailed(session: AsyncSession, *, event_uuids: Collection[UUID]) -> set[tuple[UUID, int]]:
-    """Return the events with the users who were told of them, or will be."""
-    found = sa.select(MailLine.event_uuid, MailLine.user_id).where(MailLine.event_uuid.in_(event_uuids))
-    return {(row[0], row[1]) for row in await session.execute(found)}
+    statement = sa.select(MailLine.event_uuid, MailLine.user_id).where(MailLine.event_uuid.in_(event_uuids))
+    return {(row[0], row[1]) for row in await session.execute(statement)}
 
 
 async def add_mails(session: AsyncSession, *, rows: Sequence[Mapping[str, object]]) -> None:
@@ -215,39 +204,39 @@ async def add_mails(session: AsyncSession, *, rows: Sequence[Mapping[str, object
 
 
 async def first_due(session: AsyncSession, now: datetime) -> int | None:
-    """Return the key of the line that has waited longest, without locking anything."""
     return await session.scalar(
-        sa.select(MailLine.id).where(*_due(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
+        sa.select(MailLine.id).where(*_due_conditions(now)).order_by(MailLine.due_at, MailLine.id).limit(1)
     )
 
 
 async def lock_due(session: AsyncSession, key: int, now: datetime) -> MailLine | None:
-    """Lock a line unless another worker was quicker."""
     return await session.scalar(
-        sa.select(MailLine).where(MailLine.id == key, *_due(now)).with_for_update(skip_locked=True)
+        sa.select(MailLine).where(MailLine.id == key, *_due_conditions(now)).with_for_update(skip_locked=True)
     )
 
 
 async def lock_bundle(session: AsyncSession, first: MailLine) -> Sequence[MailLine]:
-    """Lock what may share a mail with `first`, that line included, oldest first."""
-    together = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
+    same_bundle = (MailLine.user_id == first.user_id, MailLine.bundle == first.bundle, MailLine.batch_uuid.is_(None))
     keys = (
-        await session.scalars(sa.select(MailLine.id).where(*together, *_waiting()).order_by(MailLine.id).limit(LONGEST))
+        await session.scalars(
+            sa.select(MailLine.id).where(*same_bundle, *_unsent_conditions()).order_by(MailLine.id).limit(LONGEST)
+        )
     ).all()
-    locked = sa.select(MailLine).where(MailLine.id.in_({*keys, first.id}), MailLine.batch_uuid.is_(None), *_waiting())
-    return (await session.scalars(locked.order_by(MailLine.id).with_for_update(skip_locked=True))).all()
+    statement = sa.select(MailLine).where(
+        MailLine.id.in_({*keys, first.id}), MailLine.batch_uuid.is_(None), *_unsent_conditions()
+    )
+    return (await session.scalars(statement.order_by(MailLine.id).with_for_update(skip_locked=True))).all()
 
 
 async def lock_batch(session: AsyncSession, batch: UUID) -> Sequence[MailLine]:
-    """Lock the lines of one mail that has not gone out, without those that were settled, oldest first."""
     unsent = (MailLine.sent_at.is_(None), MailLine.template != SETTLED)
     statement = sa.select(MailLine).where(MailLine.batch_uuid == batch, *unsent)
     return (await session.scalars(statement.order_by(MailLine.id).with_for_update())).all()
 
 
 async def delete_done(session: AsyncSession, *, before: datetime) -> int:
-    done = sa.or_(MailLine.sent_at < before, MailLine.given_up_at < before)
-    keys = (await session.scalars(sa.select(MailLine.id).where(done).limit(STEP))).all()
+    condition = sa.or_(MailLine.sent_at < before, MailLine.given_up_at < before)
+    keys = (await session.scalars(sa.select(MailLine.id).where(condition).limit(STEP))).all()
     if keys:
         await session.execute(sa.delete(MailLine).where(MailLine.id.in_(keys)))
     return len(keys)
@@ -255,11 +244,7 @@ async def delete_done(session: AsyncSession, *, before: datetime) -> int:
 
 @dataclass(frozen=True, slots=True)
 class DueSubject:
-    """
-    A revision or a sheet with a due date, or with a step that has one.
-
-    :param of_step: the date is the present step's own
-    """
+    """:param of_step: the due date is that of the current step"""
 
     subject: UUID
     project_id: int
@@ -279,8 +264,6 @@ class DueStep:
 
 @dataclass(frozen=True, slots=True)
 class RunningWorkflow:
-    """The instance that moves a subject, with the public ids of those it waits for and the due day of its state."""
-
     instance: UUID
     entity_type: str
     organizations: frozenset[UUID]
@@ -296,48 +279,41 @@ async def project_keys(session: AsyncSession) -> Sequence[int]:
 
 
 async def due_revisions(session: AsyncSession, keys: Collection[int]) -> list[DueSubject]:
-    """Return those of the revisions that were issued and are present ones."""
-    revision, head = DocumentRevision, Document
+    revision, document = DocumentRevision, Document
     statement = (
-        sa.select(revision.public_id, head.project_id, revision.due_date, revision.issued_date)
-        .join(head, head.id == revision.correspondence_id)
+        sa.select(revision.public_id, document.project_id, revision.due_date, revision.issued_date)
+        .join(document, document.id == revision.correspondence_id)
         .where(revision.id.in_(keys), revision.is_current)
         .where(revision.issued_date.is_not(None), revision.due_date.is_not(None))
-        .where(head.cancelled_at.is_(None), head.deleted_at.is_(None))
+        .where(document.cancelled_at.is_(None), document.deleted_at.is_(None))
     )
-    # No date is null: the statement says so.
-    rows: Iterable[AnyRow] = await session.execute(statement.order_by(revision.id))
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(revision.id))  # dates are not null
     return [DueSubject(*row) for row in rows]
 
 
 async def due_circulations(session: AsyncSession, keys: Collection[int]) -> list[DueSubject]:
-    """Return those of the sheets that go round."""
-    sheet = Circulation
+    circulation = Circulation
     statement = (
-        sa.select(sheet.public_id, sheet.project_id, sheet.deadline_date, sheet.submitted_at)
-        .where(sheet.id.in_(keys), sheet.submitted_at.is_not(None), sheet.deadline_date.is_not(None))
-        .where(sheet.closed_at.is_(None), sheet.cancelled_at.is_(None))
+        sa.select(circulation.public_id, circulation.project_id, circulation.deadline_date, circulation.submitted_at)
+        .where(circulation.id.in_(keys), circulation.submitted_at.is_not(None), circulation.deadline_date.is_not(None))
+        .where(circulation.closed_at.is_(None), circulation.cancelled_at.is_(None))
     )
-    # No date is null: the statement says so.
-    rows: Iterable[AnyRow] = await session.execute(statement.order_by(sheet.id))
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(circulation.id))  # dates are not null
     return [DueSubject(*row) for row in rows]
 
 
 async def due_steps(session: AsyncSession, *, before: date, after: UUID | None, limit: int) -> list[DueStep]:
-    """Return running instances with a due day of their own before `before`, by key, from the one after `after`."""
-    row = WorkflowInstance
-    statement = sa.select(row.id, row.entity_type, row.entity_id, row.due_on, row.last_transition_at).where(
-        row.status == InstanceStatus.ACTIVE, row.due_on < before
-    )
+    instance = WorkflowInstance
+    statement = sa.select(
+        *(instance.id, instance.entity_type, instance.entity_id, instance.due_on, instance.last_transition_at)
+    ).where(instance.status == InstanceStatus.ACTIVE, instance.due_on < before)
     if after is not None:
-        statement = statement.where(row.id > after)
-    # No date is null: the statement says so.
-    found: Iterable[AnyRow] = await session.execute(statement.order_by(row.id).limit(limit))
-    return [DueStep(*each) for each in found]
+        statement = statement.where(instance.id > after)
+    rows: Iterable[AnyRow] = await session.execute(statement.order_by(instance.id).limit(limit))  # dates are not null
+    return [DueStep(*row) for row in rows]
 
 
 async def running_workflows(session: AsyncSession, subjects: Collection[UUID]) -> dict[UUID, RunningWorkflow]:
-    """Return those subjects whose instance runs and waits for somebody."""
     instance, item = WorkflowInstance, WorkflowWorkItem
     statement = (
         sa.select(
@@ -355,11 +331,11 @@ async def running_workflows(session: AsyncSession, subjects: Collection[UUID]) -
         .join(WorkflowDefinition, WorkflowDefinition.id == instance.definition_id)
         .outerjoin(Organization, Organization.id == item.organization_id)
         .outerjoin(User, User.user_id == item.user_id)
-        .where(instance.entity_id.in_([str(one) for one in subjects]), instance.status == InstanceStatus.ACTIVE)
+        .where(instance.entity_id.in_([str(subject) for subject in subjects]), instance.status == InstanceStatus.ACTIVE)
     )
-    found: dict[UUID, list[AnyRow]] = {}
+    rows_by_subject: dict[UUID, list[AnyRow]] = {}
     for row in await session.execute(statement):
-        found.setdefault(UUID(row[2]), []).append(row)
+        rows_by_subject.setdefault(UUID(row[2]), []).append(row)
     return {
         subject: RunningWorkflow(
             rows[0][0],
@@ -369,7 +345,7 @@ async def running_workflows(session: AsyncSession, subjects: Collection[UUID]) -
             rows[0][5],
             *rows[0][6:9],
         )
-        for subject, rows in found.items()
+        for subject, rows in rows_by_subject.items()
     }
 
 

@@ -1,4 +1,4 @@
-"""Notifications in JSON."""
+"""API schemas of notifications and reminder settings."""
 
 from datetime import datetime
 from typing import Annotated
@@ -39,7 +39,7 @@ class NotificationAnswer(Schema):
 
 
 class NotificationPage(Schema):
-    """`unreadCount` counts all unread ones, whatever the page shows."""
+    """`unreadCount` counts all unread notifications, not only those of the page."""
 
     items: list[NotificationAnswer]
     next_cursor: str | None
@@ -57,7 +57,7 @@ _CHOSEN: JsonDict = {
 
 
 class ChannelChoice(Schema):
-    """By which channels one kind of notice comes."""
+    """The channels of one kind of notice."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {"kind": "moved", "inApp": True, "email": False, "webhook": True}}
@@ -66,19 +66,22 @@ class ChannelChoice(Schema):
     kind: NoticeKind
     in_app: bool = Field(strict=True)
     email: bool = Field(strict=True)
-    webhook: bool = Field(default=False, strict=True, description="To the webhooks of your own, if you have any.")
+    webhook: bool = Field(default=False, strict=True, description="To your own webhooks, if you have any.")
 
 
 class PreferencesOrder(Schema):
-    """Hours are those of the deployment's time zone. A kind that is left out comes in the application and by e-mail."""
+    """
+    Hours are in the time zone of the deployment. Kinds that are left out use the
+    application and e-mail.
+    """
 
     model_config = ConfigDict(json_schema_extra={"example": _CHOSEN})
 
-    email: bool = Field(strict=True, description="False: nothing comes by e-mail, whatever the kinds say.")
-    digest: bool = Field(strict=True, description="One e-mail a day in place of one for each document.")
+    email: bool = Field(strict=True, description="False: no e-mail at all, whatever the kinds say.")
+    digest: bool = Field(strict=True, description="One e-mail a day instead of one for each document.")
     digest_hour: int = Field(8, strict=True, ge=0, le=23)
-    quiet_from: int | None = Field(None, strict=True, ge=0, le=23, description="E-mail waits from this hour on …")
-    quiet_until: int | None = Field(None, strict=True, ge=0, le=23, description="… until this one.")
+    quiet_from: int | None = Field(None, strict=True, ge=0, le=23, description="E-mail waits from this hour …")
+    quiet_until: int | None = Field(None, strict=True, ge=0, le=23, description="… until this hour.")
     channels: list[ChannelChoice] = Field(default=[], max_length=20)
 
 
@@ -88,7 +91,9 @@ class PreferencesAnswer(PreferencesOrder):
     )
 
     address: str
-    mail_is_on: bool = Field(description="False: this installation sends no e-mail; all comes in the application.")
+    mail_is_on: bool = Field(
+        description="False: this installation sends no e-mail; all notices are shown in the application."
+    )
 
 
 _Before = Annotated[int, Field(strict=True, ge=0, le=FURTHEST_BEFORE)]
@@ -96,13 +101,13 @@ _After = Annotated[int, Field(strict=True, ge=1, le=FURTHEST_AFTER)]
 
 
 class ReminderSettings(Schema):
-    """When those a document waits for are reminded of its due date, in working days of the project."""
+    """When a project's assignees are reminded of due dates, in working days of the project."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"before": [3, 1], "after": [1, 3], "every": 5, "hour": 8}})
 
     before: list[_Before] = Field(max_length=5, description="Working days before; 0 is the day itself.")
     after: list[_After] = Field(max_length=5, description="Working days after.")
     every: _After | None = Field(
-        description="After the last of `after`, again each so many working days; null: no more."
+        description="Repeat every so many working days after the last of `after`; null: do not repeat."
     )
-    hour: int = Field(strict=True, ge=0, le=23, description="From which reminders go out.")
+    hour: int = Field(strict=True, ge=0, le=23, description="Reminders are sent from this hour on.")

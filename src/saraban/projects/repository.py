@@ -1,9 +1,10 @@
 """Queries about projects, their parties, calendars and teams, and master data; each function is one statement."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypedDict
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -12,9 +13,10 @@ from sqlalchemy.orm import InstrumentedAttribute
 
 from saraban.identity.domain.catalogue import PartyRole
 from saraban.identity.models import Organization, User
-from saraban.kit.db import AnyRow, AnySelect
-from saraban.kit.keys import is_spelled, spelled
+from saraban.kit.db import AnyRow, AnySelect, Base, table_of
+from saraban.kit.keys import has_spelling, is_spelled, spelled, spelling
 from saraban.kit.pagination import newest_first
+from saraban.kit.text import key_text
 from saraban.projects.models import (
     Contract,
     ContractOrganization,
@@ -31,45 +33,73 @@ from saraban.projects.models import (
 )
 
 Rows = Sequence[AnyRow]
-Found = TypeVar("Found")
-Active = TypeVar("Active", Project, Contract, CorrespondenceType)
-Key = int | sa.BindParameter[int]
+# Statements that most requests send are built once, over columns of tables.
+_PROJECT, _CONTRACT, _TYPE = table_of(Project).c, table_of(Contract).c, table_of(CorrespondenceType).c
+_ORGANIZATION, _PROJECT_PARTY = table_of(Organization).c, table_of(ProjectOrganization).c
+_PARTY = table_of(ContractOrganization).c
+_DISCIPLINE, _RFA_TYPE, _SUB_TYPE = table_of(Discipline).c, table_of(RfaType).c, table_of(CorrespondenceSubType).c
+_IS_OPEN_PROJECT = sa.and_(_PROJECT.is_active, _PROJECT.deleted_at.is_(None))
+_IS_OPEN_CONTRACT = sa.and_(_CONTRACT.is_active, _CONTRACT.deleted_at.is_(None))
+_IS_OPEN_ORGANIZATION = sa.and_(_ORGANIZATION.is_active, _ORGANIZATION.deleted_at.is_(None))
+_ROLE = sa.func.coalesce(_PARTY.role_in_contract, _PROJECT_PARTY.role_in_project).label("role")
+_PROJECTS = sa.select(
+    _PROJECT.id, _PROJECT.uuid, _PROJECT.project_code, _PROJECT.project_name, _PROJECT.project_name_en
+)
 
 
-def visible(
-    *, everything: bool, projects: frozenset[int], contracts: frozenset[int], organizations: frozenset[int]
-) -> sa.ColumnElement[bool]:
-    """Given directly, through a contract, or because an organization of the caller takes part."""
-    if everything:
-        return sa.true()
-    return sa.or_(
-        Project.id.in_(projects),
-        Project.id.in_(sa.select(Contract.project_id).where(Contract.id.in_(contracts))),
-        Project.id.in_(
-            sa.select(ProjectOrganization.project_id).where(ProjectOrganization.organization_id.in_(organizations))
+def _flag(name: str) -> sa.BindParameter[bool]:
+    return sa.bindparam(name, type_=sa.Boolean())
+
+
+def _keys(name: str) -> sa.BindParameter[int]:
+    return sa.bindparam(name, expanding=True)
+
+
+class ProjectReach(TypedDict):
+    """
+    The projects that a caller sees: given directly, through a contract, or because an organization of the caller takes part.
+
+    :param everything: all of them
+    :param sandbox: the sandbox, too
+    """
+
+    everything: bool
+    sandbox: bool
+    project_ids: list[int]
+    contract_ids: list[int]
+    organization_ids: list[int]
+
+
+# For execution with a `ProjectReach`, and `closed`: those that are closed, too.
+_IS_VISIBLE = sa.and_(
+    sa.or_(
+        _flag("everything"),
+        _PROJECT.id.in_(_keys("project_ids")),
+        _PROJECT.id.in_(sa.select(_CONTRACT.project_id).where(_CONTRACT.id.in_(_keys("contract_ids")))),
+        _PROJECT.id.in_(
+            sa.select(_PROJECT_PARTY.project_id).where(_PROJECT_PARTY.organization_id.in_(_keys("organization_ids")))
         ),
-    )
-
-
-def _projects(may_see: sa.ColumnElement[bool], *, sandbox: bool, closed: bool = False) -> sa.Select[Project]:
-    """:param closed: those that are closed, too"""
-    statement = sa.select(Project).where(may_see)
-    if not closed:
-        statement = statement.where(Project.is_active, Project.deleted_at.is_(None))
-    return statement if sandbox else statement.where(Project.is_sandbox.is_(False))
+    ),
+    sa.or_(_flag("closed"), _IS_OPEN_PROJECT),
+    sa.or_(_flag("sandbox"), _PROJECT.is_sandbox.is_(False)),
+)
+_TYPE_NAMES = sa.select(_TYPE.type_code, _TYPE.type_name, _TYPE.type_name_en)
+_PARTIES_OF_PROJECTS = sa.select(_PROJECT_PARTY.organization_id).where(
+    _PROJECT_PARTY.project_id.in_(_keys("project_ids"))
+)
+_VISIBLE_PROJECTS = _PROJECTS.where(_IS_VISIBLE).order_by(_PROJECT.project_code)
 
 
 async def project_page(
     session: AsyncSession,
-    may_see: sa.ColumnElement[bool],
+    reach: ProjectReach,
     *,
-    sandbox: bool,
     search: str | None,
     closed: bool,
     cursor: str | None,
     limit: int,
 ) -> Sequence[Project]:
-    statement = _projects(may_see, sandbox=sandbox, closed=closed)
+    statement = sa.select(Project).where(_IS_VISIBLE)
     if search:
         statement = statement.where(
             sa.or_(
@@ -78,24 +108,47 @@ async def project_page(
             )
         )
     statement = newest_first(statement, at=Project.created_at, public_id=Project.public_id, cursor=cursor, limit=limit)
-    return list(await session.scalars(statement))
+    return (await session.scalars(statement, {**reach, "closed": closed})).all()
 
 
-async def projects(
-    session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool, closed: bool = False
-) -> Rows:
+async def projects(session: AsyncSession, reach: ProjectReach, *, closed: bool = False) -> Rows:
     """Rows of (key, public id, code, name, English name), by code."""
-    statement = _projects(may_see, sandbox=sandbox, closed=closed).with_only_columns(
-        Project.id, Project.public_id, Project.project_code, Project.project_name, Project.project_name_en
-    )
-    return (await session.execute(statement.order_by(Project.project_code))).all()
+    return (await session.execute(_VISIBLE_PROJECTS, {**reach, "closed": closed})).all()
 
 
 async def visible_project(
-    session: AsyncSession, may_see: sa.ColumnElement[bool], *, sandbox: bool, public_id: UUID, closed: bool = False
+    session: AsyncSession, reach: ProjectReach, *, public_id: UUID, closed: bool = False
 ) -> Project | None:
-    statement = _projects(may_see, sandbox=sandbox, closed=closed)
-    return await session.scalar(statement.where(Project.public_id == public_id))
+    statement = sa.select(Project).where(_IS_VISIBLE, _PROJECT.uuid == public_id)
+    return await session.scalar(statement, {**reach, "closed": closed})
+
+
+_PROJECT_OF_ID = _PROJECTS.where(_IS_OPEN_PROJECT, _PROJECT.uuid == sa.bindparam("public_id"))
+_CONTRACT_OF_ID = sa.select(_CONTRACT.id, _CONTRACT.uuid, _CONTRACT.contract_code, _CONTRACT.contract_name).where(
+    _IS_OPEN_CONTRACT, _CONTRACT.project_id == sa.bindparam("project_id"), _CONTRACT.uuid == sa.bindparam("public_id")
+)
+_TYPE_OF_CODE = (
+    sa.select(_TYPE.id, _TYPE.type_code, _TYPE.type_name)
+    .where(_TYPE.is_active, _TYPE.deleted_at.is_(None), has_spelling(_TYPE.type_code))
+    .order_by(_TYPE.type_code != sa.bindparam("text"))
+    .limit(1)
+)
+
+
+async def open_project(session: AsyncSession, named: UUID | str) -> AnyRow | None:
+    """:param named: its public id or its code"""
+    if isinstance(named, UUID):
+        return (await session.execute(_PROJECT_OF_ID, {"public_id": named})).one_or_none()
+    statement = spelled(_PROJECTS.where(_IS_OPEN_PROJECT), _PROJECT.project_code, named)
+    return (await session.execute(statement)).one_or_none()
+
+
+async def open_contract(session: AsyncSession, *, project_id: int, public_id: UUID) -> AnyRow | None:
+    return (await session.execute(_CONTRACT_OF_ID, {"project_id": project_id, "public_id": public_id})).one_or_none()
+
+
+async def open_type(session: AsyncSession, *, code: str) -> AnyRow | None:
+    return (await session.execute(_TYPE_OF_CODE, spelling(code))).one_or_none()
 
 
 async def members(session: AsyncSession, *, project_id: int) -> Rows:
@@ -116,8 +169,6 @@ async def members(session: AsyncSession, *, project_id: int) -> Rows:
 
 async def contracts(session: AsyncSession, *, project_id: int, closed: bool = False) -> Rows:
     """One row for each party of each contract, of `closed` ones too, the contract's columns repeated."""
-    is_open = sa.and_(Contract.is_active, Contract.deleted_at.is_(None))
-    role = sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role")
     statement = (
         sa.select(
             *(Contract.id, Contract.public_id),
@@ -126,8 +177,8 @@ async def contracts(session: AsyncSession, *, project_id: int, closed: bool = Fa
             Contract.contract_name_en,
             Contract.start_date,
             Contract.end_date,
-            is_open.label("is_active"),
-            role,
+            _IS_OPEN_CONTRACT.label("is_active"),
+            _ROLE,
             Organization.public_id.label("organization_public_id"),
             Organization.organization_code,
             Organization.organization_name,
@@ -145,8 +196,8 @@ async def contracts(session: AsyncSession, *, project_id: int, closed: bool = Fa
                 ProjectOrganization.organization_id == ContractOrganization.organization_id,
             ),
         )
-        .where(Contract.project_id == project_id, sa.true() if closed else is_open)
-        .order_by(Contract.contract_code, _by_role(role), Organization.organization_code)
+        .where(Contract.project_id == project_id, sa.true() if closed else _IS_OPEN_CONTRACT)
+        .order_by(Contract.contract_code, _by_role(_ROLE), Organization.organization_code)
     )
     return list((await session.execute(statement)).all())
 
@@ -167,51 +218,67 @@ class CodeFilter:
 
 
 async def disciplines(session: AsyncSession, wanted: CodeFilter) -> Rows:
-    names = (Discipline.code_name_th.label("name_th"), Discipline.code_name_en.label("name_en"))
-    statement = sa.select(Discipline.id, *names).where(Discipline.is_active)
-    return await _of_contracts(session, statement, Discipline.discipline_code, wanted)
+    return await _of_contracts(session, Discipline, wanted)
 
 
 async def rfa_types(session: AsyncSession, wanted: CodeFilter) -> Rows:
-    names = (RfaType.type_name_th.label("name_th"), RfaType.type_name_en.label("name_en"))
-    statement = sa.select(RfaType.id, RfaType.items, *names).where(RfaType.is_active)
-    return await _of_contracts(session, statement, RfaType.type_code, wanted)
+    return await _of_contracts(session, RfaType, wanted)
 
 
 async def sub_types(
     session: AsyncSession, wanted: CodeFilter, *, type_id: int | None = None, type_code: str | None = None
 ) -> Rows:
     """Those of every document type, or of one, named by its key or its code."""
-    statement = sa.select(
-        CorrespondenceSubType.id,
-        CorrespondenceSubType.sub_type_name.label("name"),
-        CorrespondenceSubType.sub_type_name_en.label("name_en"),
-        CorrespondenceSubType.sub_type_number.label("number"),
-        CorrespondenceType.type_code,
-    ).join(CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id)
-    statement = statement.where(CorrespondenceSubType.is_active)
-    if type_id is not None:
-        statement = statement.where(CorrespondenceType.id == type_id)
-    if type_code is not None:
-        statement = statement.where(is_spelled(CorrespondenceType.type_code, [type_code]))
-    return await _of_contracts(session, statement, CorrespondenceSubType.sub_type_code, wanted)
+    rows = await _of_contracts(session, CorrespondenceSubType, wanted)
+    code = None if type_code is None else key_text(type_code)
+    return [row for row in rows if type_id in {None, row.type_id} and code in {None, key_text(row.type_code)}]
 
 
-async def _of_contracts(session: AsyncSession, statement: AnySelect, code: Any, wanted: CodeFilter) -> Rows:
-    contract = code.class_.contract_id
-    statement = (
-        statement.add_columns(
-            code.label("code"), contract, Contract.public_id.label("contract_public_id"), Contract.contract_code
-        )
-        .join(Contract, Contract.id == contract)
-        .where(Contract.project_id == wanted.project_id, Contract.is_active, Contract.deleted_at.is_(None))
-        .order_by(Contract.contract_code, code.class_.sort_order, code)
+_CODES: Mapping[type[Base], Sequence[Any]] = {  # each begins with the code
+    Discipline: (
+        _DISCIPLINE.discipline_code,
+        _DISCIPLINE.code_name_th.label("name_th"),
+        _DISCIPLINE.code_name_en.label("name_en"),
+    ),
+    RfaType: (
+        _RFA_TYPE.type_code,
+        _RFA_TYPE["items"],
+        _RFA_TYPE.type_name_th.label("name_th"),
+        _RFA_TYPE.type_name_en.label("name_en"),
+    ),
+    CorrespondenceSubType: (
+        _SUB_TYPE.sub_type_code,
+        _SUB_TYPE.sub_type_name.label("name"),
+        _SUB_TYPE.sub_type_name_en.label("name_en"),
+        _SUB_TYPE.sub_type_number.label("number"),
+        _TYPE.id.label("type_id"),
+        _TYPE.type_code,
+    ),
+}
+
+
+@cache
+def _codes(model: type[Base], *, of_contract: bool, of_code: bool) -> AnySelect:
+    code, *names = _CODES[model]
+    table = table_of(model)
+    contract = (table.c.contract_id, _CONTRACT.uuid.label("contract_public_id"), _CONTRACT.contract_code)
+    statement: AnySelect = (
+        sa.select(table.c.id, code.label("code"), *names, *contract)
+        .join_from(table, table_of(Contract), _CONTRACT.id == table.c.contract_id)
+        .where(table.c.is_active, _CONTRACT.project_id == sa.bindparam("project_id"), _IS_OPEN_CONTRACT)
+        .order_by(_CONTRACT.contract_code, table.c.sort_order, code)
     )
-    if wanted.contract is not None:
-        statement = statement.where(Contract.public_id == wanted.contract)
-    if wanted.code is not None:
-        statement = statement.where(is_spelled(code, [wanted.code]))
-    return (await session.execute(statement)).all()
+    if model is CorrespondenceSubType:
+        statement = statement.join(table_of(CorrespondenceType), _TYPE.id == _SUB_TYPE.correspondence_type_id)
+    if of_contract:
+        statement = statement.where(_CONTRACT.uuid == sa.bindparam("contract"))
+    return statement.where(has_spelling(code)) if of_code else statement
+
+
+async def _of_contracts(session: AsyncSession, model: type[Base], wanted: CodeFilter) -> Rows:
+    statement = _codes(model, of_contract=wanted.contract is not None, of_code=wanted.code is not None)
+    parameters = {"project_id": wanted.project_id, "contract": wanted.contract, **spelling(wanted.code or "")}
+    return (await session.execute(statement, parameters)).all()
 
 
 async def weekend(session: AsyncSession, project_id: int) -> ProjectCalendar | None:
@@ -226,31 +293,57 @@ async def calendar_day(session: AsyncSession, *, project_id: int, on: date) -> P
     return await session.get(ProjectDay, (project_id, on))
 
 
+_PROJECT_PARTIES = (
+    sa.select(
+        _PROJECT_PARTY.organization_id,
+        _ORGANIZATION.uuid,
+        _ORGANIZATION.organization_code,
+        _PROJECT_PARTY.role_in_project,
+    )
+    .where(_ORGANIZATION.id == _PROJECT_PARTY.organization_id)
+    .where(_PROJECT_PARTY.project_id == sa.bindparam("project_id"), _IS_OPEN_ORGANIZATION)
+)
+_CONTRACT_PARTIES = (
+    sa.select(_PARTY.organization_id, _ORGANIZATION.uuid, _ORGANIZATION.organization_code, _ROLE)
+    .join_from(table_of(ContractOrganization), table_of(Organization), _ORGANIZATION.id == _PARTY.organization_id)
+    .join(table_of(Contract), _CONTRACT.id == _PARTY.contract_id)
+    .outerjoin(
+        table_of(ProjectOrganization),
+        sa.and_(
+            _PROJECT_PARTY.project_id == _CONTRACT.project_id, _PROJECT_PARTY.organization_id == _PARTY.organization_id
+        ),
+    )
+    .where(_PARTY.contract_id == sa.bindparam("contract_id"), _IS_OPEN_ORGANIZATION)
+)
+_PARTICIPANT = (
+    sa.select(
+        _ORGANIZATION.id, _ORGANIZATION.uuid, _ORGANIZATION.organization_code, _ORGANIZATION.organization_name, _ROLE
+    )
+    .join_from(
+        table_of(Organization), table_of(ProjectOrganization), _PROJECT_PARTY.organization_id == _ORGANIZATION.id
+    )
+    .outerjoin(
+        table_of(ContractOrganization),
+        sa.and_(_PARTY.organization_id == _ORGANIZATION.id, _PARTY.contract_id == sa.bindparam("contract_id")),
+    )
+    .where(
+        _PROJECT_PARTY.project_id == sa.bindparam("project_id"),
+        _ORGANIZATION.uuid == sa.bindparam("public_id"),
+        _IS_OPEN_ORGANIZATION,
+    )
+)
+
+
 async def participant(
     session: AsyncSession, *, project_id: int, public_id: UUID, contract_id: int | None = None
 ) -> AnyRow | None:
-    """:param contract_id: a party of this contract has the role that it has there"""
-    of_contract = sa.and_(
-        ContractOrganization.organization_id == Organization.id, ContractOrganization.contract_id == contract_id
-    )
-    statement = (
-        sa.select(
-            Organization.id,
-            Organization.public_id,
-            Organization.organization_code,
-            Organization.organization_name,
-            sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project).label("role"),
-        )
-        .join(ProjectOrganization, ProjectOrganization.organization_id == Organization.id)
-        .outerjoin(ContractOrganization, of_contract)
-        .where(
-            ProjectOrganization.project_id == project_id,
-            Organization.public_id == public_id,
-            Organization.is_active,
-            Organization.deleted_at.is_(None),
-        )
-    )
-    return (await session.execute(statement)).one_or_none()
+    """
+    Row of (key, public id, code, name, role).
+
+    :param contract_id: a party of this contract has the role that it has there
+    """
+    parameters = {"project_id": project_id, "public_id": public_id, "contract_id": contract_id}
+    return (await session.execute(_PARTICIPANT, parameters)).one_or_none()
 
 
 async def parties(session: AsyncSession, *, project_id: int, contract_id: int | None) -> Rows:
@@ -259,42 +352,9 @@ async def parties(session: AsyncSession, *, project_id: int, contract_id: int | 
 
     :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
     """
-    statement = _project_parties(project_id) if contract_id is None else _contract_parties(contract_id)
-    return (await session.execute(statement)).all()
-
-
-def _project_parties(project: Key) -> AnySelect:
-    return (
-        sa.select(
-            ProjectOrganization.organization_id,
-            Organization.public_id,
-            Organization.organization_code,
-            ProjectOrganization.role_in_project,
-        )
-        .join(Organization, Organization.id == ProjectOrganization.organization_id)
-        .where(ProjectOrganization.project_id == project, Organization.is_active, Organization.deleted_at.is_(None))
-    )
-
-
-def _contract_parties(contract: Key) -> AnySelect:
-    return (
-        sa.select(
-            ContractOrganization.organization_id,
-            Organization.public_id,
-            Organization.organization_code,
-            sa.func.coalesce(ContractOrganization.role_in_contract, ProjectOrganization.role_in_project),
-        )
-        .join(Organization, Organization.id == ContractOrganization.organization_id)
-        .join(Contract, Contract.id == ContractOrganization.contract_id)
-        .outerjoin(
-            ProjectOrganization,
-            sa.and_(
-                ProjectOrganization.project_id == Contract.project_id,
-                ProjectOrganization.organization_id == ContractOrganization.organization_id,
-            ),
-        )
-        .where(ContractOrganization.contract_id == contract, Organization.is_active, Organization.deleted_at.is_(None))
-    )
+    if contract_id is None:
+        return (await session.execute(_PROJECT_PARTIES, {"project_id": project_id})).all()
+    return (await session.execute(_CONTRACT_PARTIES, {"contract_id": contract_id})).all()
 
 
 async def printable(session: AsyncSession, project_id: int) -> Rows:
@@ -374,12 +434,6 @@ async def sub_type_numbers(session: AsyncSession, project_id: int) -> Rows:
     return list((await session.execute(statement)).all())
 
 
-def _active_contracts(project_id: int) -> sa.Select[Contract]:
-    return sa.select(Contract).where(
-        Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
-    )
-
-
 async def teams(session: AsyncSession, *, project_id: int) -> Sequence[ReviewTeam]:
     statement = sa.select(ReviewTeam).where(ReviewTeam.project_id == project_id).order_by(ReviewTeam.team_code)
     return (await session.scalars(statement)).all()
@@ -417,8 +471,7 @@ async def seats(session: AsyncSession, project_ids: Collection[int], user_ids: C
 
 
 async def organization_ids(session: AsyncSession, project_ids: Collection[int]) -> frozenset[int]:
-    statement = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id.in_(project_ids))
-    return frozenset((await session.scalars(statement)).all())
+    return frozenset(await session.scalars(_PARTIES_OF_PROJECTS, {"project_ids": list(project_ids)}))
 
 
 async def has_discipline(session: AsyncSession, *, project_id: int, code: str) -> bool:
@@ -431,8 +484,10 @@ async def has_discipline(session: AsyncSession, *, project_id: int, code: str) -
     return await session.scalar(statement) is not None
 
 
-def active(model: type[Active]) -> sa.Select[Active]:
-    return sa.select(model).where(model.is_active, model.deleted_at.is_(None))
+async def open_types(session: AsyncSession) -> Sequence[CorrespondenceType]:
+    model = CorrespondenceType
+    statement = sa.select(model).where(model.is_active, model.deleted_at.is_(None))
+    return (await session.scalars(statement.order_by(model.sort_order, model.type_code))).all()
 
 
 async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
@@ -440,5 +495,4 @@ async def remove_team_members(session: AsyncSession, *, team_id: int) -> None:
 
 
 async def type_names(session: AsyncSession) -> Rows:
-    model = CorrespondenceType
-    return (await session.execute(sa.select(model.type_code, model.type_name, model.type_name_en))).all()
+    return (await session.execute(_TYPE_NAMES)).all()

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
+from functools import cache
 from typing import Final, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -29,10 +30,16 @@ async def note_changes(session: AsyncSession, kind: int, public_ids: Iterable[UU
         await session.execute(sa.insert(_changes), rows)
 
 
+@cache
+def _noting(kind: int, heads: sa.Table) -> sa.Insert:
+    keys: sa.BindParameter[list[int]] = sa.bindparam("keys", expanding=True)
+    rows = sa.select(sa.literal(kind), heads.c.uuid).where(heads.c.id.in_(keys)).order_by(heads.c.id)
+    return sa.insert(_changes).from_select(["kind", "head_uuid"], rows)
+
+
 async def note_keys(session: AsyncSession, kind: int, heads: sa.Table, keys: Collection[int]) -> None:
     """Do the same with many by their keys."""
-    rows = sa.select(sa.literal(kind), heads.c.uuid).where(heads.c.id.in_(keys)).order_by(heads.c.id)
-    await session.execute(sa.insert(_changes).from_select(["kind", "head_uuid"], rows))
+    await session.execute(_noting(kind, heads), {"keys": list(keys)})
 
 
 async def queue_renamed(

@@ -1,1 +1,1 @@
-"""Projects from files: what a project is made of in one YAML text, compared with what is there, applied and exported."""
+"""Project set-up: project files, new projects, master data and members."""

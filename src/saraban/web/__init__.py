@@ -1,1 +1,1 @@
-"""Pages for people: rendered on the server, in Thai and English, moved by htmx. They call services and decide nothing."""
+"""Pages rendered on the server, with htmx. They call services and decide nothing."""

@@ -1,4 +1,4 @@
-"""Puts the pages into the application: their routers, and what people see when something goes wrong."""
+"""The routers of all pages, and the error pages."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -55,7 +55,7 @@ from saraban.web.workflows import definitions, editor, migration, simulation, wo
 
 PageAnswer = Callable[[Request, DomainError, int], Awaitable[Response]]
 
-# The routers that take a register's name from the address come last.
+# Routers with the register's name as a path parameter come last.
 ROUTERS: Final = (
     session.router,
     session.guarded,
@@ -102,7 +102,6 @@ log = structlog.get_logger(__name__)
 
 
 def install(app: FastAPI) -> PageAnswer:
-    """Add the pages to the application, and return what answers an exception that a page met."""
     app.mount(assets.MOUNT, assets.StaticAssets(), name="static")
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(check_texts)])
@@ -114,18 +113,22 @@ class FailurePage(PageModel, template="shell/failure.html", fragments=("shell/fa
 
 
 async def answer_failure(request: Request, error: DomainError, status: int) -> Response:
-    """Answer an exception of a page; fragments go to the place for notices, so that nothing is lost."""
+    """Show an error of a page; a fragment's error goes to the notices, so no input is lost."""
     response = (
-        _to_login(request) if error.kind is ErrorKind.UNAUTHENTICATED else await _rendered(request, error, status)
+        _redirect_to_login(request)
+        if error.kind is ErrorKind.UNAUTHENTICATED
+        else await _render_failure(request, error, status)
     )
     set_session_cookies(request, response)
     set_retry_after(response, error)
     return response
 
 
-def _to_login(request: Request) -> Response:
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    address = f"/login?next={quote(here)}" if request.method == "GET" and here != "/" else "/login"
+def _redirect_to_login(request: Request) -> Response:
+    current_address = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    address = (
+        f"/login?next={quote(current_address)}" if request.method == "GET" and current_address != "/" else "/login"
+    )
     if "hx-request" in request.headers:
         response = Response(status_code=401, headers={"HX-Redirect": "/login"})
     else:
@@ -134,7 +137,7 @@ def _to_login(request: Request) -> Response:
     return response
 
 
-async def _rendered(request: Request, error: DomainError, status: int) -> Response:
+async def _render_failure(request: Request, error: DomainError, status: int) -> Response:
     problem = to_problem(error, language=language_of(request), trace_id=trace_id()) | {"status": status}
     if "hx-request" in request.headers:
         response = render(request, FailurePage(problem=problem), "shell/parts/notice.html", status=status)
@@ -145,18 +148,18 @@ async def _rendered(request: Request, error: DomainError, status: int) -> Respon
         return RedirectResponse(PASSWORD_PAGE, status_code=303)
     if isinstance(error, NotSetUp):
         return render(request, NotSetUpPage(), status=status)
-    known = await _page_of_caller(request, error)
-    if known is None:
+    page = await _page_of_caller(request, error)
+    if page is None:
         return render(request, FailurePage(problem=problem), status=status)
-    return known.show(FailurePage(problem=problem), "shell/failed.html", status=status)
+    return page.show(FailurePage(problem=problem), "shell/failed.html", status=status)
 
 
 async def _page_of_caller(request: Request, error: DomainError) -> PageRequest | None:
-    """Give the page of somebody who is signed in, so that the ways on stay where they are."""
+    """Return the page of a signed-in caller, so that the error page has the menu."""
     if error.kind is ErrorKind.BUSY:
         return None
     try:
         return await page_request(request, await request_context(request), database(request))
-    except Exception:  # whatever has failed may fail again, and the answer_failure must not
+    except Exception:  # what failed may fail again, and the error page must not
         log.info("failure_without_navigation", exc_info=True)
         return None

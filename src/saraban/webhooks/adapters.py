@@ -1,4 +1,4 @@
-"""The way out for messages to webhooks: to the address that was checked, and nowhere else."""
+"""HTTP transport for webhooks, which connects only to the address it has checked."""
 
 import asyncio
 import socket
@@ -12,18 +12,15 @@ Resolve = Callable[[str, int], Awaitable[list[str]]]
 
 
 async def system_resolver(host: str, port: int) -> list[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    results = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in results))
 
 
 class GuardedTransport:
     """
-    Resolves the name itself, refuses it when any of its addresses is not public, and connects to the one it checked:
-    a name that resolves to something else a moment later leads nowhere. Redirects are not followed, the answer's body
-    is not read.
+    Connects to the resolved address, so that a later change of the name has no effect.
 
-    :param timeout: seconds for everything together
-    :param allows: whether one may connect to an IP address
+    :param timeout: seconds for the whole request
     """
 
     def __init__(
@@ -40,13 +37,11 @@ class GuardedTransport:
         self._schemes, self._ports, self._transport = schemes, ports, transport
 
     async def __call__(self, url: str, *, body: bytes, headers: Mapping[str, str]) -> int:
-        """
-        :raises NotSent: when there was no answer, or may be none
-        """
+        """:raises NotSent:"""
         try:
             async with asyncio.timeout(self._timeout):
                 target = target_of(url, schemes=self._schemes, ports=self._ports)
-                return await self._send(target, await self._checked(target), body, headers)
+                return await self._send(target, await self._resolve_address(target), body, headers)
         except InvalidWebhookAddress as fault:
             raise NotSent("private_address" if fault.reason == "private" else "bad_address", never=True) from fault
         except (TimeoutError, httpx.TimeoutException) as fault:
@@ -54,7 +49,7 @@ class GuardedTransport:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, UnicodeError) as fault:
             raise NotSent("unreachable") from fault
 
-    async def _checked(self, target: WebhookTarget) -> str:
+    async def _resolve_address(self, target: WebhookTarget) -> str:
         addresses = await self._resolve(target.host, target.port)
         if not addresses:
             raise NotSent("unreachable")
@@ -64,8 +59,8 @@ class GuardedTransport:
 
     async def _send(self, target: WebhookTarget, address: str, body: bytes, headers: Mapping[str, str]) -> int:
         host = f"[{address}]" if ":" in address else address
-        sent = {**headers, "host": target.authority, "accept-encoding": "identity"}
-        # The certificate must be that of the name, which the connection's address does not tell.
+        headers = {**headers, "host": target.authority, "accept-encoding": "identity"}
+        # The certificate is that of the name, not of the address.
         extensions = {"sni_hostname": target.host}
         async with (
             httpx.AsyncClient(
@@ -75,8 +70,8 @@ class GuardedTransport:
                 "POST",
                 f"{target.scheme}://{host}:{target.port}{target.path}",
                 content=body,
-                headers=sent,
+                headers=headers,
                 extensions=extensions,
-            ) as answer,
+            ) as response,
         ):
-            return answer.status_code
+            return response.status_code

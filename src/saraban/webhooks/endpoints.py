@@ -1,4 +1,4 @@
-"""Webhooks of a project: who is told of its events, with which secret, and what became of it."""
+"""Webhooks of projects and people over HTTP."""
 
 from uuid import UUID
 
@@ -35,11 +35,12 @@ async def create(
     public_id: PathId, body: schemas.WebhookIn, ctx: KeyedContext, db: Db, idempotency: Idempotent
 ) -> Response:
     """
-    The answer has the secret that messages are signed with; sent again with the same `Idempotency-Key`, it has it as long as
-    nobody has changed the webhook. For whoever may edit the project.
+    Returns the secret that signs the messages. A request repeated with the same
+    `Idempotency-Key` returns it as long as nobody has changed the webhook. For callers who
+    may edit the project.
     """
     operation = Operation.of(ctx, f"POST /projects/{public_id}/webhooks", body)
-    return await _answer(ctx, db, await idempotency.run(operation, _create, ctx, public_id, body), status=201)
+    return await _secret_response(ctx, db, await idempotency.run(operation, _create, ctx, public_id, body), status=201)
 
 
 @router.post(
@@ -50,18 +51,19 @@ async def create(
 )
 async def create_own(body: schemas.OwnWebhookIn, ctx: KeyedContext, db: Db, idempotency: Idempotent) -> Response:
     """
-    It is told what you chose, among your preferences, to be told by webhook. The answer has its secret; sent again with the
-    same `Idempotency-Key`, as long as nobody has changed the webhook.
+    The webhook receives the notices for which you chose the channel webhook in your
+    notification settings. Returns its secret; a request repeated with the same
+    `Idempotency-Key` returns it as long as nobody has changed the webhook.
     """
     operation = Operation.of(ctx, "POST /notifications/webhooks", body)
-    return await _answer(ctx, db, await idempotency.run(operation, _create_own, ctx, body), status=201)
+    return await _secret_response(ctx, db, await idempotency.run(operation, _create_own, ctx, body), status=201)
 
 
 @router.get("/notifications/webhooks", summary="List your own webhooks")
 async def listing_own(
     ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> PageOut[schemas.WebhookOut]:
-    """Newest first; nobody else sees them. They are read, changed and removed like those of a project."""
+    """Newest first, for you only. Read, change and remove them like those of a project."""
     return _page(await service.listing_own(ctx, session, cursor=cursor, limit=limit))
 
 
@@ -69,13 +71,13 @@ async def listing_own(
 async def listing(
     public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> PageOut[schemas.WebhookOut]:
-    """Newest first. For whoever may edit the project."""
+    """Newest first. For callers who may edit the project."""
     return _page(await service.listing(ctx, session, project_public_id=public_id, cursor=cursor, limit=limit))
 
 
 @router.get("/webhooks/{publicId}", summary="Read a webhook")
 async def read(public_id: PathId, ctx: Context, session: ReadSession, response: Response) -> schemas.WebhookOut:
-    """Without its secret, which nobody can read again."""
+    """The secret is not returned."""
     row = await service.read(ctx, session, public_id=public_id)
     response.headers["ETag"] = service.etag(row)
     return _out(row)
@@ -85,7 +87,7 @@ async def read(public_id: PathId, ctx: Context, session: ReadSession, response: 
 async def change(
     public_id: PathId, body: schemas.WebhookChangeIn, ctx: Context, db: Db, response: Response, if_match: IfMatch = None
 ) -> schemas.WebhookOut:
-    """What is switched off is told nothing; what happens meanwhile is not told later."""
+    """A disabled webhook receives nothing, and events in the meantime are not sent later."""
     row = await db.transact(service.change, ctx, public_id=public_id, change=body, if_match=if_match)
     response.headers["ETag"] = service.etag(row)
     return _out(row)
@@ -93,7 +95,7 @@ async def change(
 
 @router.delete("/webhooks/{publicId}", status_code=204, summary="Remove a webhook")
 async def remove(public_id: PathId, ctx: Context, db: Db) -> None:
-    """What it was to be told and has not been yet is not sent."""
+    """Messages that were not delivered yet are not sent."""
     await db.transact(service.remove, ctx, public_id=public_id)
 
 
@@ -106,17 +108,18 @@ async def rotate(
     public_id: PathId, ctx: KeyedContext, db: Db, idempotency: Idempotent, if_match: IfMatch = None
 ) -> Response:
     """
-    For 24 hours messages carry signatures with both secrets. Changed again meanwhile, each earlier secret keeps its 24 hours;
-    when three of them are still valid, the answer is 409 and says until when. Sent again with the same `Idempotency-Key`, it
-    is answered with the new secret as long as nobody has changed the webhook.
+    For 24 hours messages are signed with both secrets. If you rotate again, each earlier
+    secret keeps its 24 hours; while three earlier secrets are valid, the answer is 409 with
+    the time of the next rotation. A request repeated with the same `Idempotency-Key` returns
+    the new secret as long as nobody has changed the webhook.
     """
     operation = Operation.of(ctx, f"POST /webhooks/{public_id}/rotate-secret", {})
-    return await _answer(ctx, db, await idempotency.run(operation, _rotate, ctx, public_id, if_match))
+    return await _secret_response(ctx, db, await idempotency.run(operation, _rotate, ctx, public_id, if_match))
 
 
 @router.post("/webhooks/{publicId}/test", status_code=202, summary="Try a webhook")
 async def test(public_id: PathId, ctx: Context, db: Db) -> schemas.TestOut:
-    """Puts a message into the outbox that means nothing; look at the outcomes a moment later."""
+    """Queues a test message. Read the outcomes a moment later."""
     message = await db.transact(service.test, ctx, public_id=public_id)
     return schemas.TestOut(message_public_id=message)
 
@@ -125,7 +128,7 @@ async def test(public_id: PathId, ctx: Context, db: Db) -> schemas.TestOut:
 async def outcomes(
     public_id: PathId, ctx: Context, session: ReadSession, cursor: PageCursor = None, limit: PageLimit = 50
 ) -> PageOut[schemas.OutcomeOut]:
-    """Each attempt of the last week, newest first."""
+    """Returns each attempt of the last week, newest first."""
     page = await service.outcomes(ctx, session, public_id=public_id, cursor=cursor, limit=limit)
     items = [
         schemas.OutcomeOut(
@@ -180,11 +183,10 @@ def _receipt(row: service.Webhook) -> Receipt:
     return Receipt("webhook", row.public_id, {"version": row.version})
 
 
-async def _answer(ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200) -> Response:
-    """Show the webhook, with its secret unless somebody has changed it since."""
+async def _secret_response(ctx: RequestContext, db: Database, receipt: Receipt, *, status: int = 200) -> Response:
     async with read_after_commit(db) as session:
         row = await service.read(ctx, session, receipt.resource_id)
     secret = service.secret_of(row.secret) if row.version == receipt.outcome["version"] else None
-    shown = schemas.WebhookSecretOut(**_out(row).model_dump(), secret=secret)
+    body = schemas.WebhookSecretOut(**_out(row).model_dump(), secret=secret)
     location = {"Location": f"/api/v1/webhooks/{row.public_id}"} if status == 201 else {}
-    return respond(shown, status=status, receipt=receipt, headers=location | {"ETag": service.etag(row)})
+    return respond(body, status=status, receipt=receipt, headers=location | {"ETag": service.etag(row)})

@@ -1,4 +1,4 @@
-"""Webhooks of a project, and what became of what they were told."""
+"""Tables of webhooks and of their delivery attempts."""
 
 from datetime import datetime
 from uuid import UUID
@@ -11,13 +11,12 @@ from saraban.kit.db import Base, HasPublicId, TableArguments, public_id_index
 
 class Webhook(HasPublicId, Base):
     """
-    An address outside that is told of a project's events, or, without a project, what its owner is told.
+    Without a project it receives the notices of its owner.
 
-    :ivar topics: of `workflow.webhook`, those it is told of; None for all
-    :ivar earlier_secrets: `{"secret", "until"}` of each that messages are still signed with beside the present one
-    :ivar failing_since: of the first attempt that failed after the last that did not
-    :ivar given_up: messages in a row
-    :ivar off_because: `gone`, `failing` or `address` when Saraban itself has switched it off
+    :ivar topics: of `workflow.webhook`; None for all
+    :ivar earlier_secrets: `{"secret", "until"}` of secrets that still sign
+    :ivar failing_since: first failed attempt after the last delivery
+    :ivar off_because: set if Saraban disabled it
     """
 
     __tablename__ = "webhooks"
@@ -46,8 +45,6 @@ class Webhook(HasPublicId, Base):
 
 
 class WebhookOutcome(HasPublicId, Base):
-    """One attempt: `status` of the answer, or `error` when there was none. Kept for a week."""
-
     __tablename__ = "webhook_outcomes"
 
     id: Mapped[int] = mapped_column(

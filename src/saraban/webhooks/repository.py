@@ -1,4 +1,4 @@
-"""The statements about webhooks: whose they are, whom an event concerns, what became of it."""
+"""Statements about webhooks and their outcomes."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -44,12 +44,11 @@ async def page(
 
 
 async def one(session: AsyncSession, public_id: UUID, *, locked: bool = False) -> Webhook | None:
-    found = sa.select(Webhook).where(Webhook.public_id == public_id)
-    return await session.scalar(found.with_for_update() if locked else found)
+    statement = sa.select(Webhook).where(Webhook.public_id == public_id)
+    return await session.scalar(statement.with_for_update() if locked else statement)
 
 
-async def to_deliver(session: AsyncSession, public_id: UUID) -> tuple[Webhook, UUID] | None:
-    """Return the active webhook that a message waits for, and the public id of its owner, whose account is open."""
+async def find_for_delivery(session: AsyncSession, public_id: UUID) -> tuple[Webhook, UUID] | None:
     statement = (
         sa.select(Webhook, User.public_id)
         .join(User, User.user_id == Webhook.user_id)
@@ -59,62 +58,60 @@ async def to_deliver(session: AsyncSession, public_id: UUID) -> tuple[Webhook, U
     return None if row is None else (row[0], row[1])
 
 
-async def concerned(session: AsyncSession, row: Webhook, *, permission: str) -> list[UUID]:
-    """Whoever set it up; of a project's webhook also those who have the permission by a role in that project."""
+async def owners(session: AsyncSession, row: Webhook, *, permission: str) -> list[UUID]:
+    """Return the owner; for a project's webhook also its users with the permission."""
     by_role = (
         sa.select(UserAssignment.user_id)
         .join(RolePermission, RolePermission.role_id == UserAssignment.role_id)
         .join(Permission, Permission.permission_id == RolePermission.permission_id)
         .where(UserAssignment.project_id == row.project_id, Permission.permission_name == permission, in_force())
     )
-    mine = User.user_id == row.user_id
-    whose = mine if row.project_id is None else sa.or_(mine, User.user_id.in_(by_role))
-    found = await session.scalars(sa.select(User.public_id).where(whose).order_by(User.user_id))
-    return list(found)
+    is_owner = User.user_id == row.user_id
+    is_recipient = is_owner if row.project_id is None else sa.or_(is_owner, User.user_id.in_(by_role))
+    public_ids = await session.scalars(sa.select(User.public_id).where(is_recipient).order_by(User.user_id))
+    return list(public_ids)
 
 
 async def any_active(session: AsyncSession) -> bool:
     return await session.scalar(sa.select(Webhook.id).where(Webhook.is_active).limit(1)) is not None
 
 
-async def projects_of(
+async def project_keys(
     session: AsyncSession, *, projects: Collection[UUID], documents: Collection[UUID]
 ) -> dict[UUID, int]:
-    """Return the key of the project of each, by public id."""
-    found = sa.union(
+    """Return the project keys by public id of the project or document."""
+    statement = sa.union(
         sa.select(Project.public_id, Project.id).where(Project.public_id.in_(projects)),
         sa.select(Document.public_id, Document.project_id).where(Document.public_id.in_(documents)),
         sa.select(Circulation.public_id, Circulation.project_id).where(Circulation.public_id.in_(documents)),
     )
-    return {row[0]: row[1] for row in await session.execute(found)}
+    return {row[0]: row[1] for row in await session.execute(statement)}
 
 
-async def active(session: AsyncSession, *, project_ids: Collection[int]) -> dict[int, list[Webhook]]:
-    """Return the webhooks of each project that are told anything."""
-    wanted = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(project_ids)).order_by(Webhook.id)
-    found: dict[int, list[Webhook]] = {}
-    for row in await session.scalars(wanted):
+async def active_by_project(session: AsyncSession, *, project_ids: Collection[int]) -> dict[int, list[Webhook]]:
+    statement = sa.select(Webhook).where(Webhook.is_active, Webhook.project_id.in_(project_ids)).order_by(Webhook.id)
+    webhooks: dict[int, list[Webhook]] = {}
+    for row in await session.scalars(statement):
         if row.project_id is not None:
-            found.setdefault(row.project_id, []).append(row)
-    return found
+            webhooks.setdefault(row.project_id, []).append(row)
+    return webhooks
 
 
-async def active_of_people(session: AsyncSession, *, users: Collection[UUID]) -> dict[UUID, list[Webhook]]:
-    """Return the webhooks that people with an open account set up for themselves, by their public ids."""
-    wanted = (
+async def active_by_owner(session: AsyncSession, *, users: Collection[UUID]) -> dict[UUID, list[Webhook]]:
+    statement = (
         sa.select(Webhook, User.public_id)
         .join(User, User.user_id == Webhook.user_id)
         .where(Webhook.is_active, Webhook.project_id.is_(None), User.public_id.in_(users))
         .where(User.is_active, User.deleted_at.is_(None))
         .order_by(Webhook.id)
     )
-    found: dict[UUID, list[Webhook]] = {}
-    for row, user in await session.execute(wanted):
-        found.setdefault(user, []).append(row)
-    return found
+    webhooks: dict[UUID, list[Webhook]] = {}
+    for row, user in await session.execute(statement):
+        webhooks.setdefault(user, []).append(row)
+    return webhooks
 
 
-async def with_plain_secrets(session: AsyncSession) -> Sequence[Webhook]:
+async def lock_plain_secrets(session: AsyncSession) -> Sequence[Webhook]:
     plain = Webhook.secret.startswith(PREFIX, autoescape=True)
     return (await session.scalars(sa.select(Webhook).where(plain).with_for_update())).all()
 
@@ -138,9 +135,9 @@ async def outcomes(
     return (await session.scalars(statement)).all()
 
 
-async def forget_outcomes(session: AsyncSession, *, before: datetime) -> int:
-    old = sa.select(WebhookOutcome.id).where(WebhookOutcome.created_at < before).limit(STEP)
-    keys = (await session.scalars(old)).all()
+async def delete_outcomes(session: AsyncSession, *, before: datetime) -> int:
+    statement = sa.select(WebhookOutcome.id).where(WebhookOutcome.created_at < before).limit(STEP)
+    keys = (await session.scalars(statement)).all()
     if keys:
         await session.execute(sa.delete(WebhookOutcome).where(WebhookOutcome.id.in_(keys)))
     return len(keys)

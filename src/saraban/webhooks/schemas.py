@@ -1,4 +1,4 @@
-"""Webhooks in JSON."""
+"""API schemas of webhooks."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -37,12 +37,12 @@ Events = Annotated[list[ProjectEvent], Field(min_length=1, max_length=10)]
 Topic = Annotated[str, Field(max_length=204, pattern=f"^(?:{TOPIC.pattern})$")]
 Topics = Annotated[
     list[Topic],
-    Field(max_length=20, description="Of `workflow.webhook`, as definitions name them; empty: whatever the topic."),
+    Field(max_length=20, description="Topics of `workflow.webhook` in workflow definitions; empty: all topics."),
 ]
 
 
 class WebhookIn(Schema):
-    """An address outside, and what it is to be told of."""
+    """The address of a webhook, and the events it receives."""
 
     model_config = ConfigDict(json_schema_extra={"example": _IN})
 
@@ -53,7 +53,7 @@ class WebhookIn(Schema):
 
 
 class OwnWebhookIn(Schema):
-    """An address outside that is told what you chose to be told by webhook."""
+    """A webhook that receives your notices for which you chose the channel webhook."""
 
     model_config = ConfigDict(json_schema_extra={"example": _OWN})
 
@@ -62,7 +62,7 @@ class OwnWebhookIn(Schema):
 
 
 class WebhookChangeIn(Schema):
-    """What is left out stays as it is."""
+    """Fields that are left out stay unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"isActive": False}})
 
@@ -85,18 +85,20 @@ class WebhookOut(Schema):
     topics: list[str]
     is_active: bool
     off_because: OffReason | None = Field(
-        description="When Saraban has switched it off: `gone` for an answer of 410, `failing` when nothing got through "
-        "for days, `address` when none may lead there; the owner was notified, and `isActive` switches it on again."
+        description="Why Saraban disabled it: `gone` after a response of 410, `failing` when nothing was delivered "
+        "for days, `address` when the address is not allowed. The owner was notified; `isActive` enables it again."
     )
-    failing_since: datetime | None = Field(description="When the first attempt failed after the last that did not.")
+    failing_since: datetime | None = Field(description="When the first attempt after the last delivery failed.")
     version: int
-    previous_secret_until: datetime | None = Field(description="Until then messages carry earlier secrets' signatures.")
+    previous_secret_until: datetime | None = Field(
+        description="Until then messages are also signed with earlier secrets."
+    )
     created_at: datetime
     updated_at: datetime
 
 
 class WebhookSecretOut(WebhookOut):
-    """The one answer that shows the secret; a repeated request is told it until somebody changes the webhook."""
+    """The only response with the secret, which a repeated request returns until a change."""
 
     model_config = ConfigDict(
         json_schema_extra={"example": {**_OUT, "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="}}
@@ -106,8 +108,12 @@ class WebhookSecretOut(WebhookOut):
 
 
 class OutcomeOut(Schema):
-    """One attempt; `error` is `timeout`, `unreachable`, `private_address` or `bad_address` when nobody answered,
-    and `secret_unreadable` when the installation's signing key has changed since: rotate the secret."""
+    """
+    One attempt to deliver a message.
+
+    Without a response, `error` is `timeout`, `unreachable`, `private_address` or `bad_address`. It is
+    `secret_unreadable` if the signing key of the installation has changed: rotate the secret.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -135,7 +141,7 @@ class OutcomeOut(Schema):
 
 
 class TestOut(Schema):
-    """The message that was put into the outbox."""
+    """The message that was queued."""
 
     model_config = ConfigDict(json_schema_extra={"example": {"messagePublicId": _ID}})
 

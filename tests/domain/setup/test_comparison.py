@@ -94,4 +94,4 @@ def test_a_difference_shows_what_differs_and_nothing_else() -> None:
 
 
 def test_what_stands_twice_is_found_where_it_stands_again() -> None:
-    assert project_items({"members": [{"organization": "A"}, {"organization": "A"}]}).twice == [("members", 1)]
+    assert project_items({"members": [{"organization": "A"}, {"organization": "A"}]}).duplicates == [("members", 1)]

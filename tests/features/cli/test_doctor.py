@@ -217,7 +217,7 @@ class TestFault:
         assert "saraban migrate" in text
 
     def test_of_a_database_that_is_away_is_stated_once(self, doctor: Doctor) -> None:
-        checks = doctor(DATABASE_URL=f"mysql://u:s3cret@{HOST}:{free_port()}/n")
+        checks = doctor(DATABASE_URL=f"mysql://u:s3cret@{HOST}:{free_port()}/n", RETRY_PAUSE=0.01)
 
         assert [name for name, (state, _) in checks.items() if state == "fault"] == ["database"]
         assert "SARABAN_DATABASE_URL" in checks["database"][1]

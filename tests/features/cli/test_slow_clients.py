@@ -2,9 +2,11 @@
 
 import resource
 import select
+import shutil
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -20,9 +22,11 @@ SILENT = 1100
 LONGEST = 30.0  # seconds until the server must have closed a connection; the settings below say one
 
 
-@pytest.fixture
-def server(settings: Settings) -> Iterator[RunningSaraban]:
-    with RunningSaraban(settings.data_dir, env="test", header_timeout=2, body_timeout=1) as running:
+@pytest.fixture(scope="module")
+def server(demo_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningSaraban]:
+    folder = tmp_path_factory.mktemp("slow-clients") / "data"
+    shutil.copytree(demo_folder, folder)
+    with RunningSaraban(folder, env="test", header_timeout=2, body_timeout=1) as running:
         yield running
 
 
@@ -80,7 +84,7 @@ class TestSilentConnections:
         assert count_closed([slow, idle]) == 2
 
     def test_more_than_the_limit_only_wait(self, settings: Settings) -> None:
-        few = {"header_timeout": 2, "max_connections": 64}
+        few = {"header_timeout": 1, "max_connections": 64}
         with RunningSaraban(settings.data_dir, env="test", **few) as running:
             silent = [connect(running) for _ in range(80)]
             live = httpx.get(f"{running.address}/health/live", timeout=LONGEST)

@@ -18,6 +18,7 @@ from saraban.kit.problem import to_problem
 from saraban.workflow import service as workflow
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Facts
+from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.models import WorkflowHistory, WorkflowInstance, WorkflowWorkItem
 from saraban.workflow.runtime.service.persist_transition import persist_transition
 from saraban.workflow.runtime.service.transition_metrics import TRANSITIONS
@@ -240,7 +241,7 @@ class TestVersion:
 
         async def overtaken(session: AsyncSession) -> None:
             ctx = context(caller, now=NOW)
-            held = await hold(ctx, session, subjects=office.subjects, public_id=instance)
+            held = await hold(ctx, session, await repository.lock_instance(session, instance), subjects=office.subjects)
             await session.execute(sa.update(WorkflowInstance).values(version_no=WorkflowInstance.version_no + 1))
             step = decisions.advance(held.definition, held.row.current_state, "approve", Facts(caller, held.facts))
             await persist_transition(session, Decision(held, step, Command("approve")))

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, BinaryIO, Final
 
 from olefile import OleFileIO
@@ -134,6 +135,7 @@ def kind_list(extensions: str) -> str:
 KindList = Annotated[str, SingleLine(255, 0), AfterValidator(lambda extensions: kind_list(extensions) or None)]
 
 
+@lru_cache(maxsize=64)
 def kinds_listed(extensions: str) -> tuple[FileKind, ...]:
     """Return the kinds of a `KindList`; all of them for an empty one."""
     words = set(extensions.split(", "))

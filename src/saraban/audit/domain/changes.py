@@ -1,9 +1,4 @@
-"""
-What the details of an audit row say: each field with what it was and what it became, and the rest.
-
-`set_fields` and `field_changes` make these details. Other rows have `before` and `after` (or `old` and `new`): of one thing, of each
-field, or of each place in a file.
-"""
+"""The old and new values in the details of audit rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -19,8 +14,6 @@ _PAIRS: Final = (("before", "after"), ("old", "new"), ("from", "to"))
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """What a field was and what it became; None for what was not there."""
-
     field: str
     before: Json
     after: Json
@@ -31,11 +24,7 @@ FieldChanges = dict[str, dict[str, Any]]
 
 
 def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, str] | None = None) -> FieldChanges:
-    """
-    Set columns of a row and return the fields that changed; old values are read before the first is set.
-
-    :param named: the field of each column whose name differs
-    """
+    """Set columns of a row, and return the fields that changed."""
     fields = {column: (named or {}).get(column, column) for column in values}
     before = {field: getattr(row, column) for column, field in fields.items()}
     for column, value in values.items():
@@ -44,7 +33,7 @@ def set_fields(row: object, values: Mapping[str, Any], *, named: Mapping[str, st
 
 
 def field_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> FieldChanges:
-    """Return old and new of the fields of `after` that are different now; long texts are cut short."""
+    """Cut long texts."""
     return {
         name: {"old": _shorten(before.get(name)), "new": _shorten(value)}
         for name, value in after.items()
@@ -59,18 +48,18 @@ def _shorten(value: Any) -> Any:
 
 
 def shown_details(details: Mapping[str, Any]) -> JsonObject:
-    """Return the details without what must never be shown, whoever wrote it: integer keys and secrets."""
+    """Remove integer keys and secrets."""
     return {
-        name: HIDDEN if _is_secret(name) else _shown(value)
+        name: HIDDEN if _is_secret(name) else _show_value(value)
         for name, value in details.items()
         if not _is_key(name, value)
     }
 
 
-def _shown(value: Any) -> Any:
+def _show_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return shown_details(value)
-    return [_shown(one) for one in value] if isinstance(value, list) else value
+    return [_show_value(item) for item in value] if isinstance(value, list) else value
 
 
 def _is_secret(name: str) -> bool:
@@ -84,53 +73,51 @@ def _is_key(name: str, value: object) -> bool:
 
 
 def changes_in(details: Mapping[str, Any]) -> tuple[list[FieldChange], JsonObject]:
-    """Return the changes that details tell of, in their order, and what else they say."""
-    found: list[FieldChange] = []
+    """Return the changes and the other details."""
+    changes: list[FieldChange] = []
     facts: dict[str, Json] = {}
-    whole = _pair(details)
-    if whole is not None:
-        found += _compared("status" if "from" in details else "", *whole)
-    names = {name for pair in _PAIRS for name in pair} if whole is not None else set()
+    pair = _pair(details)
+    if pair is not None:
+        changes += _compare("status" if "from" in details else "", *pair)
+    names = {name for sides in _PAIRS for name in sides} if pair is not None else set()
     for name, value in details.items():
         if name in names:
             continue
-        told = list(_told(name, value))
-        found += told
-        if not told:
+        changes_of_value = list(_value_changes(name, value))
+        changes += changes_of_value
+        if not changes_of_value:
             facts[name] = value
-    return found, facts
+    return changes, facts
 
 
-def _told(name: str, value: Any) -> Iterator[FieldChange]:
-    """Yield the changes under one name: of itself, of each field, or of each place of a list."""
+def _value_changes(name: str, value: Any) -> Iterator[FieldChange]:
     if isinstance(value, Mapping):
         pair = _pair(value)
         if pair is not None:
-            yield from _compared(name, *pair)
-        elif value and all(isinstance(one, Mapping) and _pair(one) is not None for one in value.values()):
-            for field, one in value.items():
-                yield from _compared(field, *(_pair(one) or (None, None)))
-    elif isinstance(value, list) and value and all(isinstance(one, Mapping) and _pair(one) for one in value):
-        for one in value:
-            place = str(one.get("path") or one.get("field") or one.get("code") or name).removeprefix("/")
-            yield from _compared(place, *(_pair(one) or (None, None)))
+            yield from _compare(name, *pair)
+        elif value and all(isinstance(part, Mapping) and _pair(part) is not None for part in value.values()):
+            for field, part in value.items():
+                yield from _compare(field, *(_pair(part) or (None, None)))
+    elif isinstance(value, list) and value and all(isinstance(part, Mapping) and _pair(part) for part in value):
+        for part in value:
+            place = str(part.get("path") or part.get("field") or part.get("code") or name).removeprefix("/")
+            yield from _compare(place, *(_pair(part) or (None, None)))
 
 
 def _pair(value: Mapping[str, Any]) -> tuple[Any, Any] | None:
-    """What was and what is; of a thing that was added or removed there is one side alone."""
-    for one, other in _PAIRS:
-        if (one in value and other in value) or any(isinstance(value.get(side), Mapping) for side in (one, other)):
-            return value.get(one), value.get(other)
+    """Return old and new value; an added or removed object has only one side."""
+    for old, new in _PAIRS:
+        if (old in value and new in value) or any(isinstance(value.get(side), Mapping) for side in (old, new)):
+            return value.get(old), value.get(new)
     return None
 
 
-def _compared(name: str, before: Any, after: Any) -> Iterator[FieldChange]:
-    """Two objects are compared field by field; a thing that came or went has all of its fields."""
-    sides = [one for one in (before, after) if one is not None]
-    if not sides or not all(isinstance(one, Mapping) for one in sides):
+def _compare(name: str, before: Any, after: Any) -> Iterator[FieldChange]:
+    sides = [side for side in (before, after) if side is not None]
+    if not sides or not all(isinstance(side, Mapping) for side in sides):
         yield FieldChange(name, before, after)
         return
-    one, other = before or {}, after or {}
-    for field in dict.fromkeys([*one, *other]):
-        if one.get(field) != other.get(field):
-            yield FieldChange(f"{name} · {field}" if name else field, one.get(field), other.get(field))
+    old, new = before or {}, after or {}
+    for field in dict.fromkeys([*old, *new]):
+        if old.get(field) != new.get(field):
+            yield FieldChange(f"{name} · {field}" if name else field, old.get(field), new.get(field))

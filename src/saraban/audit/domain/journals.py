@@ -1,8 +1,7 @@
 """
-The two journals, the canonical form of a row, which is its line in the export, and the blocks that seal rows by two digests.
+The two journals, the canonical form of their rows, and the blocks that seal rows.
 
-Columns are named here as text, because the numbers' table belongs to a feature above this one. `docs/audit.md` tells outsiders
-how to compute the digests; change nothing of them without a new first line of the head's text.
+`docs/audit.md` tells outsiders how to compute the digests: a change needs a new `FORM`.
 """
 
 import json
@@ -21,7 +20,7 @@ FieldKind = Literal["plain", "uuid", "moment", "user", "project"]
 
 @dataclass(frozen=True, slots=True)
 class JournalField:
-    """`name` in the export, `column` in the table; keys of users and projects are told as those rows' public ids."""
+    """Keys of users and projects are exported as public ids."""
 
     name: str
     column: str
@@ -30,7 +29,7 @@ class JournalField:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """`key` orders the rows inside the database and never leaves it."""
+    """:param key: orders the rows in the database and is never exported"""
 
     name: str
     table: str
@@ -40,8 +39,6 @@ class Journal:
 
 @dataclass(frozen=True, slots=True)
 class RowDigest:
-    """What of a row goes into its block: public id, SHA-256 of its line; and its time, for people."""
-
     public_id: str
     digest: str
     at: str | None = None
@@ -99,25 +96,21 @@ JOURNALS = (NUMBERS, ACTIONS)
 
 
 def canonical_line(journal: Journal, values: Sequence[object]) -> bytes:
-    """Return the canonical form of a row, without the line feed; the same on every kind of database."""
-    told: dict[str, Json] = {"type": "row", "journal": journal.name}
-    told |= {field.name: _told(field.kind, value) for field, value in zip(journal.fields, values, strict=True)}
-    return json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+    """Return the same bytes on every database."""
+    row: dict[str, Json] = {"type": "row", "journal": journal.name}
+    row |= {field.name: _export_value(field.kind, value) for field, value in zip(journal.fields, values, strict=True)}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 def digest_of_row(line: bytes) -> RowDigest:
-    """
-    Return the mark of a line as it stands; whatever is changed in it changes the digest.
-
-    :raises ValueError: when it is not the line of a row
-    """
-    told = json.loads(line)
-    if not isinstance(told, dict) or told.get("type") != "row" or not isinstance(told.get("publicId"), str):
+    """:raises ValueError:"""
+    row = json.loads(line)
+    if not isinstance(row, dict) or row.get("type") != "row" or not isinstance(row.get("publicId"), str):
         raise ValueError("not a row")
-    return RowDigest(told["publicId"], sha256(line).hexdigest(), told.get("createdAt"))
+    return RowDigest(row["publicId"], sha256(line).hexdigest(), row.get("createdAt"))
 
 
-def _told(kind: FieldKind, value: object) -> Json:
+def _export_value(kind: FieldKind, value: object) -> Json:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "backslashreplace")
     if value is None or kind == "plain":
@@ -131,7 +124,7 @@ def _told(kind: FieldKind, value: object) -> Json:
 
 
 def utc_text(value: datetime | str) -> str:
-    """Return `2026-11-21T03:04:05.678901Z`; text that is no time of a database stays as it is, for all to see."""
+    """Return `2026-11-21T03:04:05.678901Z`; text that is not a time stays unchanged."""
     try:
         at = datetime.fromisoformat(value) if isinstance(value, str) else value
     except ValueError:
@@ -147,18 +140,12 @@ MINIMUM_YEARS = 7
 
 class BlockKind(StrEnum):
     SEAL = "SEAL"  # closes rows
-    PURGE = "PURGE"  # says that the rows of other blocks were deleted, and which
+    PURGE = "PURGE"  # names blocks whose rows were deleted
 
 
 @dataclass(frozen=True, slots=True)
 class BlockHeader:
-    """
-    A block without its rows.
-
-    :param row_count: rows of the block, or rows that were deleted
-    :param first_at: of those rows, as `last_at`
-    :param signature: of the head, by `public_key`; None for blocks from before heads were signed
-    """
+    """:param row_count: rows of the block, or deleted rows; likewise `first_at` and `last_at`"""
 
     journal: str
     number: int
@@ -183,7 +170,6 @@ def with_digest(header: BlockHeader, signer: Signer | None = None) -> BlockHeade
 
 
 def head_digest(header: BlockHeader) -> str:
-    """Return the SHA-256 of the header's facts, one a line."""
     facts = (
         FORM,
         header.journal,
@@ -223,11 +209,7 @@ def to_export(header: BlockHeader, listed: Sequence[RowDigest] | None) -> dict[s
 
 
 def from_export(line: dict[str, Any]) -> tuple[BlockHeader, list[RowDigest] | None]:
-    """
-    Read what `to_export` gave.
-
-    :raises ValueError, KeyError, TypeError: when it is nothing of the kind
-    """
+    """:raises ValueError, KeyError, TypeError:"""
     header = BlockHeader(
         journal=str(line["journal"]),
         number=int(line["number"]),
@@ -245,11 +227,11 @@ def from_export(line: dict[str, Any]) -> tuple[BlockHeader, list[RowDigest] | No
         public_key=line.get("publicKey"),
     )
     listed = line["rows"]
-    return header, None if listed is None else [RowDigest(str(one[0]), str(one[1])) for one in listed]
+    return header, None if listed is None else [RowDigest(str(pair[0]), str(pair[1])) for pair in listed]
 
 
 def rows_digest(marks: Iterable[RowDigest]) -> str:
-    """Return the SHA-256 over `publicId digest` of each row, one a line, in their order."""
+    """Return the SHA-256 over the lines `publicId digest`."""
     digest = sha256()
     for mark in marks:
         digest.update(f"{mark.public_id} {mark.digest}\n".encode())
@@ -257,12 +239,11 @@ def rows_digest(marks: Iterable[RowDigest]) -> str:
 
 
 def pack(marks: Sequence[RowDigest]) -> bytes:
-    """Return the list of a block's rows as the database keeps it: 48 bytes a row."""
+    """Return 48 bytes for each row."""
     return b"".join(bytes.fromhex(mark.public_id.replace("-", "")) + bytes.fromhex(mark.digest) for mark in marks)
 
 
 def unpack(content: bytes) -> list[RowDigest]:
-    """Return the list back, or one that fits no digest when somebody has cut it."""
     marks = []
     for at in range(0, len(content), 48):
         digits, digest = content[at : at + 16].hex(), content[at + 16 : at + 48].hex()

@@ -1,4 +1,4 @@
-"""Writing, reading, sealing, checking, handing out and lawfully deleting the audit trail."""
+"""Functions of `audit` that other features use."""
 
 from saraban.audit.domain.verification import Finding
 from saraban.audit.models import Severity

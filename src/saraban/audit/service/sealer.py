@@ -1,9 +1,8 @@
 """
-Sealing: rows become blocks once no row can come between them any more; the head of each goes to the head file.
+Seals rows into blocks, and writes the heads of the blocks to the head file.
 
-Keys are given out in order and become visible out of order. A key that is seen uncommitted ends a block. A key that was
-given out and is not seen is the reason for the mark: only keys up to the highest one of so long ago count that every
-transaction of that time has ended.
+Keys become visible out of order: an uncommitted key ends a block. Unseen keys can belong to open transactions, so
+only keys up to the highest one of `longest_transaction` ago are sealed.
 """
 
 import asyncio
@@ -36,18 +35,15 @@ from saraban.kit.signatures import Signer
 log = structlog.get_logger(__name__)
 
 _STEP = 500
-_KEY = "key"  # the word of the line `time key publicKey`, which a server writes about itself
+_KEY = "key"  # a server writes its own line `time key publicKey`
 _TAIL_BYTES = 64 * 1024
 
 
 class HeadFile:
     """
-    Lines `sealedAt journal number head signature publicKey`, appended and flushed to the disk after the blocks were committed.
+    Lines `sealedAt journal number head signature publicKey`, flushed to disk.
 
-    Each server has its own; whichever process sealed a block, every file gets its head within a minute.
-
-    :param own_key: this server's public key, which gets a line of its own: those of heads come from the database
-    :param send: gets the lines after they were written
+    Each server has a file with every head, whichever process sealed the block.
     """
 
     def __init__(
@@ -58,7 +54,7 @@ class HeadFile:
         send: Callable[[Sequence[str]], None] | None = None,
     ) -> None:
         self.path = path
-        self.cut: set[str] = set()  # journals whose last blocks are not those that the file knows
+        self.cut: set[str] = set()  # journals whose last block is not that of the file
         self._own_key, self._send = own_key, send
 
     @cached_property
@@ -68,7 +64,7 @@ class HeadFile:
 
     @property
     def trusted_keys(self) -> frozenset[str]:
-        """Return the public keys that do not come from the database."""
+        """Return public keys that do not come from the database."""
         return frozenset(filter(None, (*self._written_keys, self._own_key)))
 
     def exists(self) -> bool:
@@ -79,36 +75,34 @@ class HeadFile:
             yield from file
 
     def newest(self, journal: str) -> HeadLine | None:
-        """Return the last number and head that the file knows of a journal."""
         if not self.exists():
             return None
-        found = max(heads_of(journal, self._last_lines()), default=None)
-        return found or max(heads_of(journal, self.lines()), default=None)
+        head = max(heads_of(journal, self._last_lines()), default=None)
+        return head or max(heads_of(journal, self.lines()), default=None)
 
     async def catch_up(self, db: Database) -> int:
-        """Append the heads that the file has not yet, and say how many."""
         added = 0
         self.cut.clear()
         for journal in JOURNALS:
-            known = await asyncio.to_thread(self.newest, journal.name)
-            await self._compare(db, journal, known)
-            above = known.number if known else 0
-            while headers := await _above(db, journal.name, above):
+            newest = await asyncio.to_thread(self.newest, journal.name)
+            await self._compare(db, journal, newest)
+            number = newest.number if newest else 0
+            while headers := await _headers_after(db, journal.name, number):
                 await asyncio.to_thread(self._append, headers)
                 for header in headers:
                     log.info("audit_sealed", journal=header.journal, block=header.number, head=header.head)
-                above = headers[-1].number
+                number = headers[-1].number
                 added += len(headers)
         return added
 
-    async def _compare(self, db: Database, journal: Journal, known: HeadLine | None) -> None:
-        if known is None:
+    async def _compare(self, db: Database, journal: Journal, newest: HeadLine | None) -> None:
+        if newest is None:
             return
         async with db.reading() as session:
             last = await repository.last_block(session, journal)
-        if last is None or last.number < known.number or (last.number == known.number and last.head != known.head):
+        if last is None or last.number < newest.number or (last.number == newest.number and last.head != newest.head):
             self.cut.add(journal.name)
-            log.error("audit_tail_cut", journal=journal.name, block=known.number, head=known.head)
+            log.error("audit_tail_cut", journal=journal.name, block=newest.number, head=newest.head)
 
     def _last_lines(self) -> list[str]:
         with self.path.open("rb") as file:
@@ -119,7 +113,7 @@ class HeadFile:
     def _append(self, headers: list[BlockHeader]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         lines = [_head_line(header) for header in headers]
-        with self.path.open("ab+", buffering=0) as file:  # one write: processes of one server share the file
+        with self.path.open("ab+", buffering=0) as file:  # a single write, because processes share the file
             end = file.seek(0, os.SEEK_END)
             if self._own_key and (not end or self._own_key not in self._written_keys):
                 lines.insert(0, f"{utc_text(headers[0].sealed_at)} {_KEY} {self._own_key}")
@@ -127,7 +121,7 @@ class HeadFile:
             text = "".join(f"{line}\n" for line in lines)
             if end:
                 file.seek(end - 1)
-                if file.read(1) != b"\n":  # the machine stopped in the middle of a line
+                if file.read(1) != b"\n":  # the line was not finished
                     text = "\n" + text
             file.write(text.encode())
             os.fsync(file.fileno())
@@ -140,18 +134,18 @@ def _head_line(header: BlockHeader) -> str:
     return f"{utc_text(header.sealed_at)} {header.journal} {header.number} {header.head}{signature}"
 
 
-async def _above(db: Database, journal: str, number: int) -> list[BlockHeader]:
+async def _headers_after(db: Database, journal: str, number: int) -> list[BlockHeader]:
     async with db.reading() as session:
-        found = await repository.blocks(session, journal, above=number, limit=_STEP)
-        return [repository.header_of(row) for row in found]
+        blocks = await repository.blocks(session, journal, above=number, limit=_STEP)
+        return [repository.header_of(block) for block in blocks]
 
 
-BLOCK_ROWS = 500  # few enough that requests beside it notice nothing
-BLOCKS_AT_ONCE = 60  # of a journal in one call of the timer: 30,000 rows a minute take a twentieth of a core
+BLOCK_ROWS = 500  # sealing must not slow requests down
+BLOCKS_AT_ONCE = 60  # for each journal and call: 30,000 rows a minute take 5 % of a core
 
 
 class Sealer:
-    """Any number of processes may seal one database: a number is given to one block, and the others try again later."""
+    """Several processes can seal one database."""
 
     def __init__(
         self, db: Database, *, clock: Clock, heads: HeadFile, signer: Signer, block_rows: int = BLOCK_ROWS
@@ -159,70 +153,60 @@ class Sealer:
         self.db, self.clock, self.heads, self.signer = db, clock, heads, signer
         self._block_rows = block_rows
         self._waiting: deque[tuple[float, Mapping[str, int]]] = deque()
-        self._ripe: Mapping[str, int] = {}
-        self.verified: dict[
-            str, int
-        ] = {}  # by journal, the number of the block after which the worker goes on to verify
+        self._sealable: Mapping[str, int] = {}
+        self.verified: dict[str, int] = {}  # the worker's last verified block by journal
 
     def trust(self) -> Trust:
-        """Return what this server believes of the blocks in the database."""
         return Trust(self.clock.now(), self.heads.trusted_keys)
 
     async def tick(self, _now: datetime) -> int:
-        """
-        Seal up to where the journals stood at the last call before the longest transaction.
-
-        What many rows at once leave is sealed over the next calls.
-        """
+        """Seal keys that were committed before the longest possible transaction began."""
         marks = await self.marks()
         self._waiting.append((stopwatch(), marks))
         while self._waiting and self._waiting[0][0] <= stopwatch() - self.db.longest_transaction:
-            _, self._ripe = self._waiting.popleft()
-        return await self.seal(self._ripe, most=BLOCKS_AT_ONCE)
+            _, self._sealable = self._waiting.popleft()
+        return await self.seal(self._sealable, most=BLOCKS_AT_ONCE)
 
     async def seal_now(self) -> int:
-        """Seal what is there now, once every transaction has ended, and return the number of blocks."""
+        """Wait until all open transactions have ended, then seal."""
         marks = await self.marks()
         await asyncio.sleep(self.db.longest_transaction)
         return await self.seal(marks)
 
     async def marks(self) -> Mapping[str, int]:
-        """Return the highest committed key of each journal."""
         async with self.db.reading() as session:
             return {journal.name: await repository.highest_key(session, journal) for journal in JOURNALS}
 
     async def seal(self, marks: Mapping[str, int], *, most: int | None = None) -> int:
-        """
-        Seal rows up to the marks, write their heads to the file and the log, and count the blocks.
-
-        :param most: blocks of each journal; None for no limit
-        """
+        """:param most: blocks of each journal; None for no limit"""
         count = 0
         for journal in JOURNALS:
             mark, sealed = marks.get(journal.name, 0), 0
-            while (most is None or sealed < most) and await self._block(journal, mark):
+            while (most is None or sealed < most) and await self._seal_block(journal, mark):
                 sealed += 1
             count += sealed
         await self.heads.catch_up(self.db)
         return count
 
-    async def _block(self, journal: Journal, mark: int) -> bool:
+    async def _seal_block(self, journal: Journal, mark: int) -> bool:
         async with self.db.reading() as session:
             last = await repository.last_block(session, journal)
         after = last.last_id if last else None
-        anyone = await repository.keys_with_uncommitted(self.db, journal, after, upto=mark, limit=self._block_rows)
+        all_keys = await repository.keys_with_uncommitted(self.db, journal, after, upto=mark, limit=self._block_rows)
         async with self.db.reading() as session:
             rows = await repository.rows(session, journal, after, upto=mark, limit=self._block_rows)
         committed = {row.key for row in rows}
-        stop = next((key for key in anyone if key not in committed), None)
-        closed = [row for row in rows if stop is None or row.key < stop]
-        if not closed:
+        stop = next((key for key in all_keys if key not in committed), None)
+        complete = [row for row in rows if stop is None or row.key < stop]
+        if not complete:
             return False
-        return await self._write(journal, closed, repository.header_of(last) if last else None)
+        return await self._add_block(journal, complete, repository.header_of(last) if last else None)
 
-    async def _write(self, journal: Journal, rows: list[repository.JournalRow], previous: BlockHeader | None) -> bool:
-        marks = await asyncio.to_thread(repository.marks_of, rows)
-        moments = [when for mark in marks if (when := _time(mark.at)) is not None]
+    async def _add_block(
+        self, journal: Journal, rows: list[repository.JournalRow], previous: BlockHeader | None
+    ) -> bool:
+        marks = await asyncio.to_thread(repository.row_digests, rows)
+        moments = [moment for mark in marks if (moment := _parse_time(mark.at)) is not None]
         now = self.clock.now()
         header = with_digest(
             BlockHeader(
@@ -246,7 +230,7 @@ class Sealer:
         return True
 
 
-def _time(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     try:
         return datetime.fromisoformat(text) if text else None
     except ValueError:

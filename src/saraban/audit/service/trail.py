@@ -1,8 +1,4 @@
-"""
-Writing and reading the audit trail; a row is written in the transaction of what it tells of.
-
-`AuditContext` is as much of a request as that needs; `identity` stands above and hands in its own.
-"""
+"""Writes and reads the audit trail, in the caller's transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +9,10 @@ from uuid import UUID
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import repository
-from saraban.audit.models import Severity
+from saraban.audit.models import AuditLog, Severity
 from saraban.audit.repository import AuditRecord, AuditSearch
+from saraban.kit.db import table_of
+from saraban.kit.fastlane import insert_rows
 from saraban.kit.ids import new_id, trace_id
 from saraban.kit.pagination import Page, page_of
 
@@ -28,8 +26,6 @@ class Actor(Protocol):
 
 
 class AuditContext(Protocol):
-    """A request context, or what stands for it where nobody is signed in."""
-
     @property
     def caller(self) -> Actor | None: ...
 
@@ -42,11 +38,7 @@ class AuditContext(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class AuditOrigin:
-    """
-    What stands for a request where nobody is signed in.
-
-    :param caller: None for an act of nobody who is known, such as a failed log-in
-    """
+    """:param caller: None if nobody is signed in, as for a failed log-in"""
 
     caller: Actor | None
     now: datetime
@@ -56,11 +48,9 @@ class AuditOrigin:
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
     """
-    What somebody did, for the trail.
-
-    :param action: `<module>.<action>`, for example `rfa.create`
-    :param entity_id: the public id; an integer key has no place here, nor in `details`
-    :param request_id: the trace of its request; None for that of the running task
+    :param action: `<module>.<action>`, such as `rfa.create`
+    :param entity_id: public id; never use integer keys, also in `details`
+    :param request_id: None for the trace of the running task
     """
 
     action: str
@@ -72,15 +62,12 @@ class AuditEntry:
 
 
 async def record(ctx: AuditContext, session: AsyncSession, entry: AuditEntry) -> None:
-    """Add one row, in the caller's transaction."""
     await record_all(ctx, session, [entry])
 
 
 async def record_all(ctx: AuditContext, session: AsyncSession, entries: Sequence[AuditEntry]) -> None:
-    """Add the rows of several entries, in their order, with one statement."""
     if entries:
-        await session.flush()  # what they tell of, where that is still in the session's memory
-        await repository.insert_entries(session, [_row(ctx, entry) for entry in entries])
+        await insert_rows(session, table_of(AuditLog), [_row(ctx, entry) for entry in entries])
 
 
 def _row(ctx: AuditContext, entry: AuditEntry) -> dict[str, object]:
@@ -108,7 +95,6 @@ async def list_records(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[AuditRecord]:
-    """Return the trail newest first; each filter that is given narrows it."""
     search = AuditSearch((entity_id,) if entity_id else (), entity_type, (action,) if action else ())
     return await search_records(session, search, cursor=cursor, limit=limit)
 
@@ -116,6 +102,5 @@ async def list_records(
 async def search_records(
     session: AsyncSession, search: AuditSearch, *, cursor: str | None = None, limit: int = 50
 ) -> Page[AuditRecord]:
-    """Return the rows newest first, at a cost that does not grow with the trail."""
     records = await repository.search(session, search, cursor=cursor, limit=limit)
     return page_of(records, limit=limit, key=lambda record: (record.created_at, record.public_id))

@@ -1,1 +1,0 @@
-"""Why somebody may, or may not, do something with a document."""

@@ -1,4 +1,4 @@
-"""What is asked, and the reasons for which somebody may, or may not, in words."""
+"""Questions about permissions, and the reasons in the answers."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,11 +11,8 @@ from saraban.kit.errors import Text
 @dataclass(frozen=True, slots=True)
 class AccessQuestion:
     """
-    What is asked.
-
-    :param wanted: a permission; of a document also an action: `view`, `edit`, or one of its workflow
-    :param person: None for oneself, or somebody by `username`
-    :param level: of the place, where no document is named
+    :param wanted: a permission; of a document also `view`, `edit` or a workflow action
+    :param level: of the place, without a document
     """
 
     wanted: str

@@ -1,4 +1,4 @@
-"""`/access`: why somebody may, or may not."""
+"""Explains why a person may or may not do something."""
 
 from typing import Annotated
 
@@ -21,50 +21,52 @@ router = APIRouter(tags=["Roles"])
 @router.get("/access", summary="Why somebody may, or may not")
 async def access(ctx: Context, session: ReadSession, asked: Annotated[AccessQuery, Query()]) -> AccessOut:
     """
-    A permission or an action, of a document; or a permission in a place, everywhere if none is named. About yourself you
-    may always ask, about others if you may see their accounts; what you may not know of is not found.
+    Explains whether a person has a permission in a place, by default everywhere.
+
+    With a document, it explains a permission or an action on it. You can always ask about yourself, and about others if
+    you may see their accounts. Anything you cannot see is not found.
     """
     return shown(ctx, await service.explain(ctx, session, asked.question))
 
 
 def shown(ctx: RequestContext, answer: Answer) -> AccessOut:
-    found, subject = answer.explanation, answer.subject
+    explanation, subject = answer.explanation, answer.subject
     return AccessOut(
-        allowed=found.allowed,
+        allowed=explanation.allowed,
         user=PersonRef.model_validate(subject),
         document=answer.document,
-        reason=found.reason,
-        says=SAYS[found.reason],
-        roles=[_role(ctx, one) for one in found.roles],
-        missing=list(found.missing),
-        role_names=list(found.role_names),
+        reason=explanation.reason,
+        says=SAYS[explanation.reason],
+        roles=[_role(ctx, role) for role in explanation.roles],
+        missing=list(explanation.missing),
+        role_names=list(explanation.role_names),
         carriers=[
             CarryingRoleOut(
-                role=one.name,
-                called=one.called,
-                level=one.level,
-                places=list(one.places),
+                role=carrier.name,
+                called=carrier.called,
+                level=carrier.level,
+                places=list(carrier.places),
             )
-            for one in found.carriers
+            for carrier in explanation.carriers
         ],
-        givers=list(found.givers),
-        on_behalf_of=list(found.on_behalf_of),
-        asked=list(found.asked),
+        givers=list(explanation.givers),
+        on_behalf_of=list(explanation.on_behalf_of),
+        asked=list(explanation.asked),
     )
 
 
-def _role(ctx: RequestContext, one: GivenRole) -> DecidingRole:
-    period = RolePeriod(one.starts, one.ends)
+def _role(ctx: RequestContext, role: GivenRole) -> DecidingRole:
+    period = RolePeriod(role.starts, role.ends)
     facts = {
-        "public_id": one.public_id,
-        "role": one.grant.role,
-        "called": one.called,
-        "level": one.level,
-        "place": one.place,
-        "standing": one.standing.value,
+        "public_id": role.public_id,
+        "role": role.grant.role,
+        "called": role.called,
+        "level": role.level,
+        "place": role.place,
+        "standing": role.standing.value,
         "from": period.first_day(ctx.zone),
         "until": period.last_day(ctx.zone),
-        "given_by": one.given_by,
-        "given_at": one.given_at,
+        "given_by": role.given_by,
+        "given_at": role.given_at,
     }
     return DecidingRole.model_validate(facts)

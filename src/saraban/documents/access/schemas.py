@@ -1,4 +1,4 @@
-"""What “why may they?” answers over the API."""
+"""API schemas of access explanations."""
 
 from datetime import date, datetime
 from typing import Annotated, Literal
@@ -15,10 +15,10 @@ from saraban.kit.schema import Schema, SingleLine
 
 
 class AccessQuery(Schema):
-    """What is asked, of whom, and where."""
+    """The permission or action, the person, and the document or place."""
 
     permission: Annotated[str, SingleLine(100)] = Field(
-        description="A permission; of a document also an action: `view`, `edit`, or one of its workflow.",
+        description="A permission; for a document also an action: `view`, `edit`, or an action of its workflow.",
         examples=["workflow.action_review"],
     )
     user_public_id: UUID | None = Field(None, description="Yourself, if left out.")
@@ -39,7 +39,7 @@ class AccessQuery(Schema):
 
 
 class DecidingRole(Schema):
-    """A role that decides, or that would if it counted here and now."""
+    """A role that decides, or would decide at another place or time."""
 
     public_id: UUID = Field(description="Of the assignment.")
     role: str = Field(examples=["Contract Admin"])
@@ -61,21 +61,21 @@ class CarryingRoleOut(Schema):
 
 
 class AccessOut(Schema):
-    """Whether somebody may, and what decides."""
+    """The answer, and the roles and reasons that decide."""
 
     allowed: bool
     user: PersonRef
     document: str | None = Field(description="Number of the document.", examples=["คคง.-สคฉ.3-0001-2569"])
     reason: Reason
     says: Text = Field(description="The reason as a sentence.")
-    roles: list[DecidingRole] = Field(description="That decide; or that would: elsewhere, at another time, if open.")
+    roles: list[DecidingRole] = Field(description="Roles that decide, or would at another place or time or if open.")
     missing: list[str] = Field(description="Permissions of which one is needed.", examples=[["workflow.action_review"]])
-    role_names: list[str] = Field(description="Roles of which the step asks for one.")
+    role_names: list[str] = Field(description="Roles of which the step requires one.")
     carriers: list[CarryingRoleOut] = Field(
-        description="Roles that carry what is missing, with where they would count."
+        description="Roles with a missing permission, and the places where they would apply."
     )
     givers: list[PersonRef] = Field(
-        description="Who can give one of these roles: they give roles there and hold all that it carries."
+        description="People who can assign one of these roles, because they hold all its permissions there."
     )
-    on_behalf_of: list[PersonRef] = Field(description="In whose place it is allowed.")
-    asked: list[str] = Field(description="Whom the step waits for: organizations by code, then people.")
+    on_behalf_of: list[PersonRef] = Field(description="People for whom it is allowed by delegation.")
+    asked: list[str] = Field(description="Current assignees of the step: organizations by code, then people.")

@@ -1,8 +1,4 @@
-"""
-Why somebody may, or may not, do something with a document: what the real guards say of them, with the reason.
-
-Sight, edits, permissions and the actions of the workflow are each asked where they are decided; nothing is decided here.
-"""
+"""Explains permissions with the guards that decide them; nothing is decided here."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -49,16 +45,16 @@ from saraban.workflow.runtime.service import assignees, branches
 from saraban.workflow.runtime.service.subjects import InstanceState
 
 KINDS: Final[tuple[AnyKind, ...]] = (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)
-WRITES: Final = {"drawing.create", *(one for kind in KINDS for one in (kind.rules.create, kind.rules.edit))}
+WRITES: Final = {"drawing.create", *(name for kind in KINDS for name in (kind.rules.create, kind.rules.edit))}
 SEE, EDIT = "view", "edit"
 OWN_ACTIONS: Final[dict[str, Text]] = {
     SEE: Text("เปิดดูเอกสาร", "Open the document"),
     EDIT: Text("แก้ไขฉบับร่าง", "Change the draft"),
 }
 REVIEW: Final = Text("ตอบการพิจารณา", "Answer the review")
-# A state that a document comes to once it is issued: whoever would see it then is kept out by its being a draft alone.
+# Any state after issue, to find people who cannot see a document only because it is a draft.
 _ISSUED = "issued"
-_OF_OBSTACLE: Final = {
+_REASON_BY_OBSTACLE: Final = {
     Obstacle.NO_ACTION: Reason.NO_ACTION,
     Obstacle.ASSIGNED: Reason.ASSIGNED,
     Obstacle.SUBMITTER: Reason.SUBMITTER,
@@ -73,8 +69,6 @@ _ROLES_DECIDE = frozenset({Reason.UPCOMING, Reason.ENDED, Reason.ROLE_CLOSED})
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """:param document: the number of the one that it is about"""
-
     subject: Subject
     explanation: Explanation
     document: str | None = None
@@ -82,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class OfferedAction:
-    """Something that can be asked about one document; `now` where its workflow offers it to somebody at present."""
+    """:param now: whether the current state offers it"""
 
     code: str
     says: Text
@@ -90,25 +84,24 @@ class OfferedAction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
-    """A document as its asker sees it, and where the workflow of that revision stands for the one whom it is about."""
-
+class _DocumentState:
     ctx: RequestContext
     kind: AnyKind
     row: Any
     facts: SubjectFacts
-    one: InstanceState | None
+    instance: InstanceState | None
 
     @property
     def state(self) -> str:
-        return self.one.row.current_state if self.one else _ISSUED
+        return self.instance.row.current_state if self.instance else _ISSUED
 
     @property
     def view(self) -> str:
         return VIEW_CIRCULATION if self.kind is CIRCULATION else VIEW
 
     def runs(self) -> bool:
-        return self.one is not None and self.one.row.status == InstanceStatus.ACTIVE and not self.one.state.terminal
+        instance = self.instance
+        return instance is not None and instance.row.status == InstanceStatus.ACTIVE and not instance.state.terminal
 
     def is_seen_by(self, person: Caller) -> bool:
         return self.facts.seen_by(person, self.state)
@@ -125,39 +118,36 @@ class _Standing:
             self.kind.require_edit(replace(self.ctx, caller=person), self.row)
         except Forbidden:
             return False
-        return self.one is not None and decisions.can_edit(self.one.state, person, self.facts)
+        return self.instance is not None and decisions.can_edit(self.instance.state, person, self.facts)
 
 
-async def explain(ctx: RequestContext, session: AsyncSession, asked: AccessQuestion) -> Answer:
-    """
-    :raises NotFound: for a person, a document or a place of which the caller may not know
-    :raises Invalid: naming the parameter that cannot be used
-    """
-    subject = await load_subject(ctx, session, public_id=asked.person, username=asked.username)
-    if asked.document is None:
-        scope = await _place(ctx, session, asked)
-        return Answer(subject, await explain_in_place(session, subject, permission=asked.wanted, scope=scope))
-    kind, row = await find_document(ctx, session, asked.document)
+async def explain(ctx: RequestContext, session: AsyncSession, question: AccessQuestion) -> Answer:
+    """:raises NotFound, Invalid:"""
+    subject = await load_subject(ctx, session, public_id=question.person, username=question.username)
+    if question.document is None:
+        scope = await _find_scope(ctx, session, question)
+        return Answer(subject, await explain_in_place(session, subject, permission=question.wanted, scope=scope))
+    kind, row = await find_document(ctx, session, question.document)
     if subject.caller is None:
         return Answer(subject, Explanation(allowed=False, reason=Reason.ACCOUNT_CLOSED), row.number)
-    there = await _standing(replace(ctx, caller=subject.caller), session, kind, row)
-    return Answer(subject, await _explain(session, subject, there, asked), row.number)
+    document = await _load_state(replace(ctx, caller=subject.caller), session, kind, row)
+    return Answer(subject, await _explain(session, subject, document, question), row.number)
 
 
 async def explain_in_place(session: AsyncSession, subject: Subject, *, permission: str, scope: Scope) -> Explanation:
     """
-    Say whether somebody has a permission in a place, or for an organization or a contract of the project that is asked about.
+    Explain a permission in a place, or in an organization or contract of the project.
 
-    :raises Invalid: at `query:permission`, when there is none of that name
+    :raises Invalid: at `query:permission`
     """
     if scope.project is None or subject.caller is None or not counts_for_a_member(permission):
         return await explain_permission(session, subject, permission=permission, scope=scope)
     guard, members = await _project_guard(session, permission, scope)
     here = replace(scope, organizations=subject.caller.organization_ids & members)
-    found = await explain_guard(session, subject, guard, permissions=(permission,), scope=here)
-    if not found.allowed or subject.caller.may(permission, scope):
-        return found
-    return replace(found, reason=Reason.GRANTED_WITHIN, roles=enough(subject.caller, subject.held, guard))
+    explanation = await explain_guard(session, subject, guard, permissions=(permission,), scope=here)
+    if not explanation.allowed or subject.caller.may(permission, scope):
+        return explanation
+    return replace(explanation, reason=Reason.GRANTED_WITHIN, roles=enough(subject.caller, subject.held, guard))
 
 
 async def _project_guard(session: AsyncSession, permission: str, scope: Scope) -> tuple[Guard, frozenset[int]]:
@@ -179,20 +169,22 @@ class _MemberGuard:
     contracts: frozenset[int | None]
 
     def __call__(self, person: Caller) -> bool:
-        permission, own = self.permission, person.organization_ids & self.members
+        permission, organizations = self.permission, person.organization_ids & self.members
         if permission not in WRITES:
-            return any(person.may(permission, Scope(own, self.project, one)) for one in self.contracts)
-        each = [Scope(frozenset({one}), self.project, contract) for one in own for contract in self.contracts]
+            return any(person.may(permission, Scope(organizations, self.project, key)) for key in self.contracts)
+        scopes = [
+            Scope(frozenset({key}), self.project, contract) for key in organizations for contract in self.contracts
+        ]
         return person.may(permission, Scope(project=self.project)) or any(
-            numbering.may_create(person, permission, one) for one in each
+            numbering.may_create(person, permission, scope) for scope in scopes
         )
 
 
 async def find_document(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> tuple[AnyKind, Any]:
     """
-    Return a document of whatever kind, as the caller sees it.
+    Return a document of any kind, as the caller sees it.
 
-    :raises NotFound: when there is none that the caller may know of
+    :raises NotFound:
     """
     for kind in KINDS:
         try:
@@ -203,7 +195,6 @@ async def find_document(ctx: RequestContext, session: AsyncSession, public_id: U
 
 
 async def can_see(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> bool:
-    """Return whether the caller may see a document or drawing; False also where there is none."""
     with suppress(NotFound):
         return bool(await find_document(ctx, session, public_id))
     for kind in DRAWING_KINDS.values():
@@ -213,9 +204,7 @@ async def can_see(ctx: RequestContext, session: AsyncSession, public_id: UUID) -
 
 
 async def document_numbered(ctx: RequestContext, session: AsyncSession, number: str) -> UUID:
-    """
-    :raises NotFound: when the caller may know of none that bears this number
-    """
+    """:raises NotFound:"""
     for kind in KINDS:
         page = await core.listing(ctx, session, kind, search=RegisterQuery(q=number))
         for item in page.items:
@@ -228,75 +217,76 @@ async def offered_actions(
     ctx: RequestContext, session: AsyncSession, document: UUID
 ) -> tuple[str, list[OfferedAction]]:
     """
-    Return the number of a document, and what can be asked about it, what its workflow offers now first.
+    Return a document's number, and its actions with those of the current state first.
 
-    :raises NotFound: when there is none that the caller may know of
+    :raises NotFound:
     """
     kind, row = await find_document(ctx, session, document)
-    there = await _standing(ctx, session, kind, row)
-    found = {code: OfferedAction(code, says, now=True) for code, says in OWN_ACTIONS.items()}
-    if there.one is not None:
-        if there.one.state.review is not None:
-            found[ANSWER] = OfferedAction(ANSWER, REVIEW, now=True)
-        now = there.one.state.on if there.runs() else {}
-        found |= {code: OfferedAction(code, step.label, now=True) for code, step in now.items()}
-        for state in there.one.definition.states.values():
+    document_state = await _load_state(ctx, session, kind, row)
+    actions = {code: OfferedAction(code, says, now=True) for code, says in OWN_ACTIONS.items()}
+    if (instance := document_state.instance) is not None:
+        if instance.state.review is not None:
+            actions[ANSWER] = OfferedAction(ANSWER, REVIEW, now=True)
+        now = instance.state.on if document_state.runs() else {}
+        actions |= {code: OfferedAction(code, step.label, now=True) for code, step in now.items()}
+        for state in instance.definition.states.values():
             for code, step in state.on.items():
-                found.setdefault(code, OfferedAction(code, step.label, now=False))
-    return row.number, list(found.values())
+                actions.setdefault(code, OfferedAction(code, step.label, now=False))
+    return row.number, list(actions.values())
 
 
-async def _place(ctx: RequestContext, session: AsyncSession, asked: AccessQuestion) -> Scope:
-    """Everybody may know of an organization; a project and its contracts are for those who take part."""
-    if asked.level is None or asked.place is None:
+async def _find_scope(ctx: RequestContext, session: AsyncSession, question: AccessQuestion) -> Scope:
+    if question.level is None or question.place is None:
         return Scope()
-    scope = await place_scope(session, asked.level, asked.place)
+    scope = await place_scope(session, question.level, question.place)
     if scope is not None and scope.project is not None:
-        seen = await projects.projects_of(ctx, session)
-        scope = scope if scope.project in {one.id for one in seen} else None
+        visible = await projects.projects_of(ctx, session)
+        scope = scope if scope.project in {project.id for project in visible} else None
     if scope is None:
         raise NotFound("There is no such place.")
     return scope
 
 
-async def _standing(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: Any) -> _Standing:
+async def _load_state(ctx: RequestContext, session: AsyncSession, kind: AnyKind, row: Any) -> _DocumentState:
     facts = (await kind.facts(session, [row], zone=ctx.zone))[row.entity_id]
     states = await kind.states(ctx, session, [row], now=ctx.now)
-    return _Standing(ctx, kind, row, facts, states.get(row.entity_id))
+    return _DocumentState(ctx, kind, row, facts, states.get(row.entity_id))
 
 
-async def _explain(session: AsyncSession, subject: Subject, there: _Standing, asked: AccessQuestion) -> Explanation:
-    sight = await _explain_sight(session, subject, there)
-    if not sight.allowed or asked.wanted in {SEE, there.view}:
+async def _explain(
+    session: AsyncSession, subject: Subject, document: _DocumentState, question: AccessQuestion
+) -> Explanation:
+    sight = await _explain_sight(session, subject, document)
+    if not sight.allowed or question.wanted in {SEE, document.view}:
         return sight
-    if there.one is not None and asked.wanted in there.one.definition.actions:
-        return await _explain_action(session, subject, there, there.one, asked.wanted)
-    if there.one is not None and asked.wanted == ANSWER:
-        return await _explain_review(session, there, there.one)
-    if asked.wanted == EDIT:
-        return await _explain_edit(session, subject, there)
-    return await _explain_permission(session, subject, there, asked.wanted)
+    if document.instance is not None and question.wanted in document.instance.definition.actions:
+        return await _explain_action(session, subject, document, document.instance, question.wanted)
+    if document.instance is not None and question.wanted == ANSWER:
+        return await _explain_review(session, document, document.instance)
+    if question.wanted == EDIT:
+        return await _explain_edit(session, subject, document)
+    return await _explain_permission(session, subject, document, question.wanted)
 
 
-async def _explain_sight(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
-    scope = there.facts.scope
-    found = await explain_guard(session, subject, there.is_seen_by, permissions=(there.view,), scope=scope)
-    if found.allowed or found.reason in _ROLES_DECIDE or subject.caller is None:
-        return found
-    if there.facts.seen_by(subject.caller, _ISSUED):
-        return replace(found, reason=Reason.NOT_ISSUED, missing=(), carriers=(), givers=())
-    # Whoever may look at documents elsewhere lacks no permission: their organizations have no part in this one.
-    return replace(found, reason=Reason.NO_PARTY) if found.reason is Reason.ELSEWHERE else found
+async def _explain_sight(session: AsyncSession, subject: Subject, document: _DocumentState) -> Explanation:
+    scope = document.facts.scope
+    explanation = await explain_guard(session, subject, document.is_seen_by, permissions=(document.view,), scope=scope)
+    if explanation.allowed or explanation.reason in _ROLES_DECIDE or subject.caller is None:
+        return explanation
+    if document.facts.seen_by(subject.caller, _ISSUED):
+        return replace(explanation, reason=Reason.NOT_ISSUED, missing=(), carriers=(), givers=())
+    # A person with the permission elsewhere lacks only a part in this document.
+    return replace(explanation, reason=Reason.NO_PARTY) if explanation.reason is Reason.ELSEWHERE else explanation
 
 
 async def _explain_permission(
-    session: AsyncSession, subject: Subject, there: _Standing, permission: str
+    session: AsyncSession, subject: Subject, document: _DocumentState, permission: str
 ) -> Explanation:
-    """A right over the originator's document counts where the real guard looks for it; any other where the document is."""
-    ctx, kind, row, facts = there.ctx, there.kind, there.row, there.facts
+    """Use the scope of the real guard for permissions over the originator's document."""
+    ctx, kind, row, facts = document.ctx, document.kind, document.row, document.facts
     scope = Scope(ctx.caller.organization_ids & facts.scope.organizations, facts.scope.project, facts.scope.contract)
-    if permission == interventions.PERMISSION and there.one is not None:
-        waiting = assignees.pending_by_definition(there.one)
+    if permission == interventions.PERMISSION and document.instance is not None:
+        waiting = assignees.pending_by_definition(document.instance)
         return await explain_guard(
             session,
             subject,
@@ -306,11 +296,11 @@ async def _explain_permission(
         )
     if kind is CIRCULATION:
         if permission in {RESPOND, ACKNOWLEDGE} and ctx.caller.user_id not in facts.assignee_user_ids:
-            return Explanation(allowed=False, reason=Reason.SEAT, asked=await _asked(session, there))
+            return Explanation(allowed=False, reason=Reason.SEAT, asked=await _list_assignees(session, document))
         return await explain_permission(session, subject, permission=permission, scope=scope)
     if permission == ADMIN_EDIT:
         return await explain_guard(
-            session, subject, there.may_withdraw, permissions=(permission,), scope=home_scope(ctx, row.document)
+            session, subject, document.may_withdraw, permissions=(permission,), scope=home_scope(ctx, row.document)
         )
     if permission in {kind.rules.edit, kind.rules.create}:
         return await explain_guard(
@@ -323,38 +313,42 @@ async def _explain_permission(
     return await explain_permission(session, subject, permission=permission, scope=scope)
 
 
-async def _explain_edit(session: AsyncSession, subject: Subject, there: _Standing) -> Explanation:
-    if there.one is None or not there.runs():
+async def _explain_edit(session: AsyncSession, subject: Subject, document: _DocumentState) -> Explanation:
+    if document.instance is None or not document.runs():
         return Explanation(allowed=False, reason=Reason.FINISHED)
-    facts, scope = there.facts, decisions.originators_scope(there.facts)
-    found = await explain_guard(session, subject, there.may_edit, permissions=(facts.edit_permission,), scope=scope)
-    obstacle = decisions.obstacle_to_edit(there.one.state, there.ctx.caller, facts)
-    return await _with_obstacle(session, there, found, obstacle)
+    facts, scope = document.facts, decisions.originators_scope(document.facts)
+    explanation = await explain_guard(
+        session, subject, document.may_edit, permissions=(facts.edit_permission,), scope=scope
+    )
+    obstacle = decisions.obstacle_to_edit(document.instance.state, document.ctx.caller, facts)
+    return await _explain_obstacle(session, document, explanation, obstacle)
 
 
 async def _explain_action(
-    session: AsyncSession, subject: Subject, there: _Standing, one: InstanceState, action: str
+    session: AsyncSession, subject: Subject, document: _DocumentState, instance: InstanceState, action: str
 ) -> Explanation:
-    if not there.runs():
+    if not document.runs():
         return Explanation(allowed=False, reason=Reason.FINISHED)
-    state, person = one.row.current_state, there.ctx.caller
-    own = decisions.Facts(person, one.facts, context=one.row.context or {}, assigned_user_id=one.row.assigned_user_id)
-    guard = _ActionGuard(one.definition, state, action, own)
-    step = one.state.on.get(action)
-    scope = (decisions.seat_scope(step.require, own) if step else None) or one.facts.scope
-    asked = step.require.permissions if step else frozenset[str]()
-    found = await explain_guard(session, subject, guard, permissions=asked, scope=scope)
-    if found.allowed:
-        return found
-    offered = delegation.choices(one.definition, state, own, one.seats)
-    lent = next((choice for choice in offered if choice.code == action and choice.on_behalf_of), None)
-    if lent is not None:
-        people = tuple(PersonRef.model_validate(who) for who in lent.on_behalf_of)
+    state, person = instance.row.current_state, document.ctx.caller
+    facts = decisions.Facts(
+        person, instance.facts, context=instance.row.context or {}, assigned_user_id=instance.row.assigned_user_id
+    )
+    guard = _ActionGuard(instance.definition, state, action, facts)
+    step = instance.state.on.get(action)
+    scope = (decisions.seat_scope(step.require, facts) if step else None) or instance.facts.scope
+    permissions = step.require.permissions if step else frozenset[str]()
+    explanation = await explain_guard(session, subject, guard, permissions=permissions, scope=scope)
+    if explanation.allowed:
+        return explanation
+    choices = delegation.choices(instance.definition, state, facts, instance.seats)
+    delegated = next((choice for choice in choices if choice.code == action and choice.on_behalf_of), None)
+    if delegated is not None:
+        people = tuple(PersonRef.model_validate(delegator) for delegator in delegated.on_behalf_of)
         return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
-    obstacle = decisions.obstacle_to(one.definition, state, action, own)
-    found = await _with_obstacle(session, there, found, obstacle)
-    wanted = step.require.roles if step is not None and found.reason is Reason.ROLE else ()
-    return replace(found, role_names=tuple(sorted(wanted)))
+    obstacle = decisions.obstacle_to(instance.definition, state, action, facts)
+    explanation = await _explain_obstacle(session, document, explanation, obstacle)
+    role_names = step.require.roles if step is not None and explanation.reason is Reason.ROLE else ()
+    return replace(explanation, role_names=tuple(sorted(role_names)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,32 +363,35 @@ class _ActionGuard:
         return decisions.obstacle_to(self.definition, self.state, self.action, facts) is None
 
 
-async def _with_obstacle(
-    session: AsyncSession, there: _Standing, found: Explanation, obstacle: Obstacle | None
+async def _explain_obstacle(
+    session: AsyncSession, document: _DocumentState, explanation: Explanation, obstacle: Obstacle | None
 ) -> Explanation:
-    """What the guard itself names comes before permissions, but for a role that would be enough at another time."""
-    if found.allowed or found.reason in _ROLES_DECIDE or obstacle in {None, Obstacle.PERMISSION}:
-        return found
+    """Prefer the guard's obstacle, except to a role that is enough at another time."""
+    if explanation.allowed or explanation.reason in _ROLES_DECIDE or obstacle in {None, Obstacle.PERMISSION}:
+        return explanation
     assert obstacle is not None
-    return Explanation(allowed=False, reason=_OF_OBSTACLE[obstacle], asked=await _asked(session, there))
+    return Explanation(
+        allowed=False, reason=_REASON_BY_OBSTACLE[obstacle], asked=await _list_assignees(session, document)
+    )
 
 
-async def _explain_review(session: AsyncSession, there: _Standing, one: InstanceState) -> Explanation:
-    if not there.runs() or one.state.review is None:
-        return Explanation(allowed=False, reason=Reason.NO_ACTION if there.runs() else Reason.FINISHED)
-    seen = (await branches.visible_branches(there.ctx, session, [one])).get(one.row.id, ())
-    mine = [branch for branch in seen if branch.may_answer]
-    if any(branch.in_own_right for branch in mine):
+async def _explain_review(session: AsyncSession, document: _DocumentState, instance: InstanceState) -> Explanation:
+    if not document.runs() or instance.state.review is None:
+        return Explanation(allowed=False, reason=Reason.NO_ACTION if document.runs() else Reason.FINISHED)
+    visible = (await branches.visible_branches(document.ctx, session, [instance])).get(instance.row.id, ())
+    answerable = [branch for branch in visible if branch.may_answer]
+    if any(branch.in_own_right for branch in answerable):
         return Explanation(allowed=True, reason=Reason.NO_ROLE_NEEDED)
-    if mine:
-        people = tuple(PersonRef.model_validate(who) for each in mine for who in each.in_place_of)
+    if answerable:
+        people = tuple(PersonRef.model_validate(person) for branch in answerable for person in branch.in_place_of)
         return Explanation(allowed=True, reason=Reason.DELEGATED, on_behalf_of=people)
-    names = tuple(dict.fromkeys(branch.assignee.display_name for branch in seen))
+    names = tuple(dict.fromkeys(branch.assignee.display_name for branch in visible))
     return Explanation(allowed=False, reason=Reason.SEAT, asked=names)
 
 
-async def _asked(session: AsyncSession, there: _Standing) -> tuple[str, ...]:
-    if there.one is None or not there.runs():
+async def _list_assignees(session: AsyncSession, document: _DocumentState) -> tuple[str, ...]:
+    if document.instance is None or not document.runs():
         return ()
-    waits = await assignees.pending_with_exactly(session, there.one)
-    return (*(one.code for one in waits.organizations), *(one.display_name for one in waits.people))
+    pending = await assignees.pending_with_exactly(session, document.instance)
+    codes, names = (each.code for each in pending.organizations), (person.display_name for person in pending.people)
+    return (*codes, *names)

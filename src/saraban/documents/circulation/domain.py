@@ -1,8 +1,7 @@
 """
-Circulations, decided without a database: what each workflow state shows, who has still to answer, and who may see one.
+Circulations: states, parts, permissions and readers, without a database.
 
-Those are the people of its organization who hold the right to, there or in its project. `may_see` is the rule in plain words;
-`documents.circulation.repository` says the same in SQL, and a test holds the two against each other.
+`documents.circulation.repository` expresses `may_see` in SQL, and a test compares the two.
 """
 
 from collections.abc import Iterable
@@ -32,7 +31,7 @@ STATUSES = {
     CANCELLED: "CANCELLED",
     TERMINATED: "TERMINATED",
 }
-# How `document_reach` names what a sheet shows, in the order of a life.
+# Codes of the statuses in `document_reach`.
 STATUS_PLACES = {code: place for place, code in enumerate(STATUSES.values(), start=1)}
 
 CIRCULATION_RULES = KindRules(
@@ -47,19 +46,16 @@ CIRCULATION_RULES = KindRules(
     finished=frozenset({COMPLETED, CANCELLED, TERMINATED}),
 )
 
-# Where it ends so, nobody's answer is waited for any more.
+# Statuses in which open parts need no answer any more.
 WITHOUT_ANSWERS = frozenset({STATUSES[CANCELLED], STATUSES[TERMINATED]})
 
 
 def status_code(state: str, *, ended: bool, outcome: Outcome | None = None) -> str:
-    """Return the status that a state shows; one of an administrator's own is under way, completed, or withdrawn."""
     usual = (CANCELLED if outcome == "withdrawn" else COMPLETED) if ended else ROUTING
     return STATUSES.get(state, STATUSES[usual])
 
 
 class RoutingKind(StrEnum):
-    """What somebody is asked for: the first two must answer."""
-
     MAIN = "MAIN"
     ACTION = "ACTION"
     INFORMATION = "INFORMATION"
@@ -81,12 +77,12 @@ def is_open(status: str) -> bool:
 
 
 def still_to_answer(parts: Iterable[tuple[str, str]]) -> int:
-    """Count, by their kind and status, the MAIN and ACTION parts without an answer; a circulation is completed at none."""
+    """Count the MAIN and ACTION parts without an answer."""
     return sum(1 for kind, status in parts if kind in MUST_ANSWER and is_open(status))
 
 
 def rights_to_answer(kind: str) -> tuple[str, ...]:
-    """Return the permissions of which one is needed: who is only informed acknowledges."""
+    """Return the permissions of which one is needed."""
     return (RESPOND,) if kind in MUST_ANSWER else (ACKNOWLEDGE, RESPOND)
 
 
@@ -95,13 +91,6 @@ VIEW = "circulation.view"
 
 @dataclass(frozen=True, slots=True)
 class CirculationReach:
-    """
-    Whose sheets a caller may see.
-
-    :param organizations: the caller's own, in which the right counts for every project
-    :param projects: those in which it counts for the sheets of all of `member_of`
-    """
-
     everything: bool
     organizations: frozenset[int]
     projects: frozenset[int]
@@ -110,9 +99,9 @@ class CirculationReach:
 
 def reach_of(grants: Iterable[Grant], member_of: frozenset[int]) -> CirculationReach:
     useful = [grant for grant in grants if grant.gives(VIEW)]
-    own = frozenset(one for one in member_of if allows(useful, VIEW, Scope(frozenset({one}))))
+    organizations = frozenset(key for key in member_of if allows(useful, VIEW, Scope(frozenset({key}))))
     projects = frozenset(grant.project for grant in useful if grant.project and not grant.organization)
-    return CirculationReach(allows(useful, EVERYTHING, Scope()), own, projects, member_of)
+    return CirculationReach(allows(useful, EVERYTHING, Scope()), organizations, projects, member_of)
 
 
 def reach(caller: Caller) -> CirculationReach:
@@ -125,12 +114,12 @@ def may_see(reach: CirculationReach, *, organization: int, project: int) -> bool
 
 
 def keys_of(reach: CirculationReach, places: Places) -> list[ReaderKey]:
-    """Return the keys of `document_reach` by which somebody reads sheets; each alone gives only what `may_see` allows."""
+    """Return the keys of `document_reach`; each gives only what `may_see` allows."""
     keys = []
     for project in sorted(places.projects):
         if reach.everything:
             keys.append(ReaderKey(project, ReaderKind.PROJECT))
         else:
-            own = reach.organizations | (reach.member_of if project in reach.projects else frozenset())
-            keys += [ReaderKey(project, ReaderKind.ORGANIZATION, one) for one in sorted(own)]
+            organizations = reach.organizations | (reach.member_of if project in reach.projects else frozenset())
+            keys += [ReaderKey(project, ReaderKind.ORGANIZATION, key) for key in sorted(organizations)]
     return keys

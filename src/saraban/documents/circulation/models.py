@@ -1,4 +1,4 @@
-"""Rows of circulation sheets: how one organization passes a document round among its own people."""
+"""Tables of circulations."""
 
 from datetime import date, datetime
 from uuid import UUID
@@ -16,8 +16,6 @@ NOW = sa.text("CURRENT_TIMESTAMP")
 
 
 class Circulation(HasPublicId, Base):
-    """A sheet of the organization `organization_id`, which is also its originator; one sheet per document and organization."""
-
     __tablename__ = "circulations"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -53,8 +51,6 @@ class Circulation(HasPublicId, Base):
 
 
 class CirculationRouting(HasPublicId, Base):
-    """One person's part: MAIN and ACTION must answer by `due_date`, INFORMATION takes note."""
-
     __tablename__ = "circulation_routings"
 
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -63,12 +59,12 @@ class CirculationRouting(HasPublicId, Base):
     organization_id: Mapped[int] = mapped_column(sa.ForeignKey("organizations.id"))
     assigned_to: Mapped[int | None] = mapped_column(sa.ForeignKey("users.user_id"))
     kind: Mapped[str] = mapped_column(
-        sa.Enum(*(one.value for one in RoutingKind), name="routing_kind", native_enum=False, length=20),
+        sa.Enum(*(kind.value for kind in RoutingKind), name="routing_kind", native_enum=False, length=20),
         default=RoutingKind.ACTION,
         server_default="ACTION",
     )
     status: Mapped[str] = mapped_column(
-        sa.Enum(*(one.value for one in RoutingStatus), name="routing_status", native_enum=False, length=20),
+        sa.Enum(*(status.value for status in RoutingStatus), name="routing_status", native_enum=False, length=20),
         default=RoutingStatus.PENDING,
         server_default="PENDING",
     )
@@ -96,8 +92,6 @@ class CirculationAttachment(Base):
 
 
 class CirculationDrawing(CarriedDrawing):
-    """A revision of a drawing that goes round with a sheet."""
-
     __tablename__ = "circulation_drawings"
     CARRIER = "circulation_id"
 

@@ -1,8 +1,9 @@
-"""Rows of circulation sheets; only people of the sheet's organization ever get one."""
+"""Statements about circulations."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -24,8 +25,8 @@ _canceller = aliased(User, name="canceller")
 @dataclass(frozen=True, slots=True)
 class AssigneeRow:
     """
-    :param user: their names, None once there is nobody
-    :param is_active: whether their account is open and belongs to the organization of the circulation
+    :param user: None without a person
+    :param is_active: the account is open and belongs to the circulation's organization
     """
 
     routing: CirculationRouting
@@ -35,8 +36,6 @@ class AssigneeRow:
 
 @dataclass(frozen=True, slots=True)
 class CirculationRow:
-    """A circulation with the names around it, and its assignees in their order."""
-
     circulation: Circulation
     project: Project
     organization: Organization
@@ -79,24 +78,23 @@ class CirculationRow:
         return self.circulation.version
 
 
-def _row(values: AnyRow) -> CirculationRow:
+def _to_row(values: AnyRow) -> CirculationRow:
     sheet, project, organization, status, author, canceller, correspondence = values
     return CirculationRow(
-        sheet, project, organization, status, UserName._make(author), _name(canceller), correspondence
+        sheet, project, organization, status, UserName._make(author), _to_name(canceller), correspondence
     )
 
 
-def _name(values: AnyRow) -> UserName | None:
+def _to_name(values: AnyRow) -> UserName | None:
     return None if values.public_id is None else UserName._make(values)
 
 
+@lru_cache(maxsize=256)
 def _select(reach: CirculationReach | None) -> AnySelect:
-    """
-    :param reach: whose sheets alone; None for what the system does itself
-    """
-    around = (Circulation, Project, Organization, CirculationStatusCode)
+    """:param reach: None for the system itself"""
+    tables = (Circulation, Project, Organization, CirculationStatusCode)
     statement = (
-        sa.select(*around, named("author", User), named("cancelled_by", _canceller), Document.public_id)
+        sa.select(*tables, named("author", User), named("cancelled_by", _canceller), Document.public_id)
         .join(Project, Project.id == Circulation.project_id)
         .join(Organization, Organization.id == Circulation.organization_id)
         .join(CirculationStatusCode, CirculationStatusCode.code == Circulation.circulation_status_code)
@@ -112,11 +110,11 @@ def _select(reach: CirculationReach | None) -> AnySelect:
 
 
 def is_involved(name: str) -> sa.ColumnElement[bool]:
-    """Whether a person wrote the sheet that a row of `document_reach` is about, or has a part in it."""
+    """Select sheets in `document_reach` that a person wrote or has a part in."""
     reach, routing = table_of(DocumentReach), table_of(CirculationRouting)
     person = sa.bindparam(name, type_=sa.Integer())
-    part = sa.exists().where(routing.c.circulation_id == reach.c.document_id, routing.c.assigned_to == person)
-    return sa.or_(reach.c.author_id == person, part.correlate(reach))
+    has_part = sa.exists().where(routing.c.circulation_id == reach.c.document_id, routing.c.assigned_to == person)
+    return sa.or_(reach.c.author_id == person, has_part.correlate(reach))
 
 
 ABOUT = (
@@ -126,21 +124,21 @@ ABOUT = (
 )
 
 
-async def at(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[CirculationRow]:
-    found = await _rows(session, _select(None).where(Circulation.id.in_([row.document_id for row in rows])))
-    sheets = {row.circulation.id: row for row in found}
-    return [sheets[row.document_id] for row in rows if row.document_id in sheets]
+async def circulations_for(session: AsyncSession, rows: Sequence[NarrowRow]) -> list[CirculationRow]:
+    wide_rows = await _rows(session, _select(None).where(Circulation.id.in_([row.document_id for row in rows])))
+    circulations = {row.circulation.id: row for row in wide_rows}
+    return [circulations[row.document_id] for row in rows if row.document_id in circulations]
 
 
 async def _rows(session: AsyncSession, statement: AnySelect) -> list[CirculationRow]:
-    return await _with_assignees(session, [_row(row) for row in await session.execute(statement)])
+    return await _load_assignees(session, [_to_row(row) for row in await session.execute(statement)])
 
 
-async def _with_assignees(session: AsyncSession, rows: Sequence[CirculationRow]) -> list[CirculationRow]:
+async def _load_assignees(session: AsyncSession, rows: Sequence[CirculationRow]) -> list[CirculationRow]:
     if not rows:
         return []
-    found = await assignees(session, circulation_ids=[row.circulation.id for row in rows])
-    return [replace(row, assignees=found[row.circulation.id]) for row in rows]
+    assignees_by_circulation = await assignees(session, circulation_ids=[row.circulation.id for row in rows])
+    return [replace(row, assignees=assignees_by_circulation[row.circulation.id]) for row in rows]
 
 
 async def visible(
@@ -153,33 +151,40 @@ async def lock(session: AsyncSession, *, circulation_id: int) -> None:
     await session.execute(sa.select(Circulation.id).where(Circulation.id == circulation_id).with_for_update())
 
 
+_place = CirculationRouting.organization_id
+_role_here = sa.exists().where(
+    UserAssignment.user_id == User.user_id, UserAssignment.organization_id == _place, in_force()
+)
+_ASSIGNEES = (
+    sa.select(
+        CirculationRouting,
+        named("person", User),
+        sa.and_(User.is_active, sa.or_(User.primary_organization_id == _place, _role_here)).label("is_active"),
+    )
+    .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
+    .where(CirculationRouting.circulation_id.in_(sa.bindparam("circulations", expanding=True)))
+    .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
+    .execution_options(populate_existing=True)
+)
+
+
 async def assignees(session: AsyncSession, *, circulation_ids: Collection[int]) -> dict[int, list[AssigneeRow]]:
-    place = CirculationRouting.organization_id
-    role_here = sa.exists().where(
-        UserAssignment.user_id == User.user_id, UserAssignment.organization_id == place, in_force()
-    )
-    is_active = sa.and_(User.is_active, sa.or_(User.primary_organization_id == place, role_here)).label("is_active")
-    statement = (
-        sa.select(CirculationRouting, named("person", User), is_active)
-        .outerjoin(User, User.user_id == CirculationRouting.assigned_to)
-        .where(CirculationRouting.circulation_id.in_(circulation_ids))
-        .order_by(CirculationRouting.circulation_id, CirculationRouting.step_number)
-        .execution_options(populate_existing=True)
-    )
-    found: dict[int, list[AssigneeRow]] = {circulation_id: [] for circulation_id in circulation_ids}
-    for routing, person, active in await session.execute(statement):
-        found[routing.circulation_id].append(AssigneeRow(routing, _name(person), bool(active)))
-    return found
+    rows: dict[int, list[AssigneeRow]] = {circulation_id: [] for circulation_id in circulation_ids}
+    for routing, person, active in await session.execute(_ASSIGNEES, {"circulations": list(circulation_ids)}):
+        rows[routing.circulation_id].append(AssigneeRow(routing, _to_name(person), bool(active)))
+    return rows
+
+
+_FILES = (
+    sa.select(Attachment, CirculationAttachment.is_main_document)
+    .join(CirculationAttachment, CirculationAttachment.attachment_id == Attachment.id)
+    .where(CirculationAttachment.circulation_id == sa.bindparam("circulation"))
+    .order_by(CirculationAttachment.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+)
 
 
 async def files(session: AsyncSession, *, circulation_id: int) -> Sequence[tuple[Attachment, bool]]:
-    statement = (
-        sa.select(Attachment, CirculationAttachment.is_main_document)
-        .join(CirculationAttachment, CirculationAttachment.attachment_id == Attachment.id)
-        .where(CirculationAttachment.circulation_id == circulation_id)
-        .order_by(CirculationAttachment.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
-    )
-    return [(row[0], row[1]) for row in await session.execute(statement)]
+    return [(row[0], row[1]) for row in await session.execute(_FILES, {"circulation": circulation_id})]
 
 
 async def reaches_file(session: AsyncSession, *, reach: CirculationReach, attachment_id: int) -> bool:
@@ -234,7 +239,6 @@ async def link_files(session: AsyncSession, *, circulation_id: int, attachment_i
 
 
 async def change(session: AsyncSession, *, circulation_id: int, values: Mapping[str, object]) -> None:
-    """Change a circulation, and raise its version."""
     await session.execute(
         sa.update(Circulation)
         .where(Circulation.id == circulation_id)
@@ -243,14 +247,14 @@ async def change(session: AsyncSession, *, circulation_id: int, values: Mapping[
 
 
 async def answer(session: AsyncSession, *, routing_ids: Collection[int], values: Mapping[str, object]) -> int:
-    """Close those of the parts that are still open, and return how many these were."""
-    still = CirculationRouting.status.in_(sorted(WAITING))
-    statement = sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids), still).values(values)
+    """Close the open ones of these parts, and return their number."""
+    is_open = CirculationRouting.status.in_(sorted(WAITING))
+    statement = sa.update(CirculationRouting).where(CirculationRouting.id.in_(routing_ids), is_open).values(values)
     return int((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
 
 
 NUMBERED = sa.select(Circulation.id, Circulation.circulation_no)
-# What `document_reach` shows of a sheet; a day stands there as the moment at which it begins.
+# Columns of `document_reach`; a day is stored as its first moment.
 REACH = {
     "project_id": Circulation.project_id,
     "created_at": Circulation.created_at,

@@ -1,4 +1,4 @@
-"""Circulation sheets, in and out."""
+"""API schemas of circulations."""
 
 from datetime import date, datetime
 from typing import Annotated, Literal
@@ -26,13 +26,13 @@ from saraban.numbering.issue.schemas import NumberFormatOut
 class CirculationAssignee(Schema):
     user_public_id: UUID
     kind: RoutingKind
-    due_date: Day | None = Field(None, description="The sheet's deadline when left out; not for INFORMATION.")
+    due_date: Day | None = Field(None, description="Default: the deadline of the circulation; not for INFORMATION.")
 
 
 class CirculationQuery(RegisterQuery):
     correspondence: UUID | None = Field(None, alias="correspondencePublicId")
-    person: UUID | None = Field(None, description="Who wrote it or has a part in it.")
-    mine: bool = Field(default=False, description="Only what I wrote or have a part in.")
+    person: UUID | None = Field(None, description="Author or assignee.")
+    mine: bool = Field(default=False, description="Only circulations that I created or am assigned to.")
 
     @property
     def about(self) -> UUID | None:
@@ -40,10 +40,13 @@ class CirculationQuery(RegisterQuery):
 
 
 class NewCirculation(Schema):
-    """A sheet passes a document, drawings, or a subject of its own, round among the people of one organization."""
+    """
+    A document, drawings, or a subject, to be circulated among the people of one
+    organization.
+    """
 
     project_public_id: UUID
-    organization_public_id: UUID | None = Field(None, description="Your own organization when left out.")
+    organization_public_id: UUID | None = Field(None, description="Default: your own organization.")
     correspondence_public_id: UUID | None = None
     subject: Subject = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     remarks: Prose | None = None
@@ -53,12 +56,12 @@ class NewCirculation(Schema):
     drawing_revision_public_ids: CarriedRevisions = Field(default_factory=list)
     attachment_public_ids: Ids = Field(default_factory=list)
     reservation_token: UUID | None = Field(
-        None, description="Of a number reserved for it; without one the next number is issued."
+        None, description="Token of a reserved number; without one the next number is issued."
     )
 
 
 class CirculationChanges(Schema):
-    """What may change while it is a draft; a field that is absent stays as it is."""
+    """Changes of a draft. Fields that are left out stay unchanged."""
 
     subject: Subject | None = Field(None, examples=["รายงานผลการทดสอบเสาเข็ม"])
     remarks: Prose | None = None
@@ -72,9 +75,7 @@ class CirculationChanges(Schema):
 
 class AssigneeResponse(Schema):
     status: Literal["COMPLETED", "REJECTED"]
-    on_behalf_of: UUID | None = Field(
-        None, description="Whose part you answer, who is away and has delegated it to you.", examples=[None]
-    )
+    on_behalf_of: UUID | None = Field(None, description="Person who has delegated the answer to you.", examples=[None])
     comment: Annotated[str, MultiLine(5_000)] | None = None
 
 
@@ -91,7 +92,7 @@ class AssigneeAnswer(Schema):
 
 
 class CirculationSummary(RegisteredDocument):
-    """A row of the register; `answered` of `mustAnswer` people have answered."""
+    """A row of the register. `answered` of `mustAnswer` people have answered."""
 
     document_type: str = Field(examples=["CIRCULATION"])
     kind: str = Field(examples=["circulation"])
@@ -109,5 +110,5 @@ class CirculationAnswer(CirculationSummary):
     closed_at: datetime | None
     cancel_reason: str | None
     cancelled_by: PersonRef | None = Field(examples=[None])
-    number_format: NumberFormatOut | None = Field(description="Which format numbered it, and why that one.")
+    number_format: NumberFormatOut | None = Field(description="The format that numbered it, and why it was chosen.")
     version: int = Field(1, exclude=True)

@@ -1,4 +1,4 @@
-"""What a demo document and a demo drawing are, and the pages and pictures that all their files are."""
+"""Scripts of the demo, and the contents of its files."""
 
 import struct
 import zlib
@@ -7,8 +7,6 @@ from enum import StrEnum
 
 
 class DemoRegister(StrEnum):
-    """The register a document stands in."""
-
     CORRESPONDENCE = "correspondence"
     RFA = "rfa"
     TRANSMITTAL = "transmittal"
@@ -18,10 +16,8 @@ class DemoRegister(StrEnum):
 @dataclass(frozen=True, slots=True)
 class DemoAction:
     """
-    One thing somebody did with a document.
-
     :param by: user name
-    :param action: an action of the workflow, or `revise` or `cancel`
+    :param action: workflow action, or `revise` or `cancel`
     :param day: days after the document was written
     """
 
@@ -34,15 +30,10 @@ class DemoAction:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoDocument:
     """
-    One demo document.
-
-    :param key: how other scripts name it
     :param age: days since it was written
-    :param due: days after that on which an answer is due
-    :param files: names; the extension decides what is made
-    :param about: keys of documents: references, items of a transmittal, the subject of a circulation sheet
-    :param drawings: numbers of shop drawings, of an RFA; with its next revision they are drawn anew
-    :param assignees: user names, of a circulation sheet
+    :param due: days from then to the due date
+    :param about: keys of documents: references, items of a transmittal, or the circulated document
+    :param drawings: numbers of an RFA's shop drawings, which its next revision revises
     """
 
     key: str
@@ -72,11 +63,8 @@ class DemoDocument:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoDrawing:
     """
-    One demo drawing.
-
-    :param register: path of its register
-    :param originator: code of the organization; without one the whole project is shown it
-    :param revisions: labels, each with the days since it was issued
+    :param originator: organization code; without one the whole project can see it
+    :param revisions: labels, each with the days since issue
     :param drawn_from: number of the contract drawing
     """
 
@@ -96,14 +84,13 @@ _WIDTH, _HEIGHT = 160, 100
 
 
 def content(name: str) -> bytes:
-    """Return the content of a demo file, a picture or a page, as the extension says."""
     return png_picture() if name.lower().endswith(".png") else pdf_page(name)
 
 
 def pdf_page(title: str) -> bytes:
-    """Return a PDF of one page that shows its title; what PDF's own fonts cannot show becomes a question mark."""
-    shown = title.encode("ascii", "replace").decode().replace("\\", " ").replace("(", " ").replace(")", " ")
-    text = f"BT /F1 18 Tf 72 770 Td (Saraban demo) Tj 0 -30 Td /F1 12 Tf ({shown}) Tj ET"
+    """Return a PDF page; characters that PDF's own fonts lack become question marks."""
+    safe_title = title.encode("ascii", "replace").decode().replace("\\", " ").replace("(", " ").replace(")", " ")
+    text = f"BT /F1 18 Tf 72 770 Td (Saraban demo) Tj 0 -30 Td /F1 12 Tf ({safe_title}) Tj ET"
     objects = (
         "<< /Type /Catalog /Pages 2 0 R >>",
         "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -111,14 +98,14 @@ def pdf_page(title: str) -> bytes:
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         f"<< /Length {len(text)} >>\nstream\n{text}\nendstream",
     )
-    whole, places = "%PDF-1.4\n", []
+    pdf, offsets = "%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
-        places.append(len(whole))
-        whole += f"{number} 0 obj\n{body}\nendobj\n"
-    table = "".join(f"{place:010d} 00000 n \n" for place in places)
+        offsets.append(len(pdf))
+        pdf += f"{number} 0 obj\n{body}\nendobj\n"
+    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
-    end = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(whole)}\n%%EOF\n"
-    return f"{whole}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode("ascii")
+    end = f"trailer\n<< /Size {size} /Root 1 0 R >>\nstartxref\n{len(pdf)}\n%%EOF\n"
+    return f"{pdf}xref\n0 {size}\n0000000000 65535 f \n{table}{end}".encode("ascii")
 
 
 def png_picture() -> bytes:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -38,29 +39,28 @@ class RfaFacts(NamedTuple):
     approve_name: str | None
     approve_name_en: str | None
     approved_date: date | None
+    has_items: bool
 
 
+_revision, _document, _rfa, _type, _status, _code = (
+    table_of(mapped) for mapped in (RfaRevision, DocumentRevision, Rfa, RfaType, RfaStatusCode, RfaApproveCode)
+)
 _FACTS = (
     sa.select(
-        RfaRevision.id,
-        RfaType.type_code,
-        RfaType.type_name_en,
-        RfaType.type_name_th,
-        RfaStatusCode.status_code,
-        RfaStatusCode.status_name,
-        RfaStatusCode.status_name_en,
-        RfaApproveCode.approve_code,
-        RfaApproveCode.approve_name,
-        RfaApproveCode.approve_name_en,
-        RfaRevision.approved_date,
+        _revision.c.id,
+        *(_type.c[name] for name in RfaFacts._fields[:3]),
+        *(_status.c[name] for name in RfaFacts._fields[3:6]),
+        *(_code.c[name] for name in RfaFacts._fields[6:9]),
+        _revision.c.approved_date,
+        sa.exists().where(table_of(RfaItem).c.rfa_revision_id == _revision.c.id),
     )
-    .select_from(RfaRevision)
-    .join(DocumentRevision, DocumentRevision.id == RfaRevision.id)
-    .join(Rfa, Rfa.id == DocumentRevision.correspondence_id)
-    .join(RfaType, RfaType.id == Rfa.rfa_type_id)
-    .join(RfaStatusCode, RfaStatusCode.id == RfaRevision.rfa_status_code_id)
-    .outerjoin(RfaApproveCode, RfaApproveCode.id == RfaRevision.rfa_approve_code_id)
-    .where(RfaRevision.id.in_(sa.bindparam("revisions", expanding=True)))
+    .select_from(_revision)
+    .join(_document, _document.c.id == _revision.c.id)
+    .join(_rfa, _rfa.c.id == _document.c.correspondence_id)
+    .join(_type, _type.c.id == _rfa.c.rfa_type_id)
+    .join(_status, _status.c.id == _revision.c.rfa_status_code_id)
+    .outerjoin(_code, _code.c.id == _revision.c.rfa_approve_code_id)
+    .where(_revision.c.id.in_(sa.bindparam("revisions", expanding=True)))
     # In this order: MariaDB would otherwise begin with the statuses, and read all revisions that have one.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
@@ -92,28 +92,32 @@ async def items_rule(session: AsyncSession, *, document_id: int) -> str:
     return str((await session.scalars(statement)).one())
 
 
+_CARRIED = sa.select(sa.func.count(RfaItem.id)).where(RfaItem.rfa_revision_id == sa.bindparam("revision"))
+_ITEM_COUNT = (
+    sa.select(RfaType.items, _CARRIED.scalar_subquery())
+    .join(Rfa, Rfa.rfa_type_id == RfaType.id)
+    .join(DocumentRevision, DocumentRevision.correspondence_id == Rfa.id)
+    .where(DocumentRevision.id == sa.bindparam("revision"))
+)
+
+
 async def item_count(session: AsyncSession, revision_id: int) -> tuple[str, int]:
     """Return whether RFAs of a revision's type carry something, and how much it carries."""
-    carried = sa.select(sa.func.count(RfaItem.id)).where(RfaItem.rfa_revision_id == revision_id).scalar_subquery()
-    statement = (
-        sa.select(RfaType.items, carried)
-        .join(Rfa, Rfa.rfa_type_id == RfaType.id)
-        .join(DocumentRevision, DocumentRevision.correspondence_id == Rfa.id)
-        .where(DocumentRevision.id == revision_id)
-    )
-    rule, count = (await session.execute(statement)).one()
+    rule, count = (await session.execute(_ITEM_COUNT, {"revision": revision_id})).one()
     return str(rule), count
 
 
 async def create(session: AsyncSession, row: Mapping[str, object], *, revision: int, status: str) -> None:
-    await session.execute(sa.insert(table_of(Rfa)).values(row))
-    values = {"id": revision, "rfa_status_code_id": status_key(status)}
-    await session.execute(sa.insert(table_of(RfaRevision)).values(values))
+    await session.execute(_INSERT_RFA, row)
+    await session.execute(_INSERT_REVISION, {"id": revision, "status_code": status})
 
 
 async def add(session: AsyncSession, row: RfaRevision) -> None:
     session.add(row)
     await session.flush()
+
+
+_REVISIONS = table_of(RfaRevision)
 
 
 async def set_verdict(
@@ -133,30 +137,43 @@ async def set_verdict(
     :param approve_code: what it is otherwise
     :param keeps: whether a code that says the same in other words stays: one of the same first digit
     """
-    table = table_of(RfaRevision)
-    values: dict[str, object] = {"rfa_status_code_id": status_key(status)}
-    if answered is not None or approve_code is not None:
-        values["rfa_approve_code_id"] = _approve_key(table.c.rfa_approve_code_id, answered, approve_code, keeps=keeps)
-    if day is not None:
-        values["approved_date"] = day
-    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
+    statement = _setting_verdict(answered is not None, approve_code is not None, keeps)
+    given = {"answered": answered, "approve_code": approve_code, "approved_date": day}
+    values = {name: value for name, value in given.items() if value is not None}
+    await session.execute(statement, {"revision": revision_id, "status": status, **values})
 
 
-def _approve_key(before: Any, answered: str | None, approve_code: str | None, *, keeps: bool) -> Any:
-    code = RfaApproveCode.approve_code
-    found = before if approve_code is None else _approve_code_key(approve_code)
-    if keeps and approve_code is not None:
+@cache
+def _setting_verdict(is_answered: bool, has_code: bool, keeps: bool) -> sa.Update:
+    values: dict[str, Any] = {"rfa_status_code_id": status_key(sa.bindparam("status"))}
+    before = _REVISIONS.c.rfa_approve_code_id
+    key: sa.ColumnElement[Any] = before
+    code, approve_code = (
+        RfaApproveCode.approve_code,
+        sa.bindparam("approve_code", type_=RfaApproveCode.approve_code.type),
+    )
+    if has_code:
+        key = _approve_code_key(approve_code)
+    if has_code and keeps:
         group = sa.select(sa.func.substr(code, 1, 1)).where(RfaApproveCode.id == before).scalar_subquery()
-        found = sa.case((group == approve_code[:1], before), else_=found)
-    return found if answered is None else sa.func.coalesce(_approve_code_key(answered), found)
+        key = sa.case((group == sa.func.substr(approve_code, 1, 1), before), else_=key)
+    if is_answered:
+        key = sa.func.coalesce(_approve_code_key(sa.bindparam("answered")), key)
+    if is_answered or has_code:
+        values["rfa_approve_code_id"] = key
+    return sa.update(_REVISIONS).where(_REVISIONS.c.id == sa.bindparam("revision")).values(values)
 
 
-def _approve_code_key(code: str) -> sa.ScalarSelect[int]:
+def _approve_code_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
     return sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()
 
 
-def status_key(code: str) -> sa.ScalarSelect[int]:
+def status_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
     return sa.select(RfaStatusCode.id).where(RfaStatusCode.status_code == code).scalar_subquery()
+
+
+_INSERT_RFA = sa.insert(table_of(Rfa))
+_INSERT_REVISION = sa.insert(table_of(RfaRevision)).values(rfa_status_code_id=status_key(sa.bindparam("status_code")))
 
 
 DOCUMENT: Final = "DOCUMENT"
@@ -293,7 +310,8 @@ _ITEMS = _items()  # made once: it takes longer to write it than to send it
 async def items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[RfaItemRow]]:
     """Return what revisions of RFAs carry, each in the order of its list."""
     found: dict[int, list[RfaItemRow]] = defaultdict(list)
-    for _, item_type, rfa_revision_id, key, *named in await session.execute(_ITEMS, {"revisions": list(revision_ids)}):
+    rows = await session.execute(_ITEMS, {"revisions": list(revision_ids)}) if revision_ids else ()
+    for _, item_type, rfa_revision_id, key, *named in rows:
         found[rfa_revision_id].append(RfaItemRow(rfa_revision_id, ItemKey(_KINDS.get(item_type), key), *named))
     return found
 

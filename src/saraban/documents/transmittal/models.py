@@ -1,4 +1,4 @@
-"""Rows of transmittals; a transmittal shares the key, and so the public id, of the document's own row (REQ-IDN-03)."""
+"""Tables of transmittals, which share key and public id with the document (REQ-IDN-03)."""
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -22,11 +22,7 @@ class Transmittal(Base):
 
 
 class TransmittalItem(Base):
-    """
-    A document that a revision of a transmittal carries; the same one at most once.
-
-    Its number, revision and subject are written down when that revision is issued, and stay whatever becomes of it.
-    """
+    """Number, revision and subject are saved when the transmittal's revision is issued."""
 
     __tablename__ = "transmittal_items"
 
@@ -50,11 +46,7 @@ class TransmittalItem(Base):
 
 
 class TransmittalDrawing(CarriedDrawing):
-    """
-    A revision of a drawing that a revision of a transmittal carries.
-
-    Its number, label and title are written down when that revision is issued, and stay whatever becomes of it.
-    """
+    """Number, label and titles are saved when the transmittal's revision is issued."""
 
     __tablename__ = "transmittal_drawings"
     CARRIER = "transmittal_revision_id"

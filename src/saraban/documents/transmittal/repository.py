@@ -1,4 +1,4 @@
-"""The rows that only a transmittal has: its purpose and what it carries, each document at the revision that was sent."""
+"""Statements about transmittals and their items."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -30,49 +30,56 @@ class ItemState:
     issued_subject: str | None
 
 
+_PURPOSES = sa.select(Transmittal.correspondence_id, Transmittal.purpose).where(
+    Transmittal.correspondence_id.in_(sa.bindparam("documents", expanding=True))
+)
+_INSERT, _INSERT_ITEMS = sa.insert(table_of(Transmittal)), sa.insert(table_of(TransmittalItem))
+
+
 async def purposes(session: AsyncSession, *, document_ids: Collection[int]) -> dict[int, str | None]:
-    statement = sa.select(Transmittal.correspondence_id, Transmittal.purpose)
-    return dict((await session.execute(statement.where(Transmittal.correspondence_id.in_(document_ids)))).all())
+    return dict((await session.execute(_PURPOSES, {"documents": list(document_ids)})).all())
 
 
 async def create(session: AsyncSession, row: Mapping[str, object], items: Sequence[Mapping[str, object]]) -> None:
-    await session.execute(sa.insert(table_of(Transmittal)).values(row))
+    await session.execute(_INSERT, row)
     if items:
-        await session.execute(sa.insert(table_of(TransmittalItem)), items)
+        await session.execute(_INSERT_ITEMS, items)
 
 
-async def transmitted(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[ItemAnswer]]:
-    """Return what revisions of transmittals carry, each in the order of its list."""
-    item, revision = TransmittalItem, DocumentRevision
-    statement = (
-        sa.select(
-            item.transmittal_revision_id,
-            Document.public_id.label("document_public_id"),
-            # A list from before the revisions were kept may name a document that never had one.
-            sa.func.coalesce(
-                item.document_number, revision.correspondence_number, Document.correspondence_number
-            ).label("document_number"),
-            sa.func.coalesce(item.revision_label, revision.revision_label).label("revision_label"),
-            CorrespondenceType.type_code.label("document_type"),
-            sa.func.coalesce(item.subject, revision.subject, "").label("subject"),
-            item.quantity,
-            item.remarks,
-            sa.null().label("status"),
-        )
-        .join(Document, Document.id == item.item_correspondence_id)
-        .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
-        .outerjoin(revision, revision.id == item.item_revision_id)
-        .where(item.transmittal_revision_id.in_(revision_ids))
-        .order_by(item.id)
+_item, _revision = TransmittalItem, DocumentRevision
+_TRANSMITTED = (
+    sa.select(
+        _item.transmittal_revision_id,
+        Document.public_id.label("document_public_id"),
+        # A list from before the revisions were kept may name a document that never had one.
+        sa.func.coalesce(_item.document_number, _revision.correspondence_number, Document.correspondence_number).label(
+            "document_number"
+        ),
+        sa.func.coalesce(_item.revision_label, _revision.revision_label).label("revision_label"),
+        CorrespondenceType.type_code.label("document_type"),
+        sa.func.coalesce(_item.subject, _revision.subject, "").label("subject"),
+        _item.quantity,
+        _item.remarks,
+        sa.null().label("status"),
     )
-    found: dict[int, list[ItemAnswer]] = defaultdict(list)
-    for row in await session.execute(statement):
-        found[row.transmittal_revision_id].append(ItemAnswer.model_validate(row))
-    return found
+    .join(Document, Document.id == _item.item_correspondence_id)
+    .join(CorrespondenceType, CorrespondenceType.id == Document.correspondence_type_id)
+    .outerjoin(_revision, _revision.id == _item.item_revision_id)
+    .where(_item.transmittal_revision_id.in_(sa.bindparam("revisions", expanding=True)))
+    .order_by(_item.id)
+)
+
+
+async def list_items(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[ItemAnswer]]:
+    """Return the items by revision, in their order."""
+    items: dict[int, list[ItemAnswer]] = defaultdict(list)
+    for row in await session.execute(_TRANSMITTED, {"revisions": list(revision_ids)}):
+        items[row.transmittal_revision_id].append(ItemAnswer.model_validate(row))
+    return items
 
 
 async def item_states(session: AsyncSession, *, revision_id: int) -> list[ItemState]:
-    """Give how the documents stand that this revision of a transmittal carries, in the order of its list."""
+    """Return the current state of the items, in their order."""
     issued, newer = DocumentRevision, aliased(DocumentRevision)
     newest = (
         sa.select(sa.func.max(newer.revision_number))
@@ -107,13 +114,13 @@ async def change(session: AsyncSession, *, document_id: int, purpose: str) -> No
 
 async def replace_items(session: AsyncSession, *, revision_id: int, items: Sequence[Mapping[str, object]]) -> None:
     await session.execute(sa.delete(TransmittalItem).where(TransmittalItem.transmittal_revision_id == revision_id))
-    session.add_all(TransmittalItem(**one) for one in items)
+    session.add_all(TransmittalItem(**item) for item in items)
     await session.flush()
 
 
 async def copy_items(session: AsyncSession, *, before: int, revision_id: int) -> None:
-    """Begin the list of a revision with that of the one before, each document at its newest issue."""
-    newest = {one.item_id: one.issued_revision_id for one in await item_states(session, revision_id=before)}
+    """Copy the list of the previous revision, with each document's newest issue."""
+    newest = {state.item_id: state.issued_revision_id for state in await item_states(session, revision_id=before)}
     items = sa.select(TransmittalItem).where(TransmittalItem.id.in_(newest)).order_by(TransmittalItem.id)
     session.add_all(
         TransmittalItem(
@@ -130,7 +137,7 @@ async def copy_items(session: AsyncSession, *, before: int, revision_id: int) ->
 
 
 async def issuer(session: AsyncSession, *, revision_id: int) -> tuple[int, UUID]:
-    """Return the organization that a transmittal is of, and who wrote it there."""
+    """Return the originator and the author of the revision."""
     statement = (
         sa.select(Document.originator_id, User.public_id)
         .join(DocumentRevision, DocumentRevision.correspondence_id == Document.id)
@@ -140,8 +147,7 @@ async def issuer(session: AsyncSession, *, revision_id: int) -> tuple[int, UUID]
     return (await session.execute(statement)).one()
 
 
-async def fix(session: AsyncSession, item: ItemState) -> None:
-    """Write down with which revision a document goes along, and what that says of itself now."""
+async def save_issued_item(session: AsyncSession, item: ItemState) -> None:
     await session.execute(
         sa.update(TransmittalItem)
         .where(TransmittalItem.id == item.item_id)
@@ -154,12 +160,8 @@ async def fix(session: AsyncSession, item: ItemState) -> None:
     )
 
 
-async def fix_drawings(session: AsyncSession, said: Sequence[Mapping[str, object]]) -> None:
-    """
-    Write down what drawings say of themselves when they go along.
-
-    :param said: texts by column, with the key of the row as `item`
-    """
-    if said:
+async def save_issued_drawings(session: AsyncSession, rows: Sequence[Mapping[str, object]]) -> None:
+    """:param said: columns of each row, with its key as `item`"""
+    if rows:
         table = table_of(TransmittalDrawing)
-        await session.execute(sa.update(table).where(table.c.id == sa.bindparam("item")), said)
+        await session.execute(sa.update(table).where(table.c.id == sa.bindparam("item")), rows)

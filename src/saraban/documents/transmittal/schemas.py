@@ -1,4 +1,4 @@
-"""Transmittals, in and out."""
+"""API schemas of transmittals."""
 
 from typing import Annotated, Literal
 from uuid import UUID
@@ -26,7 +26,7 @@ class TransmittedItem(Schema):
 
 
 class NewTransmittal(NewDocument):
-    """With documents, drawings or both."""
+    """A transmittal contains documents, drawings or both."""
 
     purpose: Purpose = "FOR_INFORMATION"
     items: Annotated[list[TransmittedItem], Field(max_length=100)] = Field(default_factory=list)
@@ -34,7 +34,7 @@ class NewTransmittal(NewDocument):
 
 
 class TransmittalChanges(DocumentChanges):
-    """The list of a revision can change until that revision is issued for the first time."""
+    """The list of a revision can be changed until the revision is issued."""
 
     purpose: Purpose | None = None
     items: Annotated[list[TransmittedItem], Field(max_length=100, description="All of them.")] | None = None
@@ -42,7 +42,7 @@ class TransmittalChanges(DocumentChanges):
 
 
 class ItemAnswer(Schema):
-    """A document of a revision's list: as it stands while that is a draft, as it stood once that is issued."""
+    """A transmitted document: its current state in a draft, its state at issue afterwards."""
 
     document_public_id: UUID
     document_number: str = Field(examples=["คคง.-สคฉ.3-0001-2569"])
@@ -51,7 +51,7 @@ class ItemAnswer(Schema):
     subject: str = Field(examples=["รายงานผลการทดสอบเสาเข็ม"])
     quantity: int
     remarks: str | None
-    status: CodeAnswer | None = Field(description="Of the document as it stands now; None for who may not see it.")
+    status: CodeAnswer | None = Field(description="Current status of the document; null if you cannot see it.")
 
 
 class TransmittalSummary(DocumentSummary):
@@ -66,7 +66,7 @@ class TransmittalAnswer(TransmittalSummary, DocumentAnswer):
 
 
 class TransmittalRevision(RevisionDetail):
-    """One issue of a transmittal, with what it carried."""
+    """One issue of a transmittal, with its list."""
 
     items: list[ItemAnswer]
     drawings: list[CarriedDrawingAnswer]

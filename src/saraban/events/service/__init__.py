@@ -1,4 +1,4 @@
-"""What other features and the doors use of `events`."""
+"""Functions of `events` that other features use."""
 
 from saraban.events.domain import Event, EventSearch, EventState
 from saraban.events.repository import NOW, any_unreported, due_in, heartbeat_age, record_heartbeat, what_waits

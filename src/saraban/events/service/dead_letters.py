@@ -1,6 +1,4 @@
-"""
-What operators see of events and do with those that were given up: dead letters stay until somebody drops or revives them.
-"""
+"""Events and dead letters for operators."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -21,12 +19,12 @@ from saraban.kit.json import Json, JsonObject
 from saraban.kit.pagination import Page, page_of
 from saraban.kit.schema import Schema
 
-# A dead letter names the queue its job came from; where it is kept is the other one.
+# The queue of an event, and the queue where its dead letter is kept.
 QUEUE, DEAD_QUEUE = "workflow-events", "workflow-events-failed"
 
 
 class EventNotDead(DomainError):
-    """Only what was given up can be put back or dropped: everything else is still to be delivered, or was."""
+    """Only dead letters can be retried or dropped. This event is waiting or was delivered."""
 
     kind, code = ErrorKind.CONFLICT, "EVENT_NOT_DEAD"
     says = Text(
@@ -38,8 +36,6 @@ class EventNotDead(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterView:
-    """A dead letter, as operators and the ops webhook are told of it."""
-
     public_id: UUID
     event_public_id: UUID
     queue: str
@@ -50,13 +46,12 @@ class DeadLetterView:
 
 
 async def take_unreported(session: AsyncSession, *, now: datetime, per_minute: int) -> list[DeadLetterView]:
-    """Take dead letters that operators were not told of, so many that `per_minute` is not passed."""
-    told_lately = await repository.count_reported_since(session, since=now - timedelta(minutes=1))
-    rows = await repository.lock_unreported(session, limit=max(0, per_minute - told_lately))
+    reported = await repository.count_reported(session, since=now - timedelta(minutes=1))
+    rows = await repository.lock_unreported(session, limit=max(0, per_minute - reported))
     for row in rows:
         row.notified_at = now
     await session.flush()
-    return [_dead(row) for row in rows]
+    return [_view(row) for row in rows]
 
 
 async def add_dead_letter(
@@ -67,12 +62,7 @@ async def add_dead_letter(
     error: str,
     now: datetime,
 ) -> DeadLetterView:
-    """
-    Keep as a dead letter what another queue gave up, so that operators are told in the same way.
-
-    :param queue: the one it came from
-    :param event: what `requeue_dead_letter` puts into the outbox; its handler has to try again
-    """
+    """Save an event that another queue gave up."""
     letter = DeadLetter(
         public_id=new_id(),
         event_uuid=event.public_id,
@@ -88,18 +78,16 @@ async def add_dead_letter(
     )
     session.add(letter)
     await session.flush()
-    return _dead(letter)
+    return _view(letter)
 
 
 async def requeue_dead_letter(session: AsyncSession, *, public_id: UUID, now: datetime) -> DeadLetterView:
     """
-    Put a dead letter back into the outbox, behind the newer events of its aggregate, under its first id.
+    Put a dead letter back under its id, after newer events of its aggregate.
 
-    :param public_id: of the dead letter or of its event
-    :raises NotFound: when there is no such event
-    :raises EventNotDead: when the event was not given up
+    :raises NotFound, EventNotDead:
     """
-    row = await _dead_letter(session, public_id)
+    row = await _lock_dead_letter(session, public_id)
     session.add(
         OutboxEvent(
             public_id=row.event_uuid,
@@ -115,21 +103,15 @@ async def requeue_dead_letter(session: AsyncSession, *, public_id: UUID, now: da
     await session.delete(row)
     await session.flush()
     notify_after_commit(session)
-    return _dead(row)
+    return _view(row)
 
 
 async def delete_dead_letter(session: AsyncSession, *, public_id: UUID) -> DeadLetterView:
-    """
-    Delete a dead letter.
-
-    :param public_id: of the dead letter or of its event
-    :raises NotFound: when there is no such event
-    :raises EventNotDead: when the event was not given up
-    """
-    row = await _dead_letter(session, public_id)
+    """:raises NotFound, EventNotDead:"""
+    row = await _lock_dead_letter(session, public_id)
     await session.delete(row)
     await session.flush()
-    return _dead(row)
+    return _view(row)
 
 
 async def move_to_dead_letters(session: AsyncSession, row: OutboxEvent, now: datetime) -> DeadLetterView:
@@ -140,7 +122,7 @@ async def move_to_dead_letters(session: AsyncSession, row: OutboxEvent, now: dat
     return await add_dead_letter(session, event=event, queue=QUEUE, error=row.last_error or "", now=now)
 
 
-async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
+async def _lock_dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
     row = await repository.lock_dead_letter(session, public_id)
     if row is None and await repository.event(session, public_id) is not None:
         raise EventNotDead
@@ -149,7 +131,7 @@ async def _dead_letter(session: AsyncSession, public_id: UUID) -> DeadLetter:
     return row
 
 
-def _dead(row: DeadLetter) -> DeadLetterView:
+def _view(row: DeadLetter) -> DeadLetterView:
     return DeadLetterView(
         public_id=row.public_id,
         event_public_id=row.event_uuid,
@@ -180,7 +162,7 @@ _EXAMPLE: Final[JsonDict] = {
 
 
 class EventView(Schema):
-    """One event. Delivered ones are kept for 24 hours, those that were given up until somebody drops them."""
+    """One event. Delivered events are kept for 24 hours, dead letters until they are dropped."""
 
     model_config = ConfigDict(json_schema_extra={"example": _EXAMPLE})
 
@@ -203,22 +185,17 @@ class EventView(Schema):
 async def list_events(
     session: AsyncSession, wanted: EventSearch, *, cursor: str | None = None, limit: int = 50
 ) -> Page[EventView]:
-    """Return events, those recorded last first."""
-    found: list[EventView] = []
+    views: list[EventView] = []
     if wanted.state is not EventState.DEAD:
-        found += map(_outbox_view, await repository.events_page(session, wanted, cursor=cursor, limit=limit))
+        views += map(_outbox_view, await repository.events_page(session, wanted, cursor=cursor, limit=limit))
     if wanted.state in {None, EventState.DEAD}:
-        found += map(_dead_letter_view, await repository.dead_letters_page(session, wanted, cursor=cursor, limit=limit))
-    found.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
-    return page_of(found[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
+        views += map(_dead_letter_view, await repository.dead_letters_page(session, wanted, cursor=cursor, limit=limit))
+    views.sort(key=lambda view: (view.recorded_at, view.public_id), reverse=True)
+    return page_of(views[: limit + 1], limit=limit, key=lambda view: (view.recorded_at, view.public_id))
 
 
 async def read_event(session: AsyncSession, *, public_id: UUID) -> EventView:
-    """
-    Return one event by its public id, or by that of its dead letter.
-
-    :raises NotFound: when there is none, or it was delivered longer ago than such are kept
-    """
+    """:raises NotFound:"""
     row = await repository.event(session, public_id)
     if row is not None:
         return _outbox_view(row)
@@ -229,10 +206,10 @@ async def read_event(session: AsyncSession, *, public_id: UUID) -> EventView:
 
 
 def _outbox_view(row: OutboxEvent) -> EventView:
-    waits = row.delivered_at is None
+    is_waiting = row.delivered_at is None
     return EventView(
         public_id=row.public_id,
-        state=EventState.WAITING if waits else EventState.DELIVERED,
+        state=EventState.WAITING if is_waiting else EventState.DELIVERED,
         name=row.name,
         aggregate_type=row.aggregate_type,
         aggregate=row.aggregate_id,
@@ -242,7 +219,7 @@ def _outbox_view(row: OutboxEvent) -> EventView:
         recorded_at=row.created_at,
         queue=QUEUE,
         kept_in=None,
-        next_try_at=row.available_at if waits else None,
+        next_try_at=row.available_at if is_waiting else None,
         delivered_at=row.delivered_at,
         failed_at=None,
     )

@@ -24,7 +24,7 @@ from saraban.identity.models import (
     in_force,
 )
 from saraban.identity.schemas import OrganizationSearch
-from saraban.kit.db import AnyRow, AnySelect
+from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.kit.keys import NormalKey, is_spelled, key_column, spelled
 from saraban.kit.pagination import newest_first
 from saraban.kit.text import Spellings, normal_form
@@ -172,57 +172,63 @@ def _revocation(now: datetime) -> sa.Update:
     )
 
 
-def _organizations() -> AnySelect:
-    return (
-        sa.select(
-            Organization.id,
-            Organization.public_id,
-            Organization.organization_code,
-            Organization.organization_name,
-            Organization.organization_name_en,
-            Organization.is_active,
-            Organization.created_at,
-            OrganizationRole.role_name,
-        )
-        .outerjoin(OrganizationRole, OrganizationRole.id == Organization.role_id)
-        .where(Organization.deleted_at.is_(None))
+# Each request executes some of the statements below: columns of tables, and statements built once, cost it least.
+USER, ASSIGNMENT, ROLE = table_of(User).c, table_of(UserAssignment).c, table_of(Role).c
+ORGANIZATION, _BUSINESS_ROLE = table_of(Organization).c, table_of(OrganizationRole).c
+_PREFERENCE, _SESSION = table_of(UserPreference).c, table_of(RefreshToken).c
+_ORGANIZATIONS: AnySelect = (
+    sa.select(
+        ORGANIZATION.id,
+        ORGANIZATION.uuid.label("public_id"),
+        ORGANIZATION.organization_code,
+        ORGANIZATION.organization_name,
+        ORGANIZATION.organization_name_en,
+        ORGANIZATION.is_active,
+        ORGANIZATION.created_at,
+        _BUSINESS_ROLE.role_name,
     )
+    .outerjoin_from(table_of(Organization), table_of(OrganizationRole), _BUSINESS_ROLE.id == ORGANIZATION.role_id)
+    .where(ORGANIZATION.deleted_at.is_(None))
+)
+_ORGANIZATIONS_OF_IDS = _ORGANIZATIONS.where(ORGANIZATION.id.in_(sa.bindparam("ids", expanding=True))).order_by(
+    ORGANIZATION.organization_code
+)
 
 
 async def organization_page(
     session: AsyncSession, wanted: OrganizationSearch, *, closed: bool, cursor: str | None, limit: int
 ) -> Sequence[AnyRow]:
-    statement = _organizations()
+    statement = _ORGANIZATIONS
     if wanted.search:
         statement = statement.where(
             sa.or_(
-                Organization.organization_code.contains(wanted.search, autoescape=True),
-                Organization.organization_name.contains(wanted.search, autoescape=True),
+                ORGANIZATION.organization_code.contains(wanted.search, autoescape=True),
+                ORGANIZATION.organization_name.contains(wanted.search, autoescape=True),
             )
         )
     if wanted.role:
-        name = sa.func.coalesce(OrganizationRole.role_name, "GUEST")
+        name = sa.func.coalesce(_BUSINESS_ROLE.role_name, "GUEST")
         statement = statement.where(name.in_(role_names_of(wanted.role)))
     if not closed:
-        statement = statement.where(Organization.is_active)
+        statement = statement.where(ORGANIZATION.is_active)
     statement = newest_first(
-        statement, at=Organization.created_at, public_id=Organization.public_id, cursor=cursor, limit=limit
+        statement, at=ORGANIZATION.created_at, public_id=ORGANIZATION.uuid, cursor=cursor, limit=limit
     )
     return list((await session.execute(statement)).all())
 
 
 async def organizations(session: AsyncSession, *, ids: frozenset[int]) -> Sequence[AnyRow]:
-    statement = _organizations().where(Organization.id.in_(ids)).order_by(Organization.organization_code)
-    return list((await session.execute(statement)).all())
+    return (await session.execute(_ORGANIZATIONS_OF_IDS, {"ids": list(ids)})).all()
 
 
 def _permissions() -> sa.Label[Any]:
     """The permissions of the row's role, joined by a space; only the roles at hand are looked at."""
+    permissions, given = table_of(Permission), table_of(RolePermission)
     return (
-        sa.select(sa.func.aggregate_strings(Permission.permission_name, " "))
-        .join(RolePermission, RolePermission.permission_id == Permission.permission_id)
-        .where(RolePermission.role_id == Role.role_id, Permission.is_active)
-        .correlate(Role)
+        sa.select(sa.func.aggregate_strings(permissions.c.permission_name, " "))
+        .join_from(permissions, given, given.c.permission_id == permissions.c.permission_id)
+        .where(given.c.role_id == ROLE.role_id, permissions.c.is_active)
+        .correlate(table_of(Role))
         .scalar_subquery()
         .label("permissions")
     )
@@ -249,53 +255,58 @@ class UserGrant(NamedTuple):
     permissions: str | None
 
 
-def _users_with_grants(source: sa.FromClause, *columns: InstrumentedAttribute[UUID]) -> AnySelect:
+def _users_with_grants(source: sa.FromClause, *columns: sa.Column[UUID]) -> AnySelect:
     return (
         sa.select(
-            User.user_id,
-            User.public_id,
-            User.username,
-            User.first_name,
-            User.last_name,
-            User.primary_organization_id,
-            User.is_service,
-            User.draws_per_minute,
-            User.must_change_password,
-            Organization.public_id.label("organization_public_id"),
-            UserPreference.language,
-            UserAssignment.organization_id,
-            UserAssignment.project_id,
-            UserAssignment.contract_id,
-            Role.role_name,
+            USER.user_id,
+            USER.uuid,
+            USER.username,
+            USER.first_name,
+            USER.last_name,
+            USER.primary_organization_id,
+            USER.is_service,
+            USER.draws_per_minute,
+            USER.must_change_password,
+            ORGANIZATION.uuid,
+            _PREFERENCE.language,
+            ASSIGNMENT.organization_id,
+            ASSIGNMENT.project_id,
+            ASSIGNMENT.contract_id,
+            ROLE.role_name,
             _permissions(),
             *columns,
         )
         .select_from(source)
-        .outerjoin(UserPreference, UserPreference.user_id == User.user_id)
-        .outerjoin(Organization, Organization.id == User.primary_organization_id)
-        .outerjoin(UserAssignment, sa.and_(UserAssignment.user_id == User.user_id, in_force()))
-        .outerjoin(Role, sa.and_(Role.role_id == UserAssignment.role_id, Role.deleted_at.is_(None)))
+        .outerjoin(table_of(UserPreference), _PREFERENCE.user_id == USER.user_id)
+        .outerjoin(table_of(Organization), ORGANIZATION.id == USER.primary_organization_id)
+        .outerjoin(table_of(UserAssignment), sa.and_(ASSIGNMENT.user_id == USER.user_id, in_force()))
+        .outerjoin(table_of(Role), sa.and_(ROLE.role_id == ASSIGNMENT.role_id, ROLE.deleted_at.is_(None)))
     )
 
 
-IS_OPEN = sa.and_(User.is_active, User.deleted_at.is_(None))
-# Built once, because each request executes it. It begins with the tokens: SQLite moves no table across an outer join.
+_IS_OPEN = sa.and_(USER.is_active, USER.deleted_at.is_(None))
+_USERS = _users_with_grants(table_of(User)).order_by(USER.username, ASSIGNMENT.id)
+_OPEN_USERS = _USERS.where(USER.uuid.in_(sa.bindparam("public_ids", expanding=True)), _IS_OPEN)
+_NAMED_USER = _USERS.where(USER.username == sa.bindparam("username"))
+# It begins with the tokens: SQLite moves no table across an outer join.
 _OPEN_SESSIONS = (
-    _users_with_grants(sa.join(RefreshToken, User, User.user_id == RefreshToken.user_id), RefreshToken.family)
-    .where(
-        RefreshToken.family.in_(sa.bindparam("sessions", expanding=True)), RefreshToken.is_revoked.is_(False), IS_OPEN
-    )
-    .order_by(RefreshToken.family, UserAssignment.id)
+    _users_with_grants(table_of(RefreshToken).join(table_of(User), USER.user_id == _SESSION.user_id), _SESSION.family)
+    .where(_SESSION.family.in_(sa.bindparam("sessions", expanding=True)), _SESSION.is_revoked.is_(False), _IS_OPEN)
+    .order_by(_SESSION.family, ASSIGNMENT.id)
 )
 
 
-async def rows_of_users(session: AsyncSession, *where: sa.ColumnElement[bool]) -> Sequence[UserGrant]:
+async def grants_of_open_users(session: AsyncSession, public_ids: Collection[UUID]) -> list[UserGrant]:
     """One row for each assignment of a user, by user name; one of nulls without any."""
-    statement = _users_with_grants(User.__table__).where(*where).order_by(User.username, UserAssignment.id)
-    return [UserGrant._make(row) for row in await session.execute(statement)]
+    return [UserGrant._make(row) for row in await session.execute(_OPEN_USERS, {"public_ids": list(public_ids)})]
 
 
-async def rows_of_sessions(session: AsyncSession, sessions: Collection[UUID]) -> Sequence[tuple[UUID, UserGrant]]:
+async def grants_of_username(session: AsyncSession, username: str) -> list[UserGrant]:
+    """The same for an account, a closed one too."""
+    return [UserGrant._make(row) for row in await session.execute(_NAMED_USER, {"username": username})]
+
+
+async def grants_of_sessions(session: AsyncSession, sessions: Collection[UUID]) -> list[tuple[UUID, UserGrant]]:
     """The same for each session that has not ended, by its public id."""
     rows = await session.execute(_OPEN_SESSIONS, {"sessions": list(sessions)})
     return [(row[-1], UserGrant._make(row[:-1])) for row in rows]

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
 
 from saraban.identity.domain.account import NO_PASSWORD
 from saraban.identity.domain.catalogue import CONTRACT, ORGANIZATION, PROJECT, SYSTEM_USERNAME
@@ -23,10 +22,10 @@ from saraban.identity.models import (
     UserName,
     carries,
     in_force,
-    named,
 )
-from saraban.identity.repository import CONTRACTS, PROJECTS, acts, parts
-from saraban.kit.db import AnyRow, AnySelect
+from saraban.identity.repository import ASSIGNMENT, CONTRACTS, PROJECTS, ROLE, acts, parts
+from saraban.identity.repository import ORGANIZATION as PLACE
+from saraban.kit.db import AnyRow, AnySelect, table_of
 from saraban.kit.keys import spelled
 
 
@@ -110,11 +109,14 @@ class HeldRoleRow(NamedTuple):
 
     id: int
     public_id: UUID
-    role: Role
+    role_id: int
+    role_name: str
+    role_name_en: str | None
+    level: str
+    closed_at: datetime | None
     valid_from: datetime | None
     valid_until: datetime | None
     assigned_at: datetime
-    giver: UserName
     organization_id: int | None
     project_id: int | None
     contract_id: int | None
@@ -123,40 +125,51 @@ class HeldRoleRow(NamedTuple):
     place_code: str | None
     gives_everything: bool
     counts: bool
+    giver: UserName
+
+
+_GIVER = table_of(User).alias()
+_HELD_ROLES = (
+    sa.select(
+        ASSIGNMENT.id,
+        ASSIGNMENT.uuid,
+        ROLE.role_id,
+        ROLE.role_name,
+        ROLE.role_name_en,
+        ROLE.scope,
+        ROLE.deleted_at,
+        ASSIGNMENT.valid_from,
+        ASSIGNMENT.valid_until,
+        ASSIGNMENT.assigned_at,
+        ASSIGNMENT.organization_id,
+        ASSIGNMENT.project_id,
+        ASSIGNMENT.contract_id,
+        CONTRACTS.c.project_id,
+        sa.func.coalesce(PLACE.uuid, PROJECTS.c.uuid, CONTRACTS.c.uuid),
+        sa.func.coalesce(PLACE.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code),
+        carries(EVERYTHING),
+        in_force(),
+        _GIVER.c.uuid,
+        _GIVER.c.first_name,
+        _GIVER.c.last_name,
+        _GIVER.c.username,
+    )
+    .select_from(table_of(UserAssignment))
+    .join(table_of(Role), ROLE.role_id == ASSIGNMENT.role_id)
+    .outerjoin(table_of(Organization), PLACE.id == ASSIGNMENT.organization_id)
+    .outerjoin(PROJECTS, PROJECTS.c.id == ASSIGNMENT.project_id)
+    .outerjoin(CONTRACTS, CONTRACTS.c.id == ASSIGNMENT.contract_id)
+    .outerjoin(_GIVER, _GIVER.c.user_id == ASSIGNMENT.assigned_by_user_id)
+    .where(ASSIGNMENT.user_id == sa.bindparam("user_id"))
+    .order_by(ASSIGNMENT.id)
+)
 
 
 async def with_places(session: AsyncSession, *, user_id: int, closed: bool = False) -> list[HeldRoleRow]:
     """:param closed: roles that are closed, too"""
-    giver = aliased(User)
-    given = UserAssignment
-    statement = (
-        sa.select(
-            given.id,
-            given.public_id,
-            Role,
-            given.valid_from,
-            given.valid_until,
-            given.assigned_at,
-            named("giver", giver),
-            given.organization_id,
-            given.project_id,
-            given.contract_id,
-            CONTRACTS.c.project_id,
-            sa.func.coalesce(Organization.public_id, PROJECTS.c.uuid, CONTRACTS.c.uuid),
-            sa.func.coalesce(Organization.organization_code, PROJECTS.c.project_code, CONTRACTS.c.contract_code),
-            carries(EVERYTHING),
-            in_force(),
-        )
-        .select_from(given)
-        .join(Role, Role.role_id == given.role_id)
-        .outerjoin(Organization, Organization.id == given.organization_id)
-        .outerjoin(PROJECTS, PROJECTS.c.id == given.project_id)
-        .outerjoin(CONTRACTS, CONTRACTS.c.id == given.contract_id)
-        .outerjoin(giver, giver.user_id == given.assigned_by_user_id)
-        .where(given.user_id == user_id, sa.true() if closed else Role.deleted_at.is_(None))
-        .order_by(given.id)
-    )
-    return [HeldRoleRow._make(row) for row in await session.execute(statement)]
+    rows = await session.execute(_HELD_ROLES, {"user_id": user_id})
+    held = [HeldRoleRow._make((*row[:-4], UserName._make(row[-4:]))) for row in rows]
+    return [row for row in held if closed or row.closed_at is None]
 
 
 async def lasting_administrations(session: AsyncSession) -> Sequence[AnyRow]:

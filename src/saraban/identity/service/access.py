@@ -98,18 +98,18 @@ async def load_subject(
 
 async def _held(ctx: RequestContext, session: AsyncSession, user_id: int) -> tuple[GivenRole, ...]:
     rows = await held_roles.with_places(session, user_id=user_id, closed=True)
-    given = await role_rows.permissions_of_roles(session, {row.role.role_id for row in rows})
-    return tuple(_given_role(row, given.get(row.role.role_id, frozenset()), ctx.now) for row in rows)
+    given = await role_rows.permissions_of_roles(session, {row.role_id for row in rows})
+    return tuple(_given_role(row, given.get(row.role_id, frozenset()), ctx.now) for row in rows)
 
 
 def _given_role(row: held_roles.HeldRoleRow, permissions: frozenset[str], now: datetime) -> GivenRole:
-    role, period = row.role, RolePeriod(row.valid_from, row.valid_until)
+    period = RolePeriod(row.valid_from, row.valid_until)
     return GivenRole(
         public_id=row.public_id,
-        grant=Grant(role.role_name, permissions, row.organization_id, row.project_id, row.contract_id),
-        standing=Standing.CLOSED if role.deleted_at else access.OF_PERIOD[period.state(now)],
-        called=role_text(role.role_name, role.role_name_en),
-        level=role.scope,
+        grant=Grant(row.role_name, permissions, row.organization_id, row.project_id, row.contract_id),
+        standing=Standing.CLOSED if row.closed_at else access.OF_PERIOD[period.state(now)],
+        called=role_text(row.role_name, row.role_name_en),
+        level=row.level,
         place=row.place_code,
         starts=row.valid_from,
         ends=row.valid_until,

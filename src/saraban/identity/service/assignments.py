@@ -222,7 +222,9 @@ async def _fitting_role(session: AsyncSession, grant: RoleGrant) -> Role:
     return row
 
 
-async def require_no_more_than_own(session: AsyncSession, by: Caller, role: Role, scope: Scope) -> None:
+async def require_no_more_than_own(
+    session: AsyncSession, by: Caller, role: Role | held_roles.HeldRoleRow, scope: Scope
+) -> None:
     """:raises Forbidden: when they may not give roles there, or the role may more there than they may"""
     by.require("user.manage_assignments", scope)
     if by.may(EVERYTHING, scope):
@@ -352,9 +354,8 @@ async def revoke_assignment(ctx: RequestContext, session: AsyncSession, *, perso
     row = None if found is None else await session.get(UserAssignment, found.id)
     if found is None or row is None:
         raise NotFound("The person has no such role.")
-    role = found.role
-    await require_no_more_than_own(session, ctx.caller, role, scope_of(found))
-    details = {"role": role.role_name, "scope": role.scope, "place": found.place_code}
+    await require_no_more_than_own(session, ctx.caller, found, scope_of(found))
+    details = {"role": found.role_name, "scope": found.level, "place": found.place_code}
     await _take_back(ctx, session, user, row, details | _days(period_of(row), ctx))
     return Receipt("user_assignment", assignment)
 
@@ -379,14 +380,14 @@ async def end_roles_elsewhere(ctx: RequestContext, session: AsyncSession, user: 
     rows = await held_roles.with_places(session, user_id=user.user_id)
     ended = [row for row in rows if row.organization_id not in {None, user.primary_organization_id}]
     for row in ended:
-        details = {"role": row.role.role_name, "scope": row.role.scope, "place": row.place_code}
+        details = {"role": row.role_name, "scope": row.level, "place": row.place_code}
         await _take_back(ctx, session, user, await session.get_one(UserAssignment, row.id), details)
     kept = [row for row in rows if row.project_id or row.contract_id]
     return RolesAfterMove(tuple(map(_named_place, ended)), tuple(map(_named_place, kept)))
 
 
 def _named_place(row: held_roles.HeldRoleRow) -> str:
-    return f"{row.role.role_name} ({row.place_code})"
+    return f"{row.role_name} ({row.place_code})"
 
 
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:
@@ -447,7 +448,7 @@ async def require_power_over(ctx: RequestContext, session: AsyncSession, user: U
         scope = scope_of(row)
         within = ctx.caller.may(permission, scope) and (not row.gives_everything or ctx.caller.may(EVERYTHING, scope))
         if not within and (row.valid_until is None or row.valid_until > ctx.now):
-            raise Forbidden(f"The person has the role {row.role.role_name} where you may not {permission}.")
+            raise Forbidden(f"The person has the role {row.role_name} where you may not {permission}.")
 
 
 async def announce_periods(db: Database, *, now: datetime) -> int:

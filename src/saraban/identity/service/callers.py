@@ -7,7 +7,7 @@ to those with `organization.view`.
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -124,11 +124,8 @@ class CallerLoader:
             # From here on, who comes is too late for this statement and asks for the next.
             asked, self._asked, self._coming = self._asked, set(), None
             async with self._db.reading() as connected:
-                rows = await repository.rows_of_sessions(connected, asked)
-        return {
-            session: replace(_caller([row for _, row in own]), session=session)
-            for session, own in groupby(rows, itemgetter(0))
-        }
+                rows = await repository.grants_of_sessions(connected, asked)
+        return {session: _caller([row for _, row in own], session) for session, own in groupby(rows, itemgetter(0))}
 
 
 async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
@@ -137,17 +134,17 @@ async def load_caller(session: AsyncSession, public_id: UUID) -> Caller:
 
     :raises NotSignedIn: when the account is closed or gone
     """
-    rows = await repository.rows_of_users(session, User.public_id == public_id, repository.IS_OPEN)
-    if not rows:
+    callers = await load_callers(session, [public_id])
+    if public_id not in callers:
         raise NotSignedIn("The account is closed.")
-    return _caller(rows)
+    return callers[public_id]
 
 
 async def load_callers(session: AsyncSession, public_ids: Collection[UUID]) -> dict[UUID, Caller]:
     """Return several users with what each may do at this moment, in one query; none whose account is closed."""
     if not public_ids:
         return {}
-    rows = await repository.rows_of_users(session, User.public_id.in_(public_ids), repository.IS_OPEN)
+    rows = await repository.grants_of_open_users(session, public_ids)
     return {public_id: _caller(list(own)) for public_id, own in groupby(rows, attrgetter("public_id"))}
 
 
@@ -165,7 +162,7 @@ async def system_context(session: AsyncSession, clock: Clock, address: str = "")
 
 async def find_caller(session: AsyncSession, *, username: str) -> Caller | None:
     """Return an account as a caller, for the command line and the demo."""
-    rows = await repository.rows_of_users(session, User.username == username)
+    rows = await repository.grants_of_username(session, username)
     return _caller(rows) if rows else None
 
 
@@ -207,7 +204,7 @@ def display_name(row: AnyRow | User | UserName | repository.UserGrant) -> str:
     return " ".join(part for part in (row.first_name, row.last_name) if part) or str(row.username)
 
 
-def _caller(rows: Sequence[repository.UserGrant]) -> Caller:
+def _caller(rows: Sequence[repository.UserGrant], session: UUID | None = None) -> Caller:
     head = rows[0]
     grants = tuple(_grant(row.role_name, row) for row in rows if row.role_name is not None)
     if head.username == SYSTEM_USERNAME:
@@ -226,6 +223,7 @@ def _caller(rows: Sequence[repository.UserGrant]) -> Caller:
         draws_per_minute=head.draws_per_minute,
         organization_public_id=head.organization_public_id,
         must_change_password=bool(head.must_change_password),
+        session=session,
     )
 
 
@@ -252,7 +250,7 @@ async def profile(ctx: RequestContext, session: AsyncSession) -> Profile:
         organization=rows.get(ctx.caller.organization_id) if ctx.caller.organization_id else None,
         organizations=list(rows.values()),
         roles=[
-            HeldRole.model_validate({"role": row.role.role_name, "level": row.role.scope, "place": held_scope(row)})
+            HeldRole.model_validate({"role": row.role_name, "level": row.level, "place": held_scope(row)})
             for row in held
             if row.counts
         ],

@@ -282,8 +282,8 @@ def _assignment(row: held_roles.HeldRoleRow, ctx: RequestContext) -> HeldRoleOut
     period = RolePeriod(row.valid_from, row.valid_until)
     facts = {
         "public_id": row.public_id,
-        "role": row.role.role_name,
-        "level": row.role.scope,
+        "role": row.role_name,
+        "level": row.level,
         "place": held_scope(row),
         "from": period.first_day(ctx.zone),
         "until": period.last_day(ctx.zone),

@@ -1,4 +1,4 @@
-"""Imports of uploaded files: store a file for the worker, start a checked import, and read imports."""
+"""Stores uploaded files, starts checked imports, and reads imports."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class ImportFile:
 
     @classmethod
     def of(cls, name: str, chunks: AsyncIterator[bytes]) -> "ImportFile":
-        """:raises Invalid: for a name that cannot be stored"""
+        """:raises Invalid:"""
         return cls(acceptable_file_name(name), UploadStream(chunks, MOST_BYTES))
 
     @property
@@ -57,18 +57,14 @@ async def upload_import(
     sheet: ImportFile,
 ) -> Receipt:
     """
-    Store a file for a worker to check; nothing is imported before `start_import`.
+    Store a file for a worker to check.
 
-    What the file holds shows only when it has been read: the key is claimed for its name, and the file of a repetition is
-    read to its end and held against the first.
+    The idempotency key covers name and query; a repeated file is compared with the first.
 
-    :raises KeyReused: when the key came before with another name, query or content
-    :raises Forbidden: for who may not import there; nothing of the file is read then
-    :raises Invalid: for what the query names wrongly, and at `/file`, when it is no spreadsheet
-    :raises FileTooLarge: as soon as it has more than 20 MB
+    :raises KeyReused, Forbidden, Invalid, FileTooLarge:
     """
-    asked = {"file": sheet.name, **query.model_dump(mode="json")}
-    async with idempotency.claim(Operation.of(ctx, f"POST {importer.path}", asked)) as claim:
+    payload = {"file": sheet.name, **query.model_dump(mode="json")}
+    async with idempotency.claim(Operation.of(ctx, f"POST {importer.path}", payload)) as claim:
         if claim.receipt is not None:
             await require_same_file(claim.receipt, sheet.intake)
             return claim.receipt
@@ -91,12 +87,12 @@ async def _store(
     row.state, row.created_at, row.updated_at = ImportState.CHECKING, ctx.now, ctx.now
     receipt = Receipt(row.entity, public_id, {CHECKSUM: row.file_sha256})
     try:
-        await storage.examine(key, lambda file: _refuse_other(file, sheet.suffix))
+        await storage.examine(key, lambda file: _require_spreadsheet(file, sheet.suffix))
     except BaseException:
         await storage.delete(key)
         raise
     try:
-        await db.transact(_receive, ctx, row, claim, receipt)
+        await db.transact(_save, ctx, row, claim, receipt)
     except BaseException:
         await _delete_without_row(db, storage, type(row), public_id)
         raise
@@ -104,11 +100,7 @@ async def _store(
 
 
 async def _delete_without_row(db: Database, storage: Storage, model: type[FileImport], public_id: UUID) -> None:
-    """
-    Delete a file that no import has: where one does, its COMMIT went through, though its answer was lost or nobody waited.
-
-    While the database is away nobody can say, and the file stays.
-    """
+    """Keep the file if its import was committed, or if the database cannot tell."""
     try:
         if not await db.transact(repository.is_import, public_id, model):
             await storage.delete(source_key(public_id))
@@ -118,13 +110,13 @@ async def _delete_without_row(db: Database, storage: Storage, model: type[FileIm
         log.warning("imports.file_kept", file=source_key(public_id), error=error_text(error))
 
 
-def _refuse_other(file: BinaryIO, suffix: str) -> None:
-    """The content decides, not the name alone."""
+def _require_spreadsheet(file: BinaryIO, suffix: str) -> None:
+    """Check the content as well as the name."""
     if not is_spreadsheet(file, suffix):
         raise unreadable()
 
 
-async def _receive(ctx: RequestContext, session: AsyncSession, row: FileImport, claim: Claim, receipt: Receipt) -> None:
+async def _save(ctx: RequestContext, session: AsyncSession, row: FileImport, claim: Claim, receipt: Receipt) -> None:
     session.add(row)
     await _record(ctx, session, row, "uploaded", sha256=row.file_sha256)
     await claim.complete(session, receipt)
@@ -133,11 +125,11 @@ async def _receive(ctx: RequestContext, session: AsyncSession, row: FileImport, 
 async def read_import(
     ctx: RequestContext, session: AsyncSession, importer: Importer[OneImport], public_id: UUID
 ) -> ImportRow[OneImport]:
-    """:raises NotFound: also when the caller may not read it"""
-    found = await repository.find_import(session, importer.model, public_id)
-    if found is None or not importer.may_read(ctx, found.row):
+    """:raises NotFound:"""
+    current = await repository.find_import(session, importer.model, public_id)
+    if current is None or not importer.may_read(ctx, current.row):
         raise NotFound("There is no such import.")
-    return found
+    return current
 
 
 async def list_imports(
@@ -149,42 +141,35 @@ async def list_imports(
     cursor: str | None,
     limit: int,
 ) -> Page[ImportRow[OneImport]]:
-    """Return the imports of a project that the caller can see, newest first, with those of a terminal."""
     key = await importer.project(ctx, session, project)
     conditions = importer.visible_imports(ctx, key)
-    found = await repository.imports_page(
+    rows = await repository.imports_page(
         session, importer.model, *conditions, project_id=key, cursor=cursor, limit=limit
     )
-    return page_of(found, limit=limit, key=lambda one: (one.row.created_at, one.row.public_id))
+    return page_of(rows, limit=limit, key=lambda item: (item.row.created_at, item.row.public_id))
 
 
 async def start_import(
     ctx: RequestContext, session: AsyncSession, importer: AnyImporter, public_id: UUID, choice: object
 ) -> Receipt:
-    """
-    Let a worker import what the dry run accepted.
-
-    :raises ImportNotChecked: before the dry run is done, and when it was told to go on before
-    :raises DomainError: for what cannot be chosen
-    """
-    found = await read_import(ctx, session, importer, public_id)
-    row = await repository.locked_import(session, importer.model, found.row.id)
+    """:raises ImportNotChecked, DomainError:"""
+    current = await read_import(ctx, session, importer, public_id)
+    row = await repository.lock_import(session, importer.model, current.row.id)
     if row.state != ImportState.CHECKED:
         raise ImportNotChecked
-    chosen = importer.choose(ctx, row, choice)
+    details = importer.choose(ctx, row, choice)
     row.state, row.rows_done, row.leases_lost, row.updated_at = ImportState.IMPORTING, 0, 0, ctx.now
     row.lease = row.lease_until = None
-    await _record(ctx, session, row, "started", **chosen)
+    await _record(ctx, session, row, "started", **details)
     return Receipt(row.entity, public_id)
 
 
 async def _record(ctx: RequestContext, session: AsyncSession, row: FileImport, verb: str, **details: object) -> None:
-    told = {"fileName": row.file_name, **details}
-    await audit.record(ctx, session, audit.AuditEntry(f"{row.entity}.{verb}", row.entity, str(row.public_id), told))
+    details = {"fileName": row.file_name, **details}
+    await audit.record(ctx, session, audit.AuditEntry(f"{row.entity}.{verb}", row.entity, str(row.public_id), details))
 
 
 def source_key(public_id: UUID) -> str:
-    """Return the storage key of an import's file. The file and its result stay as evidence."""
     return f"imports/{public_id}/source"
 
 
@@ -192,16 +177,12 @@ def result_key(public_id: UUID) -> str:
     return f"imports/{public_id}/result.xlsx"
 
 
-async def result_of(
+async def find_result(
     ctx: RequestContext, session: AsyncSession, storage: Storage, importer: AnyImporter, public_id: UUID
 ) -> str:
-    """
-    Return the storage key of the result workbook: each line of the file with what came of it, or would.
-
-    :raises ImportResultMissing: before the dry run is done
-    """
-    found = await read_import(ctx, session, importer, public_id)
+    """:raises ImportResultMissing:"""
+    current = await read_import(ctx, session, importer, public_id)
     key = result_key(public_id)
-    if found.row.file_key is None or not await storage.holds(key):
+    if current.row.file_key is None or not await storage.holds(key):
         raise ImportResultMissing
     return key

@@ -1,7 +1,7 @@
 """
-The worker of uploaded imports: checks and imports files, under a lease, and tells how far it is.
+The worker of uploaded imports, which works under a lease.
 
-A turn is a lease. When a lease expires, another worker goes on and finds the written rows by their tokens.
+After a lease expires, another worker finds the written rows by their tokens.
 """
 
 import asyncio
@@ -32,15 +32,13 @@ from saraban.kit.workbooks import ResultWorkbook
 
 log = structlog.get_logger(__name__)
 LEASE = timedelta(seconds=30)
-BEAT = 1.0  # seconds between two signs of life
+BEAT = 1.0  # seconds between heartbeats
 MOST_LEASES_LOST = 2
 _CHUNK = 256 * 1024
 _FREE = {"lease": None, "lease_until": None}
 
 
 class ImportWorker(Generic[OneImport]):
-    """Looks for uploads of one kind that wait and works on one at a time; several may run, in one process or in many."""
-
     def __init__(
         self,
         db: Database,
@@ -56,65 +54,64 @@ class ImportWorker(Generic[OneImport]):
         self.due = repository.waiting_imports(importer.model, events.NOW)
 
     async def round(self) -> bool:
-        """Work on one import until it is checked, imported or failed; false when none waits."""
-        turn = await self._turn()
+        """Check or import one file; return False if none waits."""
+        turn = await self._acquire_turn()
         if turn is None:
             return False
         try:
-            await self._kept(turn)
+            await self._work_with_lease(turn)
         except LeaseLost:
             log.warning("import_turn_lost", entity=turn.row.entity, public_id=str(turn.row.public_id))
         except asyncio.CancelledError:
-            await self._given_back(turn)
+            await self._release(turn)
             raise
         except DomainError as error:
-            await self._failed(turn, error)
+            await self._fail(turn, error)
         except Exception as error:
             if database_fault(error) is DatabaseFault.FULL:
-                await self._failed(turn, DiskFull())
-            elif database_fault(error) is None:  # a database that is away only ends the turn: the lease runs out
-                await self._failed(turn, error)
+                await self._fail(turn, DiskFull())
+            elif database_fault(error) is None:  # if the database is unreachable, the lease expires
+                await self._fail(turn, error)
             raise
         return True
 
-    async def _turn(self) -> ImportTurn[OneImport] | None:
+    async def _acquire_turn(self) -> ImportTurn[OneImport] | None:
         now = self._clock.now()
         async with self._db.reading() as session:
-            found = await repository.next_waiting(session, self._importer.model, now=now)
-        if found is None:
+            waiting = await repository.find_waiting(session, self._importer.model, now=now)
+        if waiting is None:
             return None
-        lease, key = new_id(), found.row.id
+        lease, key = new_id(), waiting.row.id
         until = now + self._lease
-        taken = await self._db.transact(
+        is_acquired = await self._db.transact(
             repository.acquire_lease, lease, self._importer.model, key=key, until=until, now=now
         )
-        return ImportTurn(found, lease) if taken else None
+        return ImportTurn(waiting, lease) if is_acquired else None
 
-    async def _kept(self, turn: ImportTurn[OneImport]) -> None:
-        """Do the work and show signs of life meanwhile; a turn that was lost breaks it off."""
+    async def _work_with_lease(self, turn: ImportTurn[OneImport]) -> None:
         if turn.row.leases_lost + (turn.row.lease is not None) >= MOST_LEASES_LOST:
             raise ImportInterrupted
         work = asyncio.create_task(self._work(turn))
         try:
             while not (await asyncio.wait({work}, timeout=self._beat))[0]:
-                await self._alive(turn)
+                await self._renew_lease(turn)
         finally:
             work.cancel()
             await asyncio.wait({work})
         work.result()
 
-    async def _alive(self, turn: ImportTurn[OneImport]) -> None:
-        shown = {"rows_done": turn.done, "rows_refused": turn.refused()} if turn.is_check else {}
-        await self._tell(turn, lease_until=self._clock.now() + self._lease, **shown)
+    async def _renew_lease(self, turn: ImportTurn[OneImport]) -> None:
+        progress = {"rows_done": turn.done, "rows_refused": turn.refused()} if turn.is_check else {}
+        await self._write_progress(turn, lease_until=self._clock.now() + self._lease, **progress)
 
     async def _work(self, turn: ImportTurn[OneImport]) -> None:
         importer = self._importer.of(turn.row)
         values: dict[str, object] = dict(_FREE)
-        async with self._unpacked(turn) as path:
+        async with self._download_file(turn) as path:
             result = path.with_name("result.xlsx")
             if turn.is_check:
                 count = await CHILDREN.run_in_background(lambda: sum(1 for _ in importer.rows(path, turn.row.sheet)))
-                await self._tell(turn, rows_total=count)
+                await self._write_progress(turn, rows_total=count)
             run = await importer.begin(await self._context(turn), self._db, turn)
             outcomes = OUTCOMES if turn.is_check else DONE_OUTCOMES
             with ResultWorkbook(result, importer.columns, outcomes) as turn.sheet:
@@ -125,26 +122,26 @@ class ImportWorker(Generic[OneImport]):
                 else:
                     await import_rows(self._db, run, turn, importer.rows(path, turn.row.sheet))
             await self._storage.write(result_key(turn.row.public_id), _chunks(result))
-        await self._tell(turn, **values)
+        await self._write_progress(turn, **values)
 
     async def _context(self, turn: ImportTurn[OneImport]) -> RequestContext:
-        """The rights that count are those of now: an account that was closed since imports nothing."""
+        """Load the current permissions of the account."""
         async with self._db.reading() as session:
             caller = await identity.load_caller(session, turn.found.user)
         return RequestContext(caller, self._clock.now(), self._clock.zone)
 
-    async def _tell(self, turn: ImportTurn[OneImport], **values: object) -> None:
+    async def _write_progress(self, turn: ImportTurn[OneImport], **values: object) -> None:
         await self._db.transact(ImportTurn.write, turn, {"updated_at": self._clock.now(), **values})
 
-    async def _given_back(self, turn: ImportTurn[OneImport]) -> None:
+    async def _release(self, turn: ImportTurn[OneImport]) -> None:
         with suppress(LeaseLost):
-            await self._tell(turn, **_FREE)
+            await self._write_progress(turn, **_FREE)
 
-    async def _failed(self, turn: ImportTurn[OneImport], error: Exception) -> None:
+    async def _fail(self, turn: ImportTurn[OneImport], error: Exception) -> None:
         reason = type(error).__name__
         log.warning("import_failed", entity=turn.row.entity, public_id=str(turn.row.public_id), reason=reason)
         with suppress(LeaseLost):
-            await self._tell(
+            await self._write_progress(
                 turn,
                 state=ImportState.FAILED,
                 report=(turn.row.report or {}) | {"problem": _problem(error)},
@@ -153,8 +150,7 @@ class ImportWorker(Generic[OneImport]):
             )
 
     @asynccontextmanager
-    async def _unpacked(self, turn: ImportTurn[OneImport]) -> AsyncIterator[Path]:
-        """The file, beside an empty place for its result."""
+    async def _download_file(self, turn: ImportTurn[OneImport]) -> AsyncIterator[Path]:
         suffix = Path(turn.row.file_name).suffix.lower()
         with TemporaryDirectory(prefix="saraban-") as folder:
             path = Path(folder) / f"source{suffix}"
@@ -165,10 +161,9 @@ class ImportWorker(Generic[OneImport]):
 
 
 def _problem(error: Exception) -> dict[str, str]:
-    """What the page and the API say of a file that could not be worked on."""
     if not isinstance(error, DomainError):
         return {"code": "UNEXPECTED_ERROR", "th": "เกิดข้อผิดพลาดที่ไม่คาดคิด", "en": "Something unexpected went wrong."}
-    texts = [(one.text, one.values) for one in error.fields] or [(error.words, error.values)]
+    texts = [(field.text, field.values) for field in error.fields] or [(error.words, error.values)]
     return {
         "code": error.code,
         "th": " ".join(text.say("th", values) for text, values in texts),

@@ -1,7 +1,4 @@
-"""
-The kinds of notice that a person chooses channels for (several templates are one kind), by which of these channels that
-person is told, and when the e-mail goes out: digests, quiet hours, several changes in one letter.
-"""
+"""Kinds of notices, their channels, and when e-mail is sent."""
 
 from datetime import UTC, datetime, time, timedelta
 from typing import Final, Literal, get_args
@@ -13,7 +10,7 @@ from saraban.kit.errors import Text
 NoticeKind = Literal["waiting", "reminder", "finished", "moved", "created", "revised", "cancelled", "webhook"]
 KINDS: Final[tuple[NoticeKind, ...]] = get_args(NoticeKind)
 
-# Somebody has to act: such a notice always keeps one channel at least.
+# Notices that ask for an action always keep one channel.
 ACTION: Final[frozenset[NoticeKind]] = frozenset({"waiting", "reminder"})
 
 NAMES: Final[dict[NoticeKind, Text]] = {
@@ -27,7 +24,7 @@ NAMES: Final[dict[NoticeKind, Text]] = {
     "webhook": Text("หยุดส่ง webhook ที่ฉันดูแล", "A webhook of mine or of my project was disabled"),
 }
 
-_OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
+_KIND_BY_TEMPLATE: Final[dict[str, NoticeKind]] = {
     **{kind: kind for kind in KINDS if kind not in {"reminder", "webhook"}},
     "moved_with_comment": "moved",
     "finished_with_comment": "finished",
@@ -45,14 +42,14 @@ _OF_TEMPLATE: Final[dict[str, NoticeKind]] = {
 
 
 def kind_of(template: str) -> NoticeKind:
-    return _OF_TEMPLATE[template]
+    return _KIND_BY_TEMPLATE[template]
 
 
 def channels_of(preferences: DeliveryPreferences, kind: NoticeKind, *, mail_is_on: bool) -> tuple[bool, bool]:
     """
-    Return whether a notice goes into the application, and whether it goes by e-mail.
+    Return (in the application, by e-mail).
 
-    :param mail_is_on: without, whoever wanted e-mail alone is told in the application: nothing gets lost
+    Without a mail server, notices for which only e-mail was chosen go to the application.
     """
     wants_mail = preferences.by_mail and preferences.chose(kind, "email")
     by_mail = wants_mail and mail_is_on
@@ -61,11 +58,6 @@ def channels_of(preferences: DeliveryPreferences, kind: NoticeKind, *, mail_is_o
 
 
 def send_time(preferences: DeliveryPreferences, *, told_at: datetime, zone: ZoneInfo, gather: timedelta) -> datetime:
-    """
-    Return the moment from which an e-mail may be sent.
-
-    :param gather: how long further changes of the same document are waited for
-    """
     at = _next_hour(told_at, preferences.digest_hour, zone) if preferences.digest else told_at + gather
     return after_quiet(preferences, at, zone)
 
@@ -78,16 +70,14 @@ def is_quiet(preferences: DeliveryPreferences, at: datetime, zone: ZoneInfo) -> 
 
 
 def after_quiet(preferences: DeliveryPreferences, at: datetime, zone: ZoneInfo) -> datetime:
-    """Return `at`, or the end of the quiet hours that it falls into."""
     if not is_quiet(preferences, at, zone) or preferences.quiet_until is None:
         return at
     return _next_hour(at, preferences.quiet_until, zone)
 
 
 def _next_hour(at: datetime, hour: int, zone: ZoneInfo) -> datetime:
-    """The next time after `at` that the clock on the wall shows this full hour."""
     local = at.astimezone(zone)
-    found = datetime.combine(local.date(), time(hour), zone)
-    if found <= local:
-        found = datetime.combine(local.date() + timedelta(days=1), time(hour), zone)
-    return found.astimezone(UTC)
+    moment = datetime.combine(local.date(), time(hour), zone)
+    if moment <= local:
+        moment = datetime.combine(local.date() + timedelta(days=1), time(hour), zone)
+    return moment.astimezone(UTC)

@@ -1,4 +1,4 @@
-"""What an e-mail says: the same words as in the application, as text and as plain HTML, in the reader's language."""
+"""The text and HTML of an e-mail, in the reader's language."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,7 @@ _WHY = Text(
 
 
 class MailRefused(Exception):
-    """
-    The e-mail did not go out.
-
-    :param for_good: the server will never take it, so that trying again is no use
-    """
+    """:param for_good: a further attempt would be useless"""
 
     def __init__(self, reason: str, *, for_good: bool) -> None:
         super().__init__(reason)
@@ -37,12 +33,6 @@ class MailRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MailItem:
-    """
-    One notice in a mail; `link` may be empty.
-
-    :param entity_id: public id of the document, or empty
-    """
-
     title: str
     message: str
     number: str
@@ -54,18 +44,15 @@ class MailItem:
 
     def facts(self, language: str) -> str:
         due = date_in_words(self.due, language) if self.due else ""
-        labelled = ((_DUE, due), (_FROM, self.sender), (_PROJECT, self.project))
-        return " · ".join(f"{label.say(language)}: {value}" for label, value in labelled if value)
+        pairs = ((_DUE, due), (_FROM, self.sender), (_PROJECT, self.project))
+        return " · ".join(f"{label.say(language)}: {value}" for label, value in pairs if value)
 
 
 @dataclass(frozen=True, slots=True)
 class MailMessage:
     """
-    One e-mail.
-
-    :param key: the same at each attempt, so that a reader's program shows a repeated one once
-    :param thread: public id of the document, when the mail is about one, so that mail programs group mails by document
-    :param choices_link: where the reader chooses what comes by e-mail; may be empty
+    :param key: the same for every attempt, so that mail programs show a repeated mail once
+    :param thread: public id of the document, if the mail is about a single one
     """
 
     key: UUID
@@ -80,15 +67,11 @@ class MailMessage:
 
 
 class Mailer(Protocol):
-    """Two ship: SMTP, and one that writes to the log."""
-
     async def send(self, mail: MailMessage) -> None:
-        """
-        :raises MailRefused: when it did not go out
-        """
+        """:raises MailRefused:"""
 
     async def check(self) -> None:
-        """Connect, encrypt and log in as for a mail; raise what the library raises."""
+        """Raise the errors of the library."""
 
 
 def compose(
@@ -102,11 +85,6 @@ def compose(
     choices_link: str,
     at: datetime,
 ) -> MailMessage:
-    """
-    Write a mail.
-
-    :param choices_link: where the reader chooses what comes by e-mail; may be empty
-    """
     return MailMessage(
         key=key,
         to=to,
@@ -122,14 +100,14 @@ def compose(
 
 def _subject(lines: Sequence[MailItem], language: str, *, digest: bool) -> str:
     if digest:
-        words = _DIGEST.say(language, {"count": len(lines)})
+        subject = _DIGEST.say(language, {"count": len(lines)})
     elif len(lines) > 1:
-        words = _SEVERAL.say(language, {"count": len(lines), "number": lines[-1].number})
+        subject = _SEVERAL.say(language, {"count": len(lines), "number": lines[-1].number})
     else:
-        words = lines[0].title
-    # A header is one line; a title that were two would otherwise be refused by every mailer, for ever.
-    words = " ".join((_PRODUCT.say(language) + words).split())
-    return words if len(words) <= SUBJECT_LENGTH else words[: SUBJECT_LENGTH - 1] + "…"
+        subject = lines[0].title
+    # A header is one line; the mail server would refuse a line break at every attempt.
+    subject = " ".join((_PRODUCT.say(language) + subject).split())
+    return subject if len(subject) <= SUBJECT_LENGTH else subject[: SUBJECT_LENGTH - 1] + "…"
 
 
 def _text(name: str, lines: Sequence[MailItem], language: str, choices_link: str) -> str:
@@ -149,7 +127,7 @@ def _html(name: str, lines: Sequence[MailItem], language: str, choices_link: str
     return (
         f'<!doctype html>\n<html lang="{language}"><head><meta charset="utf-8"><title></title></head><body>\n'
         f"<p>{escape(_HELLO.say(language).replace('{name}', name))}</p>\n"
-        + "".join(_html_line(one, language) for one in lines)
+        + "".join(_html_line(line, language) for line in lines)
         + f"<hr><p><small>{why}</small></p>\n</body></html>\n"
     )
 
@@ -172,18 +150,17 @@ _RESET: Final = Text(
     "เรียน {name}\nมีผู้ขอตั้งรหัสผ่านใหม่ของบัญชี {username} เปิดลิงก์นี้เพื่อตั้งรหัสผ่าน ใช้ได้ครั้งเดียวภายใน 30 นาที หากคุณไม่ได้ขอ ไม่ต้องทำสิ่งใด",
     "Dear {name},\nA new password was requested for the account {username}. Open this link to choose it. It works once, for 30 minutes. If you did not ask for it, do nothing: your password stays as it is.",
 )
-# What brings a link to set a password, by its template.
-_RESETTING: Final = "[สารบรรณ / Saraban] ตั้งรหัสผ่านใหม่ / Reset your password"
-LINK_MAILS: Final = {INVITATION: (_INVITED, _INVITATION), PASSWORD_RESET: (_RESETTING, _RESET)}
+_RESET_SUBJECT: Final = "[สารบรรณ / Saraban] ตั้งรหัสผ่านใหม่ / Reset your password"
+LINK_MAILS: Final = {INVITATION: (_INVITED, _INVITATION), PASSWORD_RESET: (_RESET_SUBJECT, _RESET)}
 
 
 def link_message(
     template: str, *, key: UUID, to: str, link: str, at: datetime, values: Mapping[str, str]
 ) -> MailMessage:
-    """Write the mail that brings a link to set a password, in both languages: an invited person has not chosen one yet."""
-    subject, words_of_both = LINK_MAILS[template]
-    parts = [words_of_both.say(language, values) for language in ("th", "en")]
-    shown = escape(link)
+    """Write in both languages, because an invited person has not chosen one."""
+    subject, text = LINK_MAILS[template]
+    parts = [text.say(language, values) for language in ("th", "en")]
+    address = escape(link)
     return MailMessage(
         key=key,
         to=to,
@@ -192,7 +169,7 @@ def link_message(
         text="\n\n".join(f"{words}\n{link}" for words in parts) + "\n",
         html='<!doctype html>\n<html lang="th"><head><meta charset="utf-8"><title></title></head><body>\n'
         + "".join(
-            f'<p lang="{language}">{escape(words).replace(chr(10), "<br>")}<br><a href="{shown}">{shown}</a></p>\n'
+            f'<p lang="{language}">{escape(words).replace(chr(10), "<br>")}<br><a href="{address}">{address}</a></p>\n'
             for language, words in zip(("th", "en"), parts, strict=True)
         )
         + "</body></html>\n",

@@ -1,7 +1,4 @@
-"""
-Which event tells whom what: an event's name and payload in, notices out; and what a notice says in both languages, of which
-the reader chooses one at the time of reading.
-"""
+"""The notices that an event causes, and their texts in both languages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,12 +16,11 @@ WEBHOOK_OFF = "webhook.switched_off"
 @dataclass(frozen=True, slots=True)
 class Audience:
     """
-    People, by public ids; of all of them only those who may see what they are told of.
+    People by public id. Only those who can see the subject are notified.
 
-    :param organizations: their members who may act in workflows; others of them are not disturbed
-    :param acts: of these rather the members whom the step that was reached asks, by what it requires
-    :param users: told whatever their permissions are
-    :param parties: places in a document: `originator`, `recipients` (once it was issued), `author`
+    :param acts: of `organizations`, notify the members whom the step asks instead
+    :param users: notified whatever their permissions are
+    :param parties: `originator`, `recipients` (once issued) or `author` of the document
     """
 
     organizations: frozenset[UUID] = frozenset()
@@ -38,12 +34,6 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """
-    One text for some people; `actor` is never told of what it did itself.
-
-    :param stand: which state of what it tells of, where the event says so
-    """
-
     template: str
     values: JsonObject
     entity_type: str
@@ -53,7 +43,7 @@ class Notice:
     stand: SubjectState | None = None
 
 
-_OF_DOCUMENTS = {
+_DOCUMENT_NOTICES = {
     "document.created": ("created", Audience(parties=frozenset({"originator"}))),
     "document.revised": ("revised", Audience(parties=frozenset({"originator"}))),
     "document.cancelled": ("cancelled", Audience(parties=frozenset({"originator", "recipients", "author"}))),
@@ -61,24 +51,24 @@ _OF_DOCUMENTS = {
 
 
 def notices(name: str, payload: JsonObject) -> list[Notice]:
-    """Return what is to be said about an event; a person in two audiences is told the first notice only."""
+    """Return the notices of an event; a person in two audiences gets only the first."""
     if name == "workflow.transitioned":
-        return _transitioned(payload)
+        return _transition_notices(payload)
     if name == "document.reminded":
-        return [_reminded(payload)]
+        return [_reminder_notice(payload)]
     if name == "workflow.unattended":
         return [_notice("unattended", payload, _audience(payload.get("notify")))]
     if name == WEBHOOK_OFF:
-        return [_webhook_off(payload)]
-    if name in _OF_DOCUMENTS:
-        template, audience = _OF_DOCUMENTS[name]
-        named = _audience(payload.get("notify"))
-        return [_notice(template, payload, replace(audience, users=named.users))]
+        return [_webhook_notice(payload)]
+    if name in _DOCUMENT_NOTICES:
+        template, audience = _DOCUMENT_NOTICES[name]
+        users_of_event = _audience(payload.get("notify"))
+        return [_notice(template, payload, replace(audience, users=users_of_event.users))]
     return []
 
 
-def _webhook_off(payload: JsonObject) -> Notice:
-    """Only those it belongs to: nobody else may have known of it."""
+def _webhook_notice(payload: JsonObject) -> Notice:
+    """Notify only owners: others may not know of the webhook."""
     url, since = str(payload["url"]), str(payload["failingSince"])
     return Notice(
         template=f"webhook_{payload['because']}",
@@ -86,25 +76,24 @@ def _webhook_off(payload: JsonObject) -> Notice:
         entity_type="webhook",
         entity_id=str(payload["webhookPublicId"]),
         actor=None,
-        audience=Audience(users=frozenset(UUID(str(one)) for one in as_list(payload["userPublicIds"]))),
+        audience=Audience(users=frozenset(UUID(str(user)) for user in as_list(payload["userPublicIds"]))),
     )
 
 
-def _transitioned(payload: JsonObject) -> list[Notice]:
-    """Those who have to act now come first, then those the workflow's definition wants to be told."""
-    waiting, told = replace(_audience(payload.get("waiting")), acts=True), _audience(payload.get("notify"))
+def _transition_notices(payload: JsonObject) -> list[Notice]:
+    waiting, watchers = replace(_audience(payload.get("waiting")), acts=True), _audience(payload.get("notify"))
     outcome = "finished" if payload.get("terminal") else "moved"
-    asks = "waiting"
+    task = "waiting"
     if payload.get("returned"):
-        asks = outcome = "returned"
+        task = outcome = "returned"
     if payload.get("comment"):
         outcome += "_with_comment"
-        asks = outcome if payload.get("returned") else asks
-    return [_notice(template, payload, who) for template, who in ((asks, waiting), (outcome, told)) if who]
+        task = outcome if payload.get("returned") else task
+    pairs = ((task, waiting), (outcome, watchers))
+    return [_notice(template, payload, audience) for template, audience in pairs if audience]
 
 
-def _reminded(payload: JsonObject) -> Notice:
-    """Those it waits for; once it is late, the one who wrote it too."""
+def _reminder_notice(payload: JsonObject) -> Notice:
     stage = int(str(payload["stage"]))
     template = "due_today" if stage == 0 else "due_soon" if stage < 0 else "overdue"
     parties = frozenset({"author"}) if stage > 0 else frozenset[str]()
@@ -134,25 +123,24 @@ def _notice(template: str, payload: JsonObject, audience: Audience) -> Notice:
         entity_id=str(payload.get("documentPublicId") or ""),
         actor=_id(actor.get("publicId") or payload.get("actorPublicId")),
         audience=audience,
-        stand=_stand(payload),
+        stand=_subject_state(payload),
     )
 
 
 def add_facts(notice: Notice, facts: SubjectFacts | None) -> Notice:
-    """Add what an e-mail says beside the words of a notice: its project, its sender, and the due date."""
     if facts is None:
         return notice
     days = [as_text(notice.values.get("dueOn")), facts.due_date.isoformat() if facts.due_date else None]
     further: dict[str, Json] = {
         "project": facts.context.get("projectCode"),
         "sender": facts.context.get("originatorCode"),
-        # A reminder's own words say the day.
+        # The text of a reminder contains the date.
         "dueOn": None if "due" in notice.values else min(filter(None, days), default=None),
     }
     return replace(notice, values={**notice.values, **{name: value for name, value in further.items() if value}})
 
 
-def _stand(payload: JsonObject) -> SubjectState | None:
+def _subject_state(payload: JsonObject) -> SubjectState | None:
     entity = payload.get("entityId")
     if not entity:
         return None
@@ -162,10 +150,10 @@ def _stand(payload: JsonObject) -> SubjectState | None:
 
 
 def _audience(part: Json) -> Audience:
-    named = as_object(part)
+    people = as_object(part)
     return Audience(
-        organizations=frozenset(UUID(str(as_object(one)["publicId"])) for one in as_list(named.get("organizations"))),
-        users=frozenset(UUID(str(one)) for one in as_list(named.get("users"))),
+        organizations=frozenset(UUID(str(as_object(row)["publicId"])) for row in as_list(people.get("organizations"))),
+        users=frozenset(UUID(str(user)) for user in as_list(people.get("users"))),
     )
 
 
@@ -270,7 +258,7 @@ TEMPLATES: Mapping[str, NoticeText] = {
             "Webhooks may not be sent to {url}. Set it up with a public internet address.",
         ),
     ),
-    # Notifications from before templates were kept: their own words, as the migration carried them over.
+    # Old notifications without a template, whose text the migration copied.
     "plain": NoticeText(Text("{title}", "{title}"), Text("{message}", "{message}")),
 }
 
@@ -281,30 +269,29 @@ def render_notice(template: str, values: JsonObject, language: str) -> tuple[str
     """
     Return title and message.
 
-    :param values: texts, or mappings `{"th", "en"}` of which the reader's language is taken
+    :param values: texts, or `{"th", "en"}`
     """
-    chosen = {name: _in_language(_as_done(name, value), language) for name, value in values.items()}
+    words = {name: _translate(_to_past_tense(name, value), language) for name, value in values.items()}
     texts = TEMPLATES[template]
-    title, message = _fill(texts.title, language, chosen), _fill(texts.message, language, chosen)
+    title, message = _fill(texts.title, language, words), _fill(texts.message, language, words)
     return title if len(title) <= TITLE_LENGTH else title[: TITLE_LENGTH - 1] + "…", message
 
 
-def _as_done(name: str, value: object) -> object:
-    """Put the label of the action that was taken into the past tense."""
+def _to_past_tense(name: str, value: object) -> object:
     if name != "action" or not isinstance(value, Mapping):
         return value
     label = past_tense(Text(str(value.get("th") or ""), str(value.get("en") or "")))
     return {"th": label.th, "en": label.en}
 
 
-def _in_language(value: object, language: str) -> str:
+def _translate(value: object, language: str) -> str:
     if isinstance(value, Mapping):
         return str(value.get(language) or value.get("en") or "")
     return "" if value is None else str(value)
 
 
 def _fill(text: Text, language: str, values: Mapping[str, str]) -> str:
-    """One pass over the template, so that a subject that contains `{state}` is printed as it is."""
+    """Fill in one pass, so that a subject that contains `{state}` is printed unchanged."""
     pieces = (text.th if language == "th" else text.en).split("{")
     parts = [pieces[0]]
     for piece in pieces[1:]:

@@ -1,4 +1,4 @@
-"""Which reminder of a due date is to go out on a day, in working days. A due date moves nothing; it only speaks."""
+"""Selects the reminder of a due date for a day."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -12,10 +12,8 @@ FURTHEST_AFTER = 60
 @dataclass(frozen=True, slots=True)
 class ReminderSchedule:
     """
-    Working days before and after a due date on which somebody is reminded; 0 before is the day itself.
-
-    :param every: after the last of `after`, again each so many working days; None for no more
-    :param hour: of the deployment's zone, from which reminders go out
+    :param before: working days; 0 is the due date itself
+    :param every: repeat every so many working days after the last of `after`
     """
 
     before: tuple[int, ...] = (3, 1)
@@ -26,10 +24,7 @@ class ReminderSchedule:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """
-    :param stage: working days after the due date, negative before it; with the date it is the reminder's name
-    :param days: how many working days are left, or have passed
-    """
+    """:param stage: working days after the due date, negative before it"""
 
     stage: int
     days: int
@@ -39,29 +34,27 @@ def due_reminder(
     plan: ReminderSchedule, calendar: WorkCalendar, *, due: date, since: date, today: date
 ) -> Reminder | None:
     """
-    Return the newest reminder that is to have gone out by today; on days off there is none.
+    Return the newest reminder that is due today, which replaces missed ones.
 
-    An earlier one that was missed is not made up for: the newest says all that it would have said.
-
-    :param since: the day the document began to wait; what was due to be said by then is not said
+    :param since: the day the document began to wait; stages up to that day are skipped
     """
     if not calendar.is_working(today):
         return None
     if today <= due:
-        stage = _before(plan, calendar, due, since, today)
+        stage = _stage_before(plan, calendar, due, since, today)
         return None if stage is None else Reminder(stage, working_days_between(calendar, today, due))
     late = working_days_between(calendar, due, today)
-    reached = _after(plan, late)
-    return None if reached is None else Reminder(reached, late)
+    stage = _stage_after(plan, late)
+    return None if stage is None else Reminder(stage, late)
 
 
-def _before(plan: ReminderSchedule, calendar: WorkCalendar, due: date, since: date, today: date) -> int | None:
+def _stage_before(plan: ReminderSchedule, calendar: WorkCalendar, due: date, since: date, today: date) -> int | None:
     days = {count: working_days_after(calendar, due, -count) for count in plan.before}
     reached = [count for count, day in days.items() if since < day <= today]
     return -min(reached) if reached else None
 
 
-def _after(plan: ReminderSchedule, late: int) -> int | None:
+def _stage_after(plan: ReminderSchedule, late: int) -> int | None:
     last = max(plan.after, default=0)
     if plan.every and late >= last + plan.every:
         return late - (late - last) % plan.every

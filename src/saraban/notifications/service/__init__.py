@@ -1,4 +1,4 @@
-"""Whom an event concerns, in the application and by e-mail; written when events arrive, read in the reader's language."""
+"""Functions of `notifications` that other features use."""
 
 from saraban.notifications.service.event_handlers import EVENTS, react_all, subscribe
 from saraban.notifications.service.inbox import (

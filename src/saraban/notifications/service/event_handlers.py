@@ -1,4 +1,4 @@
-"""Writes down whom events concern: a notification in the application, a line of e-mail, news for a webhook."""
+"""Creates notifications, e-mail lines and webhook events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,13 +29,7 @@ from saraban.workflow.service import Subjects, awaited_instances
 
 @dataclass(frozen=True, slots=True)
 class AudienceDirectory:
-    """
-    People by public id, with their keys.
-
-    :param members: of each organization, by its key, those who come into question
-    :param parties: keys of organizations and authors, by document
-    :param callers: what each may do at this moment
-    """
+    """:param members: by organization key"""
 
     organizations: Mapping[UUID, int]
     members: Mapping[int, Mapping[UUID, int]]
@@ -46,10 +40,9 @@ class AudienceDirectory:
     callers: Mapping[UUID, Caller] = field(default_factory=dict)
 
     def readers(self, notice: Notice) -> list[int]:
-        """Return the keys of a notice's people, as far as they may see what it tells of; without the one who did it."""
         audience = notice.audience
-        keys = {self.organizations[one] for one in audience.organizations if one in self.organizations}
-        people = {one: self.users[one] for one in audience.users if one in self.users}
+        keys = {self.organizations[each] for each in audience.organizations if each in self.organizations}
+        people = {user: self.users[user] for user in audience.users if user in self.users}
         if audience.parties and notice.entity_id:
             parties = self.parties.get(UUID(notice.entity_id), DocumentParties())
             keys |= parties.originator if "originator" in audience.parties else frozenset()
@@ -57,7 +50,8 @@ class AudienceDirectory:
             if "author" in audience.parties:
                 people |= {public_id: key for public_id, key in self.authors.items() if key in parties.author}
         for key in keys:
-            people |= {one: user for one, user in self.members.get(key, {}).items() if self._acts(one, notice)}
+            members = self.members.get(key, {})
+            people |= {public_id: user for public_id, user in members.items() if self._may_act(public_id, notice)}
         return sorted(
             user_id
             for public_id, user_id in people.items()
@@ -65,65 +59,63 @@ class AudienceDirectory:
         )
 
     def may_know(self, person: Caller | None, notice: Notice) -> bool:
-        """Return whether somebody may see what a notice tells of, in the state it tells of."""
-        stand = stand_of(notice, self.parties)
-        return person is not None and (stand is None or self.hearing.sees(person, stand))
+        state = subject_state(notice, self.parties)
+        return person is not None and (state is None or self.hearing.sees(person, state))
 
-    def with_facts(self, notice: Notice) -> Notice:
-        stand = stand_of(notice, self.parties)
-        return add_facts(notice, self.hearing.facts.get(stand.entity_id) if stand else None)
+    def add_facts_to(self, notice: Notice) -> Notice:
+        state = subject_state(notice, self.parties)
+        return add_facts(notice, self.hearing.facts.get(state.entity_id) if state else None)
 
-    def _acts(self, public_id: UUID, notice: Notice) -> bool:
-        person, stand = self.callers.get(public_id), notice.stand
+    def _may_act(self, public_id: UUID, notice: Notice) -> bool:
+        person, state = self.callers.get(public_id), notice.stand
         if person is None:
             return False
-        if notice.audience.acts and stand is not None:
-            return self.hearing.asks(person, stand)
+        if notice.audience.acts and state is not None:
+            return self.hearing.asks(person, state)
         return person.may_anywhere(ACTS)
 
 
-def stand_of(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> SubjectState | None:
-    """Return what a notice tells of: an event of a document names it, and its present revision is meant."""
+def subject_state(notice: Notice, parties: Mapping[UUID, DocumentParties]) -> SubjectState | None:
+    """Return the state of a notice, or that of the document's current revision."""
     if notice.stand is not None or not notice.audience.parties or not notice.entity_id:
         return notice.stand
     revision = parties.get(UUID(notice.entity_id), DocumentParties()).revision
     return SubjectState(str(revision)) if revision is not None else None
 
 
-async def directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> AudienceDirectory:
-    """Look up everybody whom the notices name, with what each may do and what may be known of."""
-    documents = {UUID(one.entity_id) for one in notices if one.audience.parties and one.entity_id}
+async def load_directory(session: AsyncSession, notices: Sequence[Notice], *, subjects: Subjects) -> AudienceDirectory:
+    documents = {UUID(notice.entity_id) for notice in notices if notice.audience.parties and notice.entity_id}
     parties = await repository.parties(session, documents)
     organizations = await repository.organization_keys(
-        session, public_ids={one for notice in notices for one in notice.audience.organizations}
+        session, public_ids={public_id for notice in notices for public_id in notice.audience.organizations}
     )
-    keys = frozenset(organizations.values()).union(*(one.originator | one.recipients for one in parties.values()))
-    stands = {stand for one in notices if (stand := stand_of(one, parties)) is not None}
-    heard = await audience_of(session, stands, subjects=subjects)
-    members = await identity.members_of_each(session, keys, _permissions(notices, heard))
-    users = await repository.user_keys(session, {one for notice in notices for one in notice.audience.users})
-    authors = await repository.public_ids_of(session, {key for one in parties.values() for key in one.author})
+    keys = frozenset(organizations.values()).union(*(each.originator | each.recipients for each in parties.values()))
+    states = {state for notice in notices if (state := subject_state(notice, parties)) is not None}
+    audience = await audience_of(session, states, subjects=subjects)
+    members = await identity.members_of_each(session, keys, _permissions(notices, audience))
+    named = {user for notice in notices for user in notice.audience.users}
+    users = await repository.readers_by_public_id(session, named)
+    authors = await repository.readers_by_key(session, {key for each in parties.values() for key in each.author})
     everybody = {*users, *authors}.union(*members.values())
     callers = await identity.load_callers(session, everybody)
-    return AudienceDirectory(organizations, members, users, authors, parties, heard, callers)
+    return AudienceDirectory(organizations, members, users, authors, parties, audience, callers)
 
 
-def _permissions(notices: Sequence[Notice], heard: NotificationAudience) -> frozenset[str] | None:
-    """Of which every member has one who can come into question; None where a step asks some who need none."""
-    found = {ACTS}
-    for one in notices:
-        if one.audience.acts and one.stand is not None:
-            asked = heard.permissions(one.stand)
-            if asked is None:
+def _permissions(notices: Sequence[Notice], audience: NotificationAudience) -> frozenset[str] | None:
+    """Return permissions one of which each asked member has; None if a step needs none."""
+    permissions = {ACTS}
+    for notice in notices:
+        if notice.audience.acts and notice.stand is not None:
+            needed = audience.permissions(notice.stand)
+            if needed is None:
                 return None
-            found |= asked
-    return frozenset(found)
+            permissions |= needed
+    return frozenset(permissions)
 
 
 NOTICE = "notification.created"
-# What a step brought about, or still waits for.
-OF_STEPS = frozenset({"workflow.transitioned", "document.reminded"})
-_SETTLES = frozenset({"workflow.transitioned", "document.cancelled"})
+STEP_EVENTS = frozenset({"workflow.transitioned", "document.reminded"})
+_SETTLING_EVENTS = frozenset({"workflow.transitioned", "document.cancelled"})
 EVENTS = (
     *("document.created", "document.revised", "document.cancelled", "document.reminded", "workflow.transitioned"),
     *("workflow.unattended", WEBHOOK_OFF),
@@ -147,102 +139,97 @@ async def react_all(
     mail_settings: MailSettings | None = None,
 ) -> None:
     """
-    Tell each person whom an event concerns, once, for many events with as few statements as for one.
+    Notify each person once, even if the delivery is repeated.
 
-    A repeated delivery tells nobody again.
-
-    :param subjects: what workflows move; of anything else that an event says it moves nobody is told
-    :param mail_settings: how e-mail is sent; without it everything stays in the application
+    :param subjects: kinds that workflows move; notices about others are not sent
     """
-    await repository.mark_settled(session, before=_settled(events))
-    said = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
-    if not said:
+    await repository.settle_before(session, before=_settled_entities(events))
+    pairs = [(event, notice) for event in events for notice in notices(event.name, event.payload)]
+    if not pairs:
         return
-    known = await directory(session, [notice for _, notice in said], subjects=subjects or Subjects())
-    concerned = [(event, known.with_facts(notice), known.readers(notice)) for event, notice in said]
-    deputies = await _deputies(session, concerned, known)
-    told = await repository.already_notified(session, event_uuids=[event.public_id for event in events])
-    told |= await repository.already_mailed(session, event_uuids=[event.public_id for event in events])
-    telling: list[tuple[Event, Notice, list[int]]] = []
-    for event, notice, people in concerned:
+    directory = await load_directory(session, [notice for _, notice in pairs], subjects=subjects or Subjects())
+    audiences = [(event, directory.add_facts_to(notice), directory.readers(notice)) for event, notice in pairs]
+    deputies = await _load_deputies(session, audiences, directory)
+    notified = await repository.already_notified(session, event_uuids=[event.public_id for event in events])
+    notified |= await repository.already_mailed(session, event_uuids=[event.public_id for event in events])
+    new_notices: list[tuple[Event, Notice, list[int]]] = []
+    for event, notice, people in audiences:
         everybody = sorted({*people, *deputies.of(event, notice, people)})
-        readers = [user for user in everybody if (event.public_id, user) not in told]
-        told.update((event.public_id, user) for user in readers)
-        telling.append((event, notice, readers))
-    await _tell(session, telling, mail_settings)
+        readers = [user for user in everybody if (event.public_id, user) not in notified]
+        notified.update((event.public_id, user) for user in readers)
+        new_notices.append((event, notice, readers))
+    await _notify(session, new_notices, mail_settings)
 
 
 async def settle_answered(session: AsyncSession, event: Event, *, subjects: Subjects) -> None:
-    """Take back what asked people to answer in a review that does not await them any more: they or others have answered."""
+    """Settle notices to people whom a review no longer waits for."""
     entity_id, instances = str(event.payload["documentPublicId"]), {event.uuid_in("instancePublicId")}
     asked = await repository.asked_users(session, entity_id)
     for public_id, caller in (await identity.load_callers(session, asked)).items():
         ctx = RequestContext(caller, event.created_at, ZoneInfo("UTC"))
         if not await awaited_instances(ctx, session, subjects=subjects, instances=instances):
-            await repository.mark_own_settled(session, entity_id, user_id=asked[public_id], now=event.created_at)
+            await repository.settle_for_user(session, entity_id, user_id=asked[public_id], now=event.created_at)
 
 
-def _settled(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
-    """What went on, by kind and public id, with the moment until which whoever was asked to act is asked no more."""
-    found: dict[tuple[str, str], datetime] = {}
+def _settled_entities(events: Sequence[Event]) -> dict[tuple[str, str], datetime]:
+    moments: dict[tuple[str, str], datetime] = {}
     for event in events:
-        said = event.payload
-        if event.name in _SETTLES and (entity_id := as_text(said.get("documentPublicId"))):
-            entity = (str(said.get("documentKind") or said.get("kind") or ""), entity_id)
-            found[entity] = max(event.created_at, found.get(entity, event.created_at))
-    return found
+        payload = event.payload
+        if event.name in _SETTLING_EVENTS and (entity_id := as_text(payload.get("documentPublicId"))):
+            entity = (str(payload.get("documentKind") or payload.get("kind") or ""), entity_id)
+            moments[entity] = max(event.created_at, moments.get(entity, event.created_at))
+    return moments
 
 
 @dataclass(frozen=True, slots=True)
 class _Deputies:
-    """The delegates of people who are away. They are notified only of what they may see."""
-
     delegates: Delegates
     directory: AudienceDirectory
 
     def of(self, event: Event, notice: Notice, people: Sequence[int]) -> list[int]:
-        """Return the keys of the delegates for a notice of a step; for others none, because only steps are delegated."""
-        if event.name not in OF_STEPS:
+        """Return delegates only for steps."""
+        if event.name not in STEP_EVENTS:
             return []
         project, code = as_text(event.payload.get("projectPublicId")), as_text(event.payload.get("workflowCode"))
-        known = self.delegates.of(
+        delegates = self.delegates.of(
             people, workflow_code=code or "", project=UUID(project) if project else None, moment=event.created_at
         )
         return [
             person.user_id
-            for public_id, person in known.items()
+            for public_id, person in delegates.items()
             if public_id != notice.actor and self.directory.may_know(person, notice)
         ]
 
 
-async def _deputies(
-    session: AsyncSession, concerned: Sequence[tuple[Event, Notice, list[int]]], directory: AudienceDirectory
+async def _load_deputies(
+    session: AsyncSession, audiences: Sequence[tuple[Event, Notice, list[int]]], directory: AudienceDirectory
 ) -> _Deputies:
-    steps = [(event, people) for event, _, people in concerned if event.name in OF_STEPS]
+    steps = [(event, people) for event, _, people in audiences if event.name in STEP_EVENTS]
     if not steps:
         return _Deputies(Delegates(), directory)
-    moments, people = [event.created_at for event, _ in steps], {one for _, people in steps for one in people}
+    moments = [event.created_at for event, _ in steps]
+    people = {user for _, users in steps for user in users}
     return _Deputies(await delegates_of(session, people, first=min(moments), last=max(moments)), directory)
 
 
-async def _tell(
-    session: AsyncSession, telling: Sequence[tuple[Event, Notice, list[int]]], mail_settings: MailSettings | None
+async def _notify(
+    session: AsyncSession, notices: Sequence[tuple[Event, Notice, list[int]]], mail_settings: MailSettings | None
 ) -> None:
-    chosen = await identity.load_delivery_profiles(
-        session, user_ids={user for _, _, readers in telling for user in readers}
+    profiles = await identity.load_delivery_profiles(
+        session, user_ids={user for _, _, readers in notices for user in readers}
     )
-    preferences = {user: delivery.preferences for user, delivery in chosen.items()}
+    preferences = {user: delivery.preferences for user, delivery in profiles.items()}
     rows: list[dict[str, object]] = []
-    lines: list[dict[str, object]] = []
-    hooked: list[NewEvent] = []
-    for event, notice, readers in telling:
-        kind, words = kind_of(notice.template), _words(event, notice)
+    mail_rows: list[dict[str, object]] = []
+    webhook_events: list[NewEvent] = []
+    for event, notice, readers in notices:
+        kind, columns = kind_of(notice.template), _notification_columns(event, notice)
         for user in readers:
             in_app, by_mail = channels_of(preferences[user], kind, mail_is_on=mail_settings is not None)
             if in_app:
-                rows.append({"public_id": new_id(), "user_id": user, **words})
+                rows.append({"public_id": new_id(), "user_id": user, **columns})
             if by_mail and mail_settings is not None:
-                lines.append(
+                mail_rows.append(
                     mail_queue.mail_row(
                         mail_settings=mail_settings,
                         event=event,
@@ -252,18 +239,14 @@ async def _tell(
                     )
                 )
             if preferences[user].chose(kind, "webhook"):
-                hooked.append(_news(event, notice, chosen[user].public_id))
+                webhook_events.append(_webhook_event(event, notice, profiles[user].public_id))
     await repository.add_notifications(session, rows)
-    await repository.add_mails(session, rows=lines)
-    await record_all(session, hooked)
+    await repository.add_mails(session, rows=mail_rows)
+    await record_all(session, webhook_events)
 
 
-def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
-    """
-    What `webhooks` tells the person's own: that there is something to see, and where.
-
-    It leaves the house, so it has a document's number and step and no word of what the document says.
-    """
+def _webhook_event(event: Event, notice: Notice, user: UUID) -> NewEvent:
+    """Leave out contents of the document, because the event leaves the installation."""
     titles = {language: render_notice(notice.template, notice.values, language)[0] for language in ("th", "en")}
     return NewEvent(
         name=NOTICE,
@@ -284,8 +267,7 @@ def _news(event: Event, notice: Notice, user: UUID) -> NewEvent:
     )
 
 
-def _words(event: Event, notice: Notice) -> dict[str, object]:
-    """What all readers of a notice are told alike."""
+def _notification_columns(event: Event, notice: Notice) -> dict[str, object]:
     title, message = render_notice(notice.template, notice.values, language="th")
     return {
         "title": title,

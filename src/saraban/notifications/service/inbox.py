@@ -1,4 +1,4 @@
-"""A person's own notifications, in the language of the reader, and what they chose about being told."""
+"""The caller's notifications and notification settings."""
 
 from uuid import UUID
 
@@ -26,10 +26,9 @@ async def listing(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[NotificationAnswer]:
-    """Return the caller's own notifications, newest first."""
     rows = await repository.page(session, user_id=ctx.caller.user_id, unread=unread, cursor=cursor, limit=limit)
-    told = [_in_language(row, language) for row in rows]
-    return page_of(told, limit=limit, key=lambda one: (one.created_at, one.public_id))
+    answers = [_render(row, language) for row in rows]
+    return page_of(answers, limit=limit, key=lambda answer: (answer.created_at, answer.public_id))
 
 
 async def unread_count(ctx: RequestContext, session: AsyncSession) -> int:
@@ -37,11 +36,7 @@ async def unread_count(ctx: RequestContext, session: AsyncSession) -> int:
 
 
 async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> None:
-    """
-    Mark one notification read; doing it again changes nothing.
-
-    :raises NotFound: when the caller has no such notification
-    """
+    """:raises NotFound:"""
     row = await repository.one(session, user_id=ctx.caller.user_id, public_id=public_id)
     if row is None:
         raise NotFound(f"There is no notification {public_id}.")
@@ -50,16 +45,14 @@ async def read(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -
 
 
 async def settle(ctx: RequestContext, session: AsyncSession, *, entity_id: str) -> None:
-    """Take back what asked the caller to act on a document, once it is done."""
-    await repository.mark_own_settled(session, entity_id, user_id=ctx.caller.user_id, now=ctx.now)
+    await repository.settle_for_user(session, entity_id, user_id=ctx.caller.user_id, now=ctx.now)
 
 
 async def read_all(ctx: RequestContext, session: AsyncSession) -> None:
-    """Mark everything read that the caller was told of until `now`."""
     await repository.read_all(session, user_id=ctx.caller.user_id, until=ctx.now)
 
 
-def _in_language(row: Notification, language: str) -> NotificationAnswer:
+def _render(row: Notification, language: str) -> NotificationAnswer:
     title, message = render_notice(row.template, row.template_values, language)
     return NotificationAnswer(
         public_id=row.public_id,
@@ -73,11 +66,10 @@ def _in_language(row: Notification, language: str) -> NotificationAnswer:
 
 
 async def read_preferences(ctx: RequestContext, session: AsyncSession, *, mail_is_on: bool) -> PreferencesAnswer:
-    """Return the caller's choices, each kind of notice among them."""
-    chosen = (await identity.load_delivery_profiles(session, user_ids=[ctx.caller.user_id]))[ctx.caller.user_id]
-    preferences = chosen.preferences
+    profile = (await identity.load_delivery_profiles(session, user_ids=[ctx.caller.user_id]))[ctx.caller.user_id]
+    preferences = profile.preferences
     return PreferencesAnswer(
-        address=chosen.email,
+        address=profile.email,
         mail_is_on=mail_is_on,
         email=preferences.by_mail,
         digest=preferences.digest,
@@ -97,18 +89,14 @@ async def read_preferences(ctx: RequestContext, session: AsyncSession, *, mail_i
 
 
 async def save_preferences(ctx: RequestContext, session: AsyncSession, *, order: PreferencesOrder) -> None:
-    """
-    Keep the caller's choices; a kind that is left out goes by every channel but webhooks.
-
-    :raises Invalid: when half a quiet time is named, or a notice to act would reach nobody
-    """
+    """:raises Invalid:"""
     if (order.quiet_from is None) != (order.quiet_until is None):
         pointer = "/quietUntil" if order.quiet_until is None else "/quietFrom"
         raise invalid(pointer, "required", "ระบุทั้งเวลาเริ่มและเวลาสิ้นสุด", "Enter both the start and the end time.")
-    for place, choice in enumerate(order.channels):
+    for index, choice in enumerate(order.channels):
         if choice.kind in ACTION and not choice.in_app and not (choice.email and order.email):
             raise invalid(
-                f"/channels/{place}",
+                f"/channels/{index}",
                 "needs_a_channel",
                 "เรื่องที่ต้องดำเนินการต้องแจ้งอย่างน้อยหนึ่งช่องทาง",
                 "Tasks that need your action must have at least one channel.",
@@ -117,7 +105,7 @@ async def save_preferences(ctx: RequestContext, session: AsyncSession, *, order:
         choice.kind: {"inApp": choice.in_app, "email": choice.email, "webhook": choice.webhook}
         for choice in order.channels
     }
-    chosen = DeliveryPreferences(
+    preferences = DeliveryPreferences(
         order.email, order.digest, order.digest_hour, order.quiet_from, order.quiet_until, channels
     )
-    await identity.save_delivery_preferences(ctx, session, chosen)
+    await identity.save_delivery_preferences(ctx, session, preferences)

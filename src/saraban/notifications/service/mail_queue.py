@@ -1,8 +1,7 @@
 """
-E-mail: a line is written in the transaction of the in-app notification, and a worker sends it later, outside of any.
+Sends e-mail, at least once and always under the same Message-ID.
 
-A mail goes out at least once: when the mark after sending gets lost, it is sent again under the same Message-ID.
-After a day of attempts it becomes a dead letter, which tells the operators; reviving that sends it again.
+After a day of attempts a mail becomes a dead letter, which an operator can revive.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,7 +51,8 @@ for _outcome in ("sent", "retry", "given_up"):
 GIVEN_UP: Final = "mail.given_up"
 QUEUE: Final = "mails"
 DIGEST: Final = "digest"
-ASKS_READER: Final = frozenset({"waiting", "due_soon", "due_today"})  # the others also go to people who are not asked
+# Other templates also go to people who need not act.
+ASKS_READER: Final = frozenset({"waiting", "due_soon", "due_today"})
 LEASE: Final = timedelta(minutes=5)
 KEEP: Final = timedelta(days=30)
 
@@ -60,12 +60,9 @@ KEEP: Final = timedelta(days=30)
 @dataclass(frozen=True, slots=True)
 class MailSettings:
     """
-    How this installation sends e-mail.
-
-    :param per_minute: messages that leave in a minute, to webhooks too; 0: no limit
-    :param gather: how long further changes of one document are waited for
-    :param address_of: gives the link to a document from its kind and public id; may be empty
-    :param home: the address that people open, without a slash at its end; without it no invitation is mailed
+    :param per_minute: outgoing messages, including webhooks; 0: no limit
+    :param address_of: link to a document by kind and public id, or empty
+    :param home: base URL without a final slash; without it no links are mailed
     """
 
     mailer: Mailer
@@ -87,8 +84,7 @@ class _ClaimedMail:
 def mail_row(
     *, mail_settings: MailSettings, event: Event, notice: Notice, user_id: int, preferences: DeliveryPreferences
 ) -> dict[str, object]:
-    """Return the row that has a notice sent to one person by e-mail, when that person's preferences allow it."""
-    about = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
+    bundle = f"{notice.entity_type}:{notice.entity_id}" if notice.entity_id else f"event:{event.public_id}"
     return {
         "user_id": user_id,
         "event_uuid": event.public_id,
@@ -96,7 +92,7 @@ def mail_row(
         "template_values": dict(notice.values),
         "entity_type": notice.entity_type or None,
         "entity_id": notice.entity_id or None,
-        "bundle": DIGEST if preferences.digest else about,
+        "bundle": DIGEST if preferences.digest else bundle,
         "created_at": event.created_at,
         "due_at": send_time(
             preferences, told_at=event.created_at, zone=mail_settings.zone, gather=mail_settings.gather
@@ -104,16 +100,16 @@ def mail_row(
     }
 
 
-async def _invited(session: AsyncSession, event: Event) -> int | None:
+async def _find_recipient(session: AsyncSession, event: Event) -> int | None:
     public_id = event.uuid_in("userPublicId")
-    return (await repository.user_keys(session, [public_id])).get(public_id)
+    return (await repository.readers_by_public_id(session, [public_id])).get(public_id)
 
 
 async def mail_link(
     session: AsyncSession, event: Event, *, mail_settings: MailSettings | None, template: str = INVITATION
 ) -> None:
-    """Write to a person who is to set a password, at once; the mail makes the link, so that nothing that waits holds one."""
-    user = await _invited(session, event)
+    """Queue a mail; its link is created on sending, so that none is stored."""
+    user = await _find_recipient(session, event)
     if mail_settings is None or not mail_settings.home or user is None:
         return
     if (event.public_id, user) in await repository.already_mailed(session, event_uuids=[event.public_id]):
@@ -133,8 +129,6 @@ async def mail_link(
 
 
 class MailJob:
-    """A worker's job: one mail at a time. Several workers may run against one database."""
-
     def __init__(
         self, db: Database, mail_settings: MailSettings, *, limiter: RateLimiter, clock: Clock, subjects: Subjects
     ) -> None:
@@ -143,7 +137,7 @@ class MailJob:
         self.due = repository.due_mails(events.NOW)
 
     async def round(self) -> bool:
-        """Send the mail that has waited longest, and say whether there was one and room for it."""
+        """Return False if no mail is due or the rate limit is reached."""
         now = self._clock.now()
         async with self._db.reading() as session:
             key = await repository.first_due(session, now)
@@ -154,7 +148,7 @@ class MailJob:
             return False
         if claim.mail is not None:
             if self._outbound.limit and (await self._limiter.take([self._outbound])).refused is not None:
-                await self._db.transact(_put_back, claim.batch)
+                await self._db.transact(_release, claim.batch)
                 return False
             await self._send(claim.batch, claim.mail)
         return True
@@ -166,7 +160,7 @@ class MailJob:
             outcome = await self._db.transact(self._fail, batch, failure, self._clock.now())
             log.warning("mail_not_taken", message_id=str(batch), reason=str(failure), outcome=outcome)
         else:
-            outcome = await self._db.transact(_settle_sent, batch, self._clock.now())
+            outcome = await self._db.transact(_mark_sent, batch, self._clock.now())
         MAILS.labels(outcome).inc()
 
     async def _claim(self, key: int, session: AsyncSession, now: datetime) -> _ClaimedMail | None:
@@ -179,38 +173,33 @@ class MailJob:
             lines = await repository.lock_bundle(session, first)
         else:
             batch, lines = first.batch_uuid, await repository.lock_batch(session, batch=first.batch_uuid)
-        # It may be late: the server was away, or no worker ran. Quiet hours count when a mail goes, not when it was written.
+        # Check quiet hours again, because the mail can be late.
         is_link = first.template in LINK_MAILS
-        goes_at = now if is_link else after_quiet(reader.preferences, now, self._settings.zone)
-        goes = reader.is_open and goes_at == now
+        send_at = now if is_link else after_quiet(reader.preferences, now, self._settings.zone)
+        is_due = reader.is_open and send_at == now
         for line in lines:
             if not reader.is_open:
                 line.given_up_at, line.last_error = now, "the account is closed"
-            elif goes:
+            elif is_due:
                 line.batch_uuid, line.claimed_until = batch, now + LEASE
             else:
-                line.due_at = goes_at
-        if goes:
-            lines = await self._drop_done(session, lines, reader.public_id, now)
-        mail = await self._compose(session, reader, batch, lines, now) if goes and lines else None
+                line.due_at = send_at
+        if is_due:
+            lines = await self._drop_settled(session, lines, reader.public_id, now)
+        mail = await self._compose(session, reader, batch, lines, now) if is_due and lines else None
         await session.flush()
         return _ClaimedMail(batch, mail)
 
-    async def _drop_done(
+    async def _drop_settled(
         self, session: AsyncSession, lines: Sequence[MailLine], reader: UUID, now: datetime
     ) -> list[MailLine]:
-        """
-        Settle the lines about steps that do not await their reader any more, at each attempt, and return the others.
-
-        Events settle most of them. This finds the rest: answers to a branch of a review, reassigned steps, lost rights, ended
-        delegations, and events that have not been handled.
-        """
-        asking = {line: step for line in lines if line.template in ASKS_READER and (step := _instance(line))}
-        if not asking:
+        """Settle lines about steps that no longer wait for the reader, which events can miss."""
+        steps = {line: step for line in lines if line.template in ASKS_READER and (step := _instance_id(line))}
+        if not steps:
             return list(lines)
         ctx = RequestContext((await identity.load_callers(session, [reader]))[reader], now, self._settings.zone)
-        awaited = await awaited_instances(ctx, session, subjects=self._subjects, instances=set(asking.values()))
-        for line, step in asking.items():
+        awaited = await awaited_instances(ctx, session, subjects=self._subjects, instances=set(steps.values()))
+        for line, step in steps.items():
             if step not in awaited:
                 line.template, line.given_up_at = repository.SETTLED, now
         return [line for line in lines if line.template != repository.SETTLED]
@@ -223,11 +212,11 @@ class MailJob:
         lines: Sequence[MailLine],
         now: datetime,
     ) -> MailMessage | None:
-        """The mail, or None for a link that was used or has expired meanwhile."""
+        """Return None for a link that was used or has expired."""
         if lines[0].template not in LINK_MAILS:
-            return _message(self._settings, reader, batch, lines, now)
-        invited = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
-        if invited is None:
+            return _compose_message(self._settings, reader, batch, lines, now)
+        invitation = await identity.renew_invitation(session, user_id=reader.user_id, now=now)
+        if invitation is None:
             for line in lines:
                 line.given_up_at, line.last_error = now, "the invitation is no longer open"
             return None
@@ -235,47 +224,45 @@ class MailJob:
             lines[0].template,
             key=batch,
             to=reader.email,
-            link=f"{self._settings.home}{invited.path}",
+            link=f"{self._settings.home}{invitation.path}",
             at=lines[0].created_at,
-            values={"name": invited.display_name, "username": invited.username},
+            values={"name": invitation.display_name, "username": invitation.username},
         )
 
     async def _fail(self, batch: UUID, session: AsyncSession, failure: MailRefused, now: datetime) -> str:
         lines, reason = await repository.lock_batch(session, batch), str(failure)[:500]
-        over = failure.for_good or any(line.attempts + 1 >= self._settings.attempts for line in lines)
+        is_final = failure.for_good or any(line.attempts + 1 >= self._settings.attempts for line in lines)
         for line in lines:
             line.attempts += 1
             line.claimed_until, line.last_error = None, reason
             line.due_at = now + timedelta(minutes=min(2 ** (line.attempts - 1), 60))
-            line.given_up_at = now if over else None
-        if over and lines:
-            await _bury(session, batch, lines[0], reason, now)
-        return "given_up" if over else "retry"
+            line.given_up_at = now if is_final else None
+        if is_final and lines:
+            await _add_dead_letter(session, batch, lines[0], reason, now)
+        return "given_up" if is_final else "retry"
 
 
 async def retry_dead_mail(session: AsyncSession, event: Event) -> None:
-    """Send a mail again that was given up: the handler of a revived dead letter."""
     for line in await repository.lock_batch(session, batch=event.uuid_in("messageId")):
         line.given_up_at, line.attempts, line.due_at = None, 0, event.created_at
 
 
 async def purge_mails(session: AsyncSession, *, now: datetime) -> int:
-    """Delete a bounded number of lines that were sent or given up a month ago, and say how many."""
     return await repository.delete_done(session, before=now - KEEP)
 
 
-def _instance(line: MailLine) -> UUID | None:
+def _instance_id(line: MailLine) -> UUID | None:
     public_id = as_text(line.template_values.get("instance"))
     return UUID(public_id) if public_id else None
 
 
-async def _put_back(batch: UUID, session: AsyncSession) -> None:
-    """Release a mail that other messages left no room for; it has had no attempt."""
+async def _release(batch: UUID, session: AsyncSession) -> None:
+    """Release a mail without counting an attempt."""
     for line in await repository.lock_batch(session, batch=batch):
         line.claimed_until = None
 
 
-def _message(
+def _compose_message(
     mail_settings: MailSettings, reader: DeliveryProfile, batch: UUID, lines: Sequence[MailLine], now: datetime
 ) -> MailMessage:
     return compose(
@@ -283,14 +270,14 @@ def _message(
         to=reader.email,
         name=reader.display_name,
         language=reader.language,
-        lines=[_item(mail_settings, line, reader.language) for line in lines],
+        lines=[_mail_item(mail_settings, line, reader.language) for line in lines],
         digest=lines[0].bundle == DIGEST,
         choices_link=mail_settings.choices_link,
         at=now,
     )
 
 
-def _item(mail_settings: MailSettings, line: MailLine, language: str) -> MailItem:
+def _mail_item(mail_settings: MailSettings, line: MailLine, language: str) -> MailItem:
     title, message = render_notice(line.template, line.template_values, language)
     values = {name: as_text(line.template_values.get(name)) or "" for name in ("number", "sender", "project", "dueOn")}
     return MailItem(
@@ -305,13 +292,13 @@ def _item(mail_settings: MailSettings, line: MailLine, language: str) -> MailIte
     )
 
 
-async def _settle_sent(batch: UUID, session: AsyncSession, now: datetime) -> str:
+async def _mark_sent(batch: UUID, session: AsyncSession, now: datetime) -> str:
     for line in await repository.lock_batch(session, batch):
         line.sent_at, line.claimed_until = now, None
     return "sent"
 
 
-async def _bury(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:
+async def _add_dead_letter(session: AsyncSession, batch: UUID, line: MailLine, reason: str, now: datetime) -> None:
     reader = (await identity.load_delivery_profiles(session, user_ids=[line.user_id]))[line.user_id]
     names: JsonObject = {"messageId": str(batch), "userPublicId": str(reader.public_id)}
     event = events.Event(batch, GIVEN_UP, "mail", str(batch), names, line.created_at, line.attempts)

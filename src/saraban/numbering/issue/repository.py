@@ -28,6 +28,7 @@ from saraban.numbering.series.models import (
     AUDIT,
     AUDIT_COLUMNS,
     COUNTERS,
+    FORMAT_COLUMNS,
     LEDGER,
     LEDGER_COLUMNS,
     PERSON_NAME,
@@ -91,24 +92,19 @@ async def mark_cancelled(session: AsyncSession, *, public_id: UUID, reason: str,
     return bool(done.rowcount == 1)
 
 
+_ENTRY = LEDGER.c
+_FORMAT_OF_NUMBER = (
+    sa.select(CorrespondenceType.type_code, *FORMAT_COLUMNS)
+    .select_from(LedgerEntry)
+    .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
+    .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
+    .where(LedgerEntry.public_id == sa.bindparam("number"))
+)
+
+
 async def format_of_number(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     """Return what the ledger keeps of a number's format, with what that format is for."""
-    statement = (
-        sa.select(
-            LedgerEntry.format_template,
-            LedgerEntry.source,
-            LedgerEntry.format_source,
-            CorrespondenceType.type_code,
-            NumberFormat.public_id,
-            NumberFormat.sub_type_code,
-            NumberFormat.rfa_type_code,
-            NumberFormat.discipline_code,
-        )
-        .join(CorrespondenceType, CorrespondenceType.id == LedgerEntry.correspondence_type_id)
-        .outerjoin(NumberFormat, NumberFormat.public_id == LedgerEntry.format_uuid)
-        .where(LedgerEntry.public_id == public_id)
-    )
-    return (await session.execute(statement)).first()
+    return (await session.execute(_FORMAT_OF_NUMBER, {"number": public_id})).first()
 
 
 async def insert_rendering(session: AsyncSession, row: dict[str, object]) -> None:
@@ -152,20 +148,23 @@ class HeldNumber(NamedTuple):
     originator_organization_id: int
 
 
+_HELD_NUMBER = sa.select(_ENTRY.uuid, _ENTRY.project_id, _ENTRY.originator_organization_id).where(
+    _ENTRY.holder_public_id == sa.bindparam("holder"), _ENTRY.replaced_by_uuid.is_(None)
+)
+
+
 async def held_by(session: AsyncSession, holder: UUID) -> HeldNumber | None:
     """Return the number a document carries now; one that was replaced keeps its holder, and is left out."""
-    columns = (getattr(LedgerEntry, name) for name in HeldNumber._fields)
-    row = (await session.execute(sa.select(*columns).where(*_carried_by(holder)))).first()
+    row = (await session.execute(_HELD_NUMBER, {"holder": holder})).first()
     return HeldNumber(*row) if row else None
 
 
 async def lock_held_by(session: AsyncSession, holder: UUID) -> LedgerEntry | None:
     """Return the same as its row, and hold it until the end of the transaction."""
-    return await session.scalar(sa.select(LedgerEntry).where(*_carried_by(holder)).with_for_update())
-
-
-def _carried_by(holder: UUID) -> tuple[sa.ColumnElement[bool], ...]:
-    return LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
+    carried = sa.select(LedgerEntry).where(
+        LedgerEntry.holder_public_id == holder, LedgerEntry.replaced_by_uuid.is_(None)
+    )
+    return await session.scalar(carried.with_for_update())
 
 
 async def by_public_id(session: AsyncSession, public_id: UUID, *, lock: bool = False) -> LedgerEntry | None:

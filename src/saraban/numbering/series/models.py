@@ -14,7 +14,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from saraban.identity.models import User
 from saraban.imports.domain import ImportState
 from saraban.imports.models import FileImport
-from saraban.kit.db import Base, Code, HasPublicId, public_id_index
+from saraban.kit.db import Base, Code, HasPublicId, public_id_index, table_of
 from saraban.kit.json import Json
 from saraban.kit.keys import key_of
 from saraban.numbering.series.domain.states import DOCUMENTS, NumberSource, NumberState, OverflowRule, RangeKind
@@ -242,6 +242,13 @@ class LedgerEntry(HasPublicId, Base):
     replaces_uuid: Mapped[UUID | None]
     replaced_by_uuid: Mapped[UUID | None]
     created_at: Mapped[datetime]
+
+
+# What the ledger keeps of a number's format, and what that format is for.
+FORMAT_COLUMNS = (
+    *(table_of(LedgerEntry).c[name] for name in ("format_template", "source", "format_source")),
+    *(table_of(NumberFormat).c[name] for name in ("uuid", "sub_type_code", "rfa_type_code", "discipline_code")),
+)
 
 
 class NumberRendering(Base):

@@ -13,7 +13,6 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from saraban.identity.domain.catalogue import party_role
 from saraban.kit.db import AnyRow
 from saraban.kit.errors import Invalid, invalid, unknown
-from saraban.kit.keys import spelled
 from saraban.kit.text import fold
 from saraban.projects import repository
 from saraban.projects.domain.master_data import (
@@ -28,7 +27,6 @@ from saraban.projects.domain.master_data import (
     TypeRef,
     by_role,
 )
-from saraban.projects.models import Contract, CorrespondenceType, Project
 from saraban.projects.repository import CodeFilter
 
 CONTRACT_POINTER = "/contractPublicId"
@@ -36,18 +34,18 @@ CONTRACT_POINTER = "/contractPublicId"
 
 async def find_project(session: AsyncSession, *, public_id: UUID, pointer: str) -> ProjectRef:
     """:raises Invalid: at `pointer`, when there is no such active project"""
-    row = await session.scalar(repository.active(Project).where(Project.public_id == public_id))
+    row = await repository.open_project(session, public_id)
     if row is None:
         raise _unknown_project(pointer, str(public_id))
-    return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
+    return ProjectRef(*row)
 
 
 async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str = "/projectCode") -> ProjectRef:
     """:raises Invalid: at `pointer`, when there is no such active project"""
-    row = await session.scalar(spelled(repository.active(Project), Project.project_code, fold(code)))
+    row = await repository.open_project(session, fold(code))
     if row is None:
         raise _unknown_project(pointer, code)
-    return ProjectRef(row.id, row.public_id, row.project_code, row.project_name)
+    return ProjectRef(*row)
 
 
 async def find_organization(
@@ -60,24 +58,23 @@ async def find_organization(
     row = await repository.participant(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
     if row is None:
         raise unknown(pointer, str(public_id))
-    return OrganizationRef(row.id, row.public_id, row.organization_code, row.organization_name, party_role(row.role))
+    return OrganizationRef(row.id, row.uuid, row.organization_code, row.organization_name, party_role(row.role))
 
 
 async def find_contract(session: AsyncSession, *, project: ProjectRef, public_id: UUID) -> ContractRef:
     """:raises Invalid: when the contract is not one of the project"""
-    of_project = repository.active(Contract).where(Contract.project_id == project.id)
-    row = await session.scalar(of_project.where(Contract.public_id == public_id))
+    row = await repository.open_contract(session, project_id=project.id, public_id=public_id)
     if row is None:
         raise unknown(CONTRACT_POINTER, str(public_id))
-    return ContractRef(row.id, row.public_id, row.contract_code, row.contract_name)
+    return ContractRef(*row)
 
 
 async def find_type(session: AsyncSession, *, code: str, pointer: str) -> TypeRef:
     """:raises Invalid: at `pointer`, when there is no such document type"""
-    row = await session.scalar(spelled(repository.active(CorrespondenceType), CorrespondenceType.type_code, fold(code)))
+    row = await repository.open_type(session, code=fold(code))
     if row is None:
         raise unknown(pointer, code)
-    return TypeRef(row.id, row.type_code, row.type_name)
+    return TypeRef(*row)
 
 
 async def find_discipline(
@@ -112,10 +109,7 @@ async def list_parties(session: AsyncSession, *, project_id: int, contract_id: i
 
     :param contract_id: only the parties of this contract, whose role in it comes before their role in the project
     """
-    return _parties(await repository.parties(session, project_id=project_id, contract_id=contract_id))
-
-
-def _parties(rows: Sequence[AnyRow]) -> list[Party]:
+    rows = await repository.parties(session, project_id=project_id, contract_id=contract_id)
     return [Party(key, public_id, code, party_role(role)) for key, public_id, code, role in rows]
 
 

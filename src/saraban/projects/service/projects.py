@@ -5,11 +5,10 @@ A project is seen by whoever has a role in it or in one of its contracts, by eve
 part, and by those whose role counts everywhere; a sandbox only by the last.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 from uuid import UUID
 
-from sqlalchemy import ColumnElement
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.audit import service as audit
@@ -21,7 +20,7 @@ from saraban.kit.pagination import page_of
 from saraban.kit.schema import PageOut
 from saraban.projects import repository
 from saraban.projects.domain.master_data import ProjectRef
-from saraban.projects.models import CorrespondenceType, Project
+from saraban.projects.models import Project
 from saraban.projects.repository import CodeFilter
 from saraban.projects.schemas import (
     CodeSummary,
@@ -45,8 +44,7 @@ async def list_projects(
 ) -> PageOut[ProjectSummary]:
     rows = await repository.project_page(
         session,
-        _visible(ctx.caller),
-        sandbox=_sandbox(ctx.caller),
+        _reach(ctx.caller),
         search=search,
         closed=include_closed,
         cursor=cursor,
@@ -58,8 +56,7 @@ async def list_projects(
 
 
 async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[ProjectRef, ...]:
-    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller))
-    return tuple(ProjectRef(*row) for row in rows)
+    return tuple(ProjectRef(*row) for row in await repository.projects(session, _reach(ctx.caller)))
 
 
 async def read_project(
@@ -157,11 +154,9 @@ async def party_keys(session: AsyncSession, places: Collection[ProjectRef]) -> f
 
 
 async def correspondence_types(session: AsyncSession) -> list[TypeSummary]:
-    model = CorrespondenceType
-    statement = repository.active(model).order_by(model.sort_order, model.type_code)
     return [
         TypeSummary(code=row.type_code, name_th=row.type_name, name_en=row.type_name_en or row.type_name)
-        for row in await session.scalars(statement)
+        for row in await repository.open_types(session)
     ]
 
 
@@ -178,9 +173,7 @@ async def visible_project(
     :param closed: one that is closed, too
     :raises NotFound: when there is none that the caller may see
     """
-    project = await repository.visible_project(
-        session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), public_id=public_id, closed=closed
-    )
+    project = await repository.visible_project(session, _reach(ctx.caller), public_id=public_id, closed=closed)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
     return project
@@ -188,8 +181,7 @@ async def visible_project(
 
 async def visible_keys(ctx: RequestContext, session: AsyncSession) -> frozenset[int]:
     """Return the keys of every project that the caller may see, closed ones too."""
-    rows = await repository.projects(session, _visible(ctx.caller), sandbox=_sandbox(ctx.caller), closed=True)
-    return frozenset(row.id for row in rows)
+    return frozenset(row.id for row in await repository.projects(session, _reach(ctx.caller), closed=True))
 
 
 async def _members(session: AsyncSession, project: Project) -> list[PartySummary]:
@@ -228,21 +220,14 @@ def _party(row: AnyRow) -> PartySummary:
     )
 
 
-def _visible(caller: Caller) -> ColumnElement[bool]:
-    return repository.visible(
+def _reach(caller: Caller) -> repository.ProjectReach:
+    return repository.ProjectReach(
         everything=any(grant.is_global for grant in caller.grants),
-        projects=_keys(grant.project for grant in caller.grants),
-        contracts=_keys(grant.contract for grant in caller.grants),
-        organizations=caller.organization_ids,
+        sandbox=caller.may(EVERYTHING, Scope()),
+        project_ids=[grant.project for grant in caller.grants if grant.project is not None],
+        contract_ids=[grant.contract for grant in caller.grants if grant.contract is not None],
+        organization_ids=list(caller.organization_ids),
     )
-
-
-def _keys(keys: Iterable[int | None]) -> frozenset[int]:
-    return frozenset(key for key in keys if key is not None)
-
-
-def _sandbox(caller: Caller) -> bool:
-    return caller.may(EVERYTHING, Scope())
 
 
 MANAGE = "project.edit"

@@ -163,7 +163,7 @@ def _years(zone: ZoneInfo) -> dict[int, int]:
 
 async def _reader(ctx: RequestContext, session: AsyncSession, project: UUID | None) -> SearchReader:
     seen = reach_of(ctx.caller)
-    places = await core.places_of(session, seen, project=project)
+    places = await core.find_places(session, seen, project)
     readers = await drawings.readers_of(ctx, session, places.projects)
     return SearchReader(
         documents=keys_of(seen, places),

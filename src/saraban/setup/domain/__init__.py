@@ -1,1 +1,0 @@
-"""Project files: reading, checking, comparing and writing them; pure."""

@@ -1,11 +1,10 @@
-"""What a project needs until its first number that another organization answers, in the order in which it is done."""
+"""The steps that a project needs before its first number, in their order."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-# Of a document that goes from one organization to another.
 LEAST_PARTIES: Final = 2
 CREATES: Final = frozenset({"correspondence.create", "rfa.create", "transmittal.create"})
 REVIEWS: Final = "workflow.action_review"
@@ -24,14 +23,9 @@ class Missing(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ProjectFacts:
     """
-    What there is of a project; closed things do not count.
-
-    :param contract_parties: of each contract, how many organizations are its parties
-    :param rights: permissions that people other than Super Admins have here, by the organization they act for
-    :param workflows: codes of workflows that documents start on
-    :param in_force: codes of workflows with a version in force
-    :param roles: the parts that organizations have in the project and its contracts
-    :param asked: of each step of the RFA's workflow the parts that it waits for, any of which is enough
+    :param contract_parties: number of parties of each contract
+    :param rights: permissions by organization, without those of Super Admins
+    :param asked: for each step of the RFA workflow, the party roles of which one must decide
     """
 
     members: int
@@ -59,23 +53,23 @@ def checklist(facts: ProjectFacts) -> list[ChecklistItem]:
         Missing.DISCIPLINES: facts.disciplines > 0,
         Missing.TYPES: facts.rfa_types > 0,
         Missing.FORMATS: facts.formats > 0,
-        Missing.PEOPLE: _two_sides(facts.rights) and _all_answer(facts),
+        Missing.PEOPLE: _has_author_and_reviewer(facts.rights) and _has_reviewer_for_each_step(facts),
         Missing.WORKFLOWS: facts.workflows <= facts.in_force,
     }
     return [ChecklistItem(kind, done[kind]) for kind in Missing]
 
 
-def _two_sides(rights: Mapping[int, frozenset[str]]) -> bool:
-    """Somebody may create, and somebody of another organization reviews what they send."""
-    authors = {organization for organization, held in rights.items() if held & CREATES}
-    reviewers = {organization for organization, held in rights.items() if REVIEWS in held}
+def _has_author_and_reviewer(rights: Mapping[int, frozenset[str]]) -> bool:
+    authors = {organization for organization, permissions in rights.items() if permissions & CREATES}
+    reviewers = {organization for organization, permissions in rights.items() if REVIEWS in permissions}
     return bool(authors and reviewers) and len(authors | reviewers) >= LEAST_PARTIES
 
 
-def _all_answer(facts: ProjectFacts) -> bool:
-    """Whatever step an RFA comes to, somebody of an organization that it waits for decides there."""
-    there = [
-        facts.roles.get(organization, frozenset()) for organization, held in facts.rights.items() if REVIEWS in held
+def _has_reviewer_for_each_step(facts: ProjectFacts) -> bool:
+    reviewer_roles = [
+        facts.roles.get(organization, frozenset())
+        for organization, permissions in facts.rights.items()
+        if REVIEWS in permissions
     ]
-    deciding = frozenset[str]().union(*there)
-    return all(asked & deciding for asked in facts.asked)
+    deciding = frozenset[str]().union(*reviewer_roles)
+    return all(roles & deciding for roles in facts.asked)

@@ -1,7 +1,7 @@
 """
-What a project file would change: the file and what is there, both as items under paths of codes, held against each other.
+Differences between a project file and the project, by paths of codes.
 
-`/contracts/C1/disciplines/STR` is such a path: it names the same thing wherever it stands in a list.
+A path such as `/contracts/C1/disciplines/STR` does not depend on positions in lists.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -13,9 +13,9 @@ from saraban.setup.domain.master_kinds import FILE_LISTS
 from saraban.setup.domain.project_yaml import YamlPath as Place
 
 Codes = tuple[str, ...]
-Values = Mapping[str, Any]  # of one thing in a file: `ProjectFile` says which type each has
+Values = Mapping[str, Any]  # of one item; `ProjectFile` defines the types
 
-# Lists of things, and the keys by which each is known among the others.
+# Lists, and the keys that identify their items.
 _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "organizations": ("code",),
     "correspondenceTypes": ("code",),
@@ -41,34 +41,27 @@ class ChangeType(StrEnum):
     ADD = "add"
     CHANGE = "change"
     CLOSE = "close"
-    KEEP = "keep"  # left out of the file and in use
+    KEEP = "keep"  # not in the file, but in use
     CONFLICT = "conflict"
 
 
 @dataclass(frozen=True, slots=True)
 class FileItem:
-    """:param at: where it stands in the file"""
-
     values: Values
     at: Place
 
 
 @dataclass(slots=True)
 class ProjectItems:
-    """
-    :param stated: lists that the text has, be they empty
-    :param twice: where something stands again that stood before
-    """
+    """:param stated: lists that the file contains, including empty ones"""
 
-    found: dict[Codes, FileItem] = field(default_factory=dict)
+    by_path: dict[Codes, FileItem] = field(default_factory=dict)
     stated: set[Codes] = field(default_factory=set)
-    twice: list[Place] = field(default_factory=list)
+    duplicates: list[Place] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """:param values: the item as the file states it; of one that is closed, as it is there"""
-
     path: Codes
     what: ChangeType
     before: Values | None
@@ -89,23 +82,23 @@ def project_items(data: Values) -> ProjectItems:
 
 def _collect(items: ProjectItems, data: Values, path: Codes, at: Place) -> None:
     if path:
-        if path in items.found:
-            items.twice.append(at)
+        if path in items.by_path:
+            items.duplicates.append(at)
         plain = {name: value for name, value in data.items() if name not in _KEYS and not isinstance(value, Mapping)}
-        items.found.setdefault(path, FileItem(plain, at))
+        items.by_path.setdefault(path, FileItem(plain, at))
     for name, value in data.items():
         if isinstance(value, Mapping):
             _collect(items, value, (*path, name), (*at, name))
         elif name in _KEYS:
             items.stated.add((*path, name))
-            for place, each in enumerate(value):
-                _collect(items, each, (*path, name, _code(name, path, each)), (*at, name, place))
+            for index, item in enumerate(value):
+                _collect(items, item, (*path, name, _code(name, path, item)), (*at, name, index))
 
 
 def _code(name: str, path: Codes, values: Values) -> str:
     keys = _KEYS.get(f"{path[0]}/{name}" if path else name) or _KEYS[name]
     words = [(key, str(values[key])) for key in keys if values.get(key) is not None]
-    narrowed = {"subType", "rfaType", "discipline"}  # of number formats: RFA discipline=STR
+    narrowed = {"subType", "rfaType", "discipline"}  # for number formats: RFA discipline=STR
     return " ".join(f"{key}={word}" if key in narrowed else word for key, word in words) or "default"
 
 
@@ -113,28 +106,26 @@ def differences(
     wanted: ProjectItems, there: ProjectItems, *, prune: bool, update_shared: bool, elsewhere: Collection[Codes] = ()
 ) -> list[Difference]:
     """
-    Say what the file would change, in its order, and then what it closes.
+    Return the changes in the order of the file, then the items to close.
 
-    :param prune: close what the lists of the file leave out
-    :param update_shared: change what belongs to the installation, too
-    :param elsewhere: what another project has already
+    :param elsewhere: paths that belong to another project
     """
-    found = list(_changes(wanted, there, update_shared=update_shared, elsewhere=elsewhere))
-    found += _moves(wanted, there)
+    result = list(_changes(wanted, there, update_shared=update_shared, elsewhere=elsewhere))
+    result += _order_changes(wanted, there)
     if prune:
-        found += [
+        result += [
             Difference(path, ChangeType.CLOSE, item.values, None, item.values)
-            for path, item in there.found.items()
-            if path not in wanted.found and _closes(path, item.values, wanted)
+            for path, item in there.by_path.items()
+            if path not in wanted.by_path and _is_pruned(path, item.values, wanted)
         ]
-    return found
+    return result
 
 
 def _changes(
     wanted: ProjectItems, there: ProjectItems, *, update_shared: bool, elsewhere: Collection[Codes]
 ) -> Iterator[Difference]:
-    for path, item in wanted.found.items():
-        old = there.found.get(path)
+    for path, item in wanted.by_path.items():
+        old = there.by_path.get(path)
         if path in elsewhere:
             yield Difference(path, ChangeType.CONFLICT, None, item.values, item.values, item.at)
         elif old is None:
@@ -149,9 +140,9 @@ def _changes(
             yield Difference(path, what, before, {name: item.values[name] for name in names}, item.values, item.at)
 
 
-def _moves(wanted: ProjectItems, there: ProjectItems) -> Iterator[Difference]:
-    """The lists whose order counts and is another one; what only one of the two has is passed over."""
-    before, after = _orders(there), _orders(wanted)
+def _order_changes(wanted: ProjectItems, there: ProjectItems) -> Iterator[Difference]:
+    """Compare only items that are on both sides."""
+    before, after = _list_orders(there), _list_orders(wanted)
     for path, codes in after.items():
         old = [code for code in before.get(path, ()) if code in set(codes)]
         new = [code for code in codes if code in set(old)]
@@ -159,18 +150,18 @@ def _moves(wanted: ProjectItems, there: ProjectItems) -> Iterator[Difference]:
             yield Difference(path, ChangeType.CHANGE, {"order": old}, {"order": new}, {"order": new})
 
 
-def _orders(items: ProjectItems) -> dict[Codes, list[str]]:
-    found: dict[Codes, list[str]] = {}
-    for *path, code in items.found:
+def _list_orders(items: ProjectItems) -> dict[Codes, list[str]]:
+    orders: dict[Codes, list[str]] = {}
+    for *path, code in items.by_path:
         if path and path[-1] in FILE_LISTS:
-            found.setdefault(tuple(path), []).append(code)
-    return found
+            orders.setdefault(tuple(path), []).append(code)
+    return orders
 
 
-def _closes(path: Codes, values: Values, wanted: ProjectItems) -> bool:
-    """What belongs to the installation is never closed, and a role only where it is given in the project itself."""
+def _is_pruned(path: Codes, values: Values, wanted: ProjectItems) -> bool:
+    """Keep rows of the installation open, and roles outside a project or contract."""
     if path[0] == "people":
         person = path[:2]
-        stated = (*person, "roles") in wanted.stated if person in wanted.found else ("people",) in wanted.stated
+        stated = (*person, "roles") in wanted.stated if person in wanted.by_path else ("people",) in wanted.stated
         return len(path) > len(person) and stated and values["level"] in _PLACES
     return path[0] not in SHARED and path[:-1] in wanted.stated

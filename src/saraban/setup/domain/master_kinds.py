@@ -1,8 +1,4 @@
-"""
-The kinds of master data: what each is called, where its rows stand, what they say, and who may change them. Data, no rules.
-
-Tables and columns stand here as text. What a kind is and no other (the dates of a contract, the colour of a tag) is a field of it.
-"""
+"""The kinds of master data: their names, tables, fields and permissions. Data only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +12,6 @@ from saraban.projects.domain.master_data import MasterCode, RfaItemsRule
 
 
 class Owner(StrEnum):
-    """Whose rows of a kind are: its codes are unique there, and rights count there."""
-
     INSTALLATION = "installation"
     PROJECT = "project"
     CONTRACT = "contract"
@@ -32,7 +26,7 @@ class FieldForm(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A row of another table, named in the API by its code. What names no row there is `absent`, where that is allowed."""
+    """:param absent: value for a row without a reference"""
 
     table: str
     code: str
@@ -41,7 +35,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """A table that pairs rows with those of another list of the project; a field names these by code, commas between."""
+    """A table of pairs; the field contains the codes of the other list, separated by commas."""
 
     table: str
     own: str
@@ -52,15 +46,6 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class MasterField:
-    """
-    One value of a row.
-
-    :param name: in the API, in workbooks and in the audit trail
-    :param length: greatest number of characters
-    :param printed: document numbers may print it
-    :param default: what a new row says where nothing is said
-    """
-
     name: str
     column: str
     label: Text
@@ -78,20 +63,14 @@ class MasterField:
 @dataclass(frozen=True, slots=True)
 class MasterKind:
     """
-    A list of rows with a code and names.
-
-    :param name: in the audit trail and in error messages
-    :param path: of its rows below their owner
-    :param fields: the code comes first
-    :param within: a further field that tells rows of one code apart
-    :param unique: a further field whose value one row of an owner has
-    :param create: permission to add rows; `change` is to change and reorder them, `close` to close and reopen them
-    :param has_public_id: its rows are addressed by it, the others by their code
-    :param ordered: people give its rows an order; the others stand by their code
-    :param written: codes that the product itself writes: they are not closed
-    :param known: codes that the product knows by name: they are not renamed
-    :param counter: the column of the counters of numbers that refers to its rows
-    :param called: the list, where that is more than the plural of a row
+    :param fields: the first field is the code
+    :param within: field that distinguishes rows with the same code
+    :param unique: further field whose values are unique within an owner
+    :param create: permission; `change` covers reordering, and `close` covers reopening
+    :param written: codes that the product writes; rows with them cannot be closed
+    :param known: codes that the product refers to; they cannot be renamed
+    :param counter: columns of number counters that refer to its rows
+    :param called: name of the list, unless it is the plural of `singular`
     """
 
     name: str
@@ -116,9 +95,9 @@ class MasterKind:
     def plural(self) -> Text:
         if self.called is not None:
             return self.called
-        one = self.singular.en
+        noun = self.singular.en
         return Text(
-            self.singular.th, f"{one[:-1]}ies" if one[-1] == "y" else f"{one}es" if one[-1] == "s" else f"{one}s"
+            self.singular.th, f"{noun[:-1]}ies" if noun[-1] == "y" else f"{noun}es" if noun[-1] == "s" else f"{noun}s"
         )
 
     @property
@@ -126,7 +105,7 @@ class MasterKind:
         return self.fields[0]
 
     def field(self, name: str) -> MasterField:
-        return next(one for one in self.fields if one.name == name)
+        return next(field for field in self.fields if field.name == name)
 
     @property
     def owner_column(self) -> str | None:
@@ -134,7 +113,7 @@ class MasterKind:
 
     @property
     def printed(self) -> tuple[MasterField, ...]:
-        return tuple(one for one in self.fields if one.printed)
+        return tuple(field for field in self.fields if field.printed)
 
 
 CODE: Final = Text("รหัส", "Code")
@@ -159,7 +138,7 @@ def _codes(offers: tuple[MasterCode, ...]) -> frozenset[str]:
     return frozenset(offer.code for offer in offers)
 
 
-def _named(
+def _code_and_names(
     code: tuple[str, int],
     name: tuple[str, int],
     examples: tuple[str, str, str],
@@ -170,18 +149,14 @@ def _named(
     both: bool = False,
 ) -> tuple[MasterField, MasterField, MasterField]:
     """
-    Return a code and its two names.
-
-    :param code: and `name`: column and length
-    :param entity: is part of what the fields are called, where the row has an address of its own
-    :param english: the column of the English name, where it is not the Thai one's with `_en`
-    :param both: the English name is needed, too
+    :param english: column of the English name, if it is not the Thai column with `_en`
+    :param both: whether the English name is required
     """
-    called = (f"{entity}Code", f"{entity}Name", f"{entity}NameEn") if entity else ("code", "nameTh", "nameEn")
+    names = (f"{entity}Code", f"{entity}Name", f"{entity}NameEn") if entity else ("code", "nameTh", "nameEn")
     return (
-        MasterField(called[0], code[0], CODE, code[1], examples[0], required=True, printed=printed),
-        MasterField(called[1], name[0], THAI_NAME, name[1], examples[1], required=True),
-        MasterField(called[2], english or f"{name[0]}_en", ENGLISH_NAME, name[1], examples[2], required=both),
+        MasterField(names[0], code[0], CODE, code[1], examples[0], required=True, printed=printed),
+        MasterField(names[1], name[0], THAI_NAME, name[1], examples[1], required=True),
+        MasterField(names[2], english or f"{name[0]}_en", ENGLISH_NAME, name[1], examples[2], required=both),
     )
 
 
@@ -190,7 +165,7 @@ ORGANIZATION: Final = MasterKind(
     Text("องค์กร", "organization"),
     Owner.INSTALLATION,
     (
-        *_named(
+        *_code_and_names(
             ("organization_code", 20),
             ("organization_name", 255),
             ("ผรม.9", "ผู้รับเหมางานระบบไฟฟ้า", "Electrical contractor"),
@@ -215,7 +190,7 @@ PROJECT: Final = MasterKind(
     Text("โครงการ", "project"),
     Owner.INSTALLATION,
     (
-        *_named(
+        *_code_and_names(
             ("project_code", 50),
             ("project_name", 255),
             ("LCBP4", "ท่าเรือแหลมฉบัง ระยะที่ 3", "Laem Chabang Port Phase 3"),
@@ -234,7 +209,7 @@ CONTRACT: Final = MasterKind(
     Text("สัญญา", "contract"),
     Owner.PROJECT,
     (
-        *_named(
+        *_code_and_names(
             ("contract_code", 50),
             ("contract_name", 255),
             ("LCBP3-C3", "สัญญางานระบบไฟฟ้า", "Electrical works"),
@@ -253,7 +228,7 @@ DISCIPLINE: Final = MasterKind(
     *("discipline", "disciplines", "disciplines"),
     Text("สาขางาน", "discipline"),
     Owner.CONTRACT,
-    _named(
+    _code_and_names(
         ("discipline_code", 10),
         ("code_name_th", 255),
         ("ELE", "ไฟฟ้า", "Electrical"),
@@ -269,7 +244,7 @@ RFA_TYPE: Final = MasterKind(
     Text("ประเภท RFA", "RFA type"),
     Owner.CONTRACT,
     (
-        *_named(
+        *_code_and_names(
             ("type_code", 20),
             ("type_name_th", 100),
             ("MTR", "ขออนุมัติวัสดุ", "Material approval"),
@@ -292,7 +267,7 @@ SUB_TYPE: Final = MasterKind(
     Text("ประเภทย่อย", "sub type"),
     Owner.CONTRACT,
     (
-        *_named(("sub_type_code", 20), ("sub_type_name", 255), ("BLK", "แบบขยาย", "Shop drawings")),
+        *_code_and_names(("sub_type_code", 20), ("sub_type_name", 255), ("BLK", "แบบขยาย", "Shop drawings")),
         MasterField("number", "sub_type_number", Text("หมายเลขที่พิมพ์", "Printed number"), 10, "22", printed=True),
         MasterField(
             *("typeCode", "correspondence_type_id", Text("ประเภทเอกสาร", "Document type"), 50, "TRANSMITTAL"),
@@ -308,7 +283,9 @@ CORRESPONDENCE_TYPE: Final = MasterKind(
     *("correspondence_type", "correspondence-types", "correspondence_types"),
     Text("ประเภทเอกสาร", "document type"),
     Owner.INSTALLATION,
-    _named(("type_code", 50), ("type_name", 255), ("MINUTES", "รายงานการประชุม", "Minutes of meeting"), printed=True),
+    _code_and_names(
+        ("type_code", 50), ("type_name", 255), ("MINUTES", "รายงานการประชุม", "Minutes of meeting"), printed=True
+    ),
     *("master_data.correspondence_type.manage",) * 3,
     written=frozenset({"LETTER", "RFA", "TRANSMITTAL", "CIRCULATION"}),
     known=_codes(shipped.CORRESPONDENCE_TYPES),
@@ -316,47 +293,46 @@ CORRESPONDENCE_TYPE: Final = MasterKind(
 )
 
 
-def _status(
+def _status_kind(
     names: tuple[str, str, str],
-    called: Text,
+    singular: Text,
     code: tuple[str, int],
     name: tuple[str, int],
     offers: tuple[MasterCode, ...],
 ) -> MasterKind:
-    """:param names: of the kind, its path and its table"""
     return MasterKind(
         *names,
-        called,
+        singular,
         Owner.INSTALLATION,
-        _named(code, name, ("HOLD", "พักเรื่อง", "On hold")),
+        _code_and_names(code, name, ("HOLD", "พักเรื่อง", "On hold")),
         *("master_data.document_status.manage",) * 3,
         written=_codes(offers),
         known=_codes(offers),
     )
 
 
-CORRESPONDENCE_STATUS: Final = _status(
+CORRESPONDENCE_STATUS: Final = _status_kind(
     ("correspondence_status", "correspondence-statuses", "correspondence_status"),
     Text("สถานะเอกสาร", "document status"),
     ("status_code", 50),
     ("status_name", 255),
     shipped.CORRESPONDENCE_STATUSES,
 )
-RFA_STATUS: Final = _status(
+RFA_STATUS: Final = _status_kind(
     ("rfa_status", "rfa-statuses", "rfa_status_codes"),
     Text("สถานะ RFA", "RFA status"),
     ("status_code", 20),
     ("status_name", 100),
     shipped.RFA_STATUSES,
 )
-RFA_APPROVE_CODE: Final = _status(
+RFA_APPROVE_CODE: Final = _status_kind(
     ("rfa_approve_code", "rfa-approve-codes", "rfa_approve_codes"),
     Text("รหัสผลการอนุมัติ", "RFA approve code"),
     ("approve_code", 20),
     ("approve_name", 100),
     shipped.RFA_APPROVE_CODES,
 )
-CIRCULATION_STATUS: Final = _status(
+CIRCULATION_STATUS: Final = _status_kind(
     ("circulation_status", "circulation-statuses", "circulation_status_codes"),
     Text("สถานะใบเวียน", "circulation status"),
     ("code", 20),
@@ -368,7 +344,7 @@ TAG: Final = MasterKind(
     Text("ป้ายกำกับ", "tag"),
     Owner.PROJECT,
     (
-        *_named(("tag_code", 50), ("tag_name", 100), ("URGENT", "เร่งด่วน", "Urgent")),
+        *_code_and_names(("tag_code", 50), ("tag_name", 100), ("URGENT", "เร่งด่วน", "Urgent")),
         MasterField(
             *("color", "color_code", Text("สี", "Colour"), 30, "red"),
             form=FieldForm.CHOICE,
@@ -382,34 +358,33 @@ TAG: Final = MasterKind(
 )
 
 
-def _category(
-    names: tuple[str, str, str], called: Text, column: str, examples: tuple[str, str, str], *more: MasterField
+def _drawing_category(
+    names: tuple[str, str, str], singular: Text, column: str, examples: tuple[str, str, str], *extra_fields: MasterField
 ) -> MasterKind:
-    """:param column: of the code, without `_code`"""
     name, path, table = names
     return MasterKind(
         *(name, f"drawing-categories/{path}", table),
-        called,
+        singular,
         Owner.PROJECT,
-        (*_named((f"{column}_code", 50), (f"{column}_name", 255), examples), DESCRIPTION, *more),
+        (*_code_and_names((f"{column}_code", 50), (f"{column}_name", 255), examples), DESCRIPTION, *extra_fields),
         *("master_data.drawing_category.manage",) * 3,
     )
 
 
 DRAWING_CATEGORIES: Final = (
-    _category(
+    _drawing_category(
         ("contract_drawing_volume", "contract-volumes", "contract_drawing_volumes"),
         Text("เล่มแบบคู่สัญญา", "contract drawing volume"),
         "volume",
         ("VOL-1", "เล่มที่ 1 งานทั่วไป", "Volume 1: general"),
     ),
-    _category(
+    _drawing_category(
         ("contract_drawing_category", "contract-categories", "contract_drawing_cats"),
         Text("หมวดแบบคู่สัญญา", "contract drawing category"),
         "cat",
         ("ST", "งานโครงสร้าง", "Structural works"),
     ),
-    _category(
+    _drawing_category(
         ("contract_drawing_sub_category", "contract-sub-categories", "contract_drawing_sub_cats"),
         Text("หมวดย่อยแบบคู่สัญญา", "contract drawing sub category"),
         "sub_cat",
@@ -421,13 +396,13 @@ DRAWING_CATEGORIES: Final = (
             ),
         ),
     ),
-    _category(
+    _drawing_category(
         ("shop_drawing_main_category", "shop-main-categories", "shop_drawing_main_categories"),
         Text("หมวดหลักแบบขยาย", "shop drawing main category"),
         "main_category",
         ("TER", "ท่าเทียบเรือ", "Terminal"),
     ),
-    _category(
+    _drawing_category(
         ("shop_drawing_sub_category", "shop-sub-categories", "shop_drawing_sub_categories"),
         Text("หมวดย่อยแบบขยาย", "shop drawing sub category"),
         "sub_category",
@@ -440,7 +415,7 @@ KINDS: Final[tuple[MasterKind, ...]] = (
     *(CORRESPONDENCE_TYPE, CORRESPONDENCE_STATUS, RFA_STATUS, RFA_APPROVE_CODE, CIRCULATION_STATUS),
     *(TAG, *DRAWING_CATEGORIES),
 )
-# The lists of a project file whose order counts, by their keys there; the first three are those of each contract.
+# The lists of a project file whose order matters; the first three belong to contracts.
 FILE_LISTS: Final[Mapping[str, MasterKind]] = {
     "disciplines": DISCIPLINE,
     "rfaTypes": RFA_TYPE,

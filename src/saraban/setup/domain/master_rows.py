@@ -1,4 +1,4 @@
-"""Rows of master data as the API, the pages and the audit trail see them; what changes, and in which order they stand. Pure."""
+"""Rows of master data, their changes, order and errors."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from saraban.kit.sheet_columns import SheetRow
 from saraban.kit.text import normal_form
 from saraban.setup.domain.master_kinds import FieldForm, MasterField, MasterKind
 
-PLACE: Final = 10  # between neighbours of a list
-MOST: Final = 5000  # rows that are reordered or imported at once
+PLACE: Final = 10  # gap between the sort orders of two neighbours
+MOST: Final = 5000  # rows of one reorder or import
 Values = Mapping[str, Json]
 Position = tuple[int, str, str]
 Verdict = Literal["add", "change", "same", "leave_out"]
@@ -25,9 +25,8 @@ Verdict = Literal["add", "change", "same", "leave_out"]
 @dataclass(frozen=True, slots=True)
 class MasterRow:
     """
-    :param key: of the database; it leaves the process nowhere
-    :param owner: key of the project or contract
-    :param values: by the names of the fields; days as ISO text
+    :param key: database key, never sent to clients
+    :param values: by field name; dates as ISO text
     """
 
     kind: MasterKind
@@ -52,20 +51,14 @@ class MasterRow:
 
     @property
     def etag(self) -> str:
-        """A digest of all that a row shows: there is no column that counts its versions."""
+        """Return a digest of all values; the tables have no version column."""
         shown = orjson.dumps([dict(self.values), self.is_active, self.sort_order], option=orjson.OPT_SORT_KEYS)
         return f'"{hashlib.blake2b(shown, digest_size=12).hexdigest()}"'
 
 
 @dataclass(frozen=True, slots=True)
 class MasterAddress:
-    """
-    How a row is named from outside.
-
-    :param public_id: of the row itself, where its kind has one; then the others are not needed
-    :param owner: public id of the project or contract
-    :param within: tells rows of one code apart
-    """
+    """:param public_id: for kinds with public ids; the other parts are then unused"""
 
     code: str = ""
     owner: UUID | None = None
@@ -74,7 +67,7 @@ class MasterAddress:
 
 
 class MasterRowChanged(Stale):
-    """`If-Match` names a version of a master data row that somebody has changed since."""
+    """`If-Match` names an older version of a master data row: somebody has changed the row since."""
 
     code = "MASTER_ROW_CHANGED"
     says = Text("มีผู้แก้ไขข้อมูลนี้ไปแล้ว", "Somebody has changed this in the meantime.")
@@ -82,7 +75,10 @@ class MasterRowChanged(Stale):
 
 
 class MasterPlaceClosed(DomainError):
-    """A project or contract is closed: its lists, members and parties stay as they are until it is opened again."""
+    """
+    The project or contract is closed. Its lists, members and parties cannot be changed
+    until it is reopened.
+    """
 
     kind, code = ErrorKind.CONFLICT, "MASTER_PLACE_CLOSED"
     says = Text("{value} ปิดแล้ว เพิ่มหรือแก้ไขข้อมูลไม่ได้", "{value} is closed: nothing can be added or changed in it.")
@@ -97,8 +93,9 @@ LOOKS_ALIKE: Final = Text(
 
 class MasterCodeTaken(DomainError):
     """
-    A row of master data with this code, or this name, is there already; it may be a closed one, which can be reopened. A code
-    that looks like another one is taken, too: people would take their numbers for the same.
+    A row of master data already has this code or name. The row may be closed; then it
+    can be reopened. A code that looks like an existing code is also refused, because
+    readers would confuse the numbers that print them.
     """
 
     kind, code = ErrorKind.CONFLICT, "MASTER_CODE_TAKEN"
@@ -118,7 +115,10 @@ class MasterCodeTaken(DomainError):
 
 
 class CodeOfTheProduct(DomainError):
-    """The product itself writes this code (a status, a kind of document): it is neither closed nor renamed. Its names may be changed."""
+    """
+    The product itself writes this code (a status or a document type), so the row cannot
+    be closed and the code cannot be changed. Its names can be changed.
+    """
 
     kind, code = ErrorKind.CONFLICT, "MASTER_CODE_OF_THE_PRODUCT"
     says = Text("ระบบใช้รหัส {value} เอง จึงปิดหรือเปลี่ยนรหัสไม่ได้", "Saraban itself uses the code {value}: it stays.")
@@ -127,7 +127,7 @@ class CodeOfTheProduct(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class EndingSeries:
-    """A series of numbers that ends, because what it prints changes; the one after it begins at 1."""
+    """A number series that ends because a printed code changes."""
 
     project_code: str
     series: str
@@ -136,8 +136,9 @@ class EndingSeries:
 
 class PrintedCodeChanges(DomainError):
     """
-    Document numbers print what is to be changed. Each series that is named goes on under its new text and begins again at 1;
-    numbers that were issued stay as they are. Confirm it with `confirmSeries`.
+    Document numbers print the value that is to change. Each named series continues under
+    its new text and starts again at 1. Issued numbers keep their text. Confirm the change
+    with `confirmSeries`.
     """
 
     kind, code = ErrorKind.CONFLICT, "PRINTED_CODE_CHANGES"
@@ -163,26 +164,25 @@ class PrintedCodeChanges(DomainError):
                 f"/{field}",
                 "series_begins_anew",
                 text,
-                {"project": one.project_code, "series": one.series, "last": one.last_number},
+                {"project": ending.project_code, "series": ending.series, "last": ending.last_number},
             )
-            for one in series[:100]
+            for ending in series[:100]
         ]
         error = cls(fields=fields, values={"count": len(series)})
         error.series = series
         return error
 
 
-def held(field: MasterField, value: Json) -> Json:
-    """Return what a row holds for what is said: an empty text is the default, and codes stand in order."""
-    return in_order(str(value)) if field.pairs and value else value or field.default
+def stored_value(field: MasterField, value: Json) -> Json:
+    return sorted_codes(str(value)) if field.pairs and value else value or field.default
 
 
-def codes_in(text: str) -> list[str]:
-    return [code for one in text.split(",") if (code := one.strip())]
+def split_codes(text: str) -> list[str]:
+    return [code for part in text.split(",") if (code := part.strip())]
 
 
-def in_order(text: str) -> str | None:
-    return ", ".join(sorted(set(codes_in(text)))) or None
+def sorted_codes(text: str) -> str | None:
+    return ", ".join(sorted(set(split_codes(text)))) or None
 
 
 def changes(row: MasterRow, given: Values) -> dict[str, Json]:
@@ -194,8 +194,7 @@ def require_own_code(
 ) -> None:
     """
     :param alike: rows whose codes look like this one
-    :param owner: and `key`: of the row itself; a new one has no key
-    :raises MasterCodeTaken: when its list has the code, or one that looks like it
+    :raises MasterCodeTaken: when the owner has the code, or a code in `alike` only looks like it
     """
     name, code = kind.code.name, str(values[kind.code.name])
     within = str(values[kind.within]) if kind.within else ""
@@ -208,20 +207,20 @@ def require_own_code(
         raise MasterCodeTaken.beside(name, code, others[0].code)
 
 
-def require_sensible(kind: MasterKind, values: Values) -> None:
-    """:raises Invalid: when its days end before they begin"""
-    days = [one.name for one in kind.fields if one.form is FieldForm.DAY]
-    stated = [str(values[name]) for name in days if values.get(name)]
-    if stated != sorted(stated):
+def require_date_order(kind: MasterKind, values: Values) -> None:
+    """:raises Invalid:"""
+    days = [field.name for field in kind.fields if field.form is FieldForm.DAY]
+    dates = [str(values[name]) for name in days if values.get(name)]
+    if dates != sorted(dates):
         raise invalid(f"/{days[-1]}", "before_start", "วันสิ้นสุดต้องไม่อยู่ก่อนวันเริ่ม", "It ends before it begins.")
 
 
 def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int]:
     """
-    Return the places of rows by their keys: those that are named first, in that order, then the others as they stand.
+    Return sort orders by key: the named rows first, then the others in their order.
 
-    :param wanted: codes; where several rows have one, `code type`
-    :raises Invalid: for a code that is not there, or comes twice
+    :param wanted: codes, or `code type` where several rows have the code
+    :raises Invalid: for an unknown or repeated code
     """
     names = {f"{row.code} {row.within}": row for row in rows if row.within} | {row.code: row for row in rows}
     for place, code in enumerate(wanted):
@@ -236,12 +235,6 @@ def new_order(rows: Sequence[MasterRow], wanted: Sequence[str]) -> dict[int, int
 
 @dataclass(frozen=True, slots=True)
 class ImportedRow:
-    """
-    :param line: of the sheet
-    :param values: what the row comes to
-    :param reason: of a row that is left out, which is no record
-    """
-
     line: int
     code: str
     change: Verdict
@@ -258,8 +251,6 @@ class ImportedRow:
 
 @dataclass(frozen=True, slots=True)
 class MasterImport:
-    """:param applied: false for a dry run"""
-
     rows: Sequence[ImportedRow]
     applied: bool
 
@@ -268,7 +259,7 @@ class MasterImport:
 
 
 def neighbour(refs: Sequence[str], ref: str, *, up: bool) -> str | None:
-    """Return the row before which a row stands after one step; None for the end."""
+    """Return the ref before which the row stands after one step; None for the end."""
     if ref not in refs:
         return None
     place = refs.index(ref) + (-1 if up else 2)
@@ -276,9 +267,8 @@ def neighbour(refs: Sequence[str], ref: str, *, up: bool) -> str | None:
 
 
 def put_before(refs: Sequence[str], ref: str, before: str | None) -> list[str]:
-    """Return the order in which one row stands before another, or at the end; what is not there moves nothing."""
     if ref not in refs or before == ref:
         return list(refs)
-    rest = [one for one in refs if one != ref]
+    rest = [other for other in refs if other != ref]
     place = rest.index(before) if before in rest else len(rest)
     return [*rest[:place], ref, *rest[place:]]

@@ -1,4 +1,4 @@
-"""A spreadsheet of master data: its columns, and how rows become values. Text in, values and faults out."""
+"""The columns of master data spreadsheets, and the values of their rows."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -14,7 +14,7 @@ from saraban.setup.domain.master_kinds import FieldForm, MasterKind
 MOST_FAULTS: Final = 100
 _REPEATED: Final = Text("แถว {line} มีรหัสนี้หรือรหัสที่ดูเหมือนกัน", "Row {line} has the same code, or one that looks like it.")
 _OFFICES: Final = ("องค์กร", "หน่วยงาน", "บริษัท")
-_CALLED: Final = dict.fromkeys(("organization", "member", "party"), _OFFICES)  # further words for a kind in headings
+_CALLED: Final = dict.fromkeys(("organization", "member", "party"), _OFFICES)  # synonyms in headings
 _ROLES: Final = {"ผู้รับจ้าง": "CONTRACTOR", "ผู้ว่าจ้าง": "OWNER", **dict.fromkeys(("อื่น ๆ", "อื่นๆ"), "OTHER")}
 _CELL_KINDS: Final = {FieldForm.DAY: CellKind.DAY, FieldForm.CHOICE: CellKind.CHOICE, FieldForm.TEXT: CellKind.LINES}
 
@@ -36,7 +36,7 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
             synonyms=synonyms.get(place, ()),
             choices={choice: Text(choice, choice) for choice in field.choices},
             aliases=_ROLES if field.name == "role" else {},
-            # A row that is equal to the example is not imported: no real code is.
+            # The import skips the example row, so the example must not be a real code.
             example=f"ตัวอย่าง {field.example}" if field is kind.code else field.example,
         )
         for place, field in enumerate(kind.fields)
@@ -44,7 +44,7 @@ def sheet_columns(kind: MasterKind) -> list[SheetColumn]:
 
 
 def check_repeated(kind: MasterKind, rows: Sequence[SheetRow], known: Collection[str] = ()) -> RowFaults:
-    """Return a fault for each row whose code looks like that of an earlier row, unless it is `known`."""
+    """Add faults to rows with a similar code; codes in `known` are compared exactly."""
     faults = RowFaults()
     first: dict[tuple[str, str], int] = {}
     for row in rows:
@@ -57,13 +57,13 @@ def check_repeated(kind: MasterKind, rows: Sequence[SheetRow], known: Collection
 
 
 def checked(row: SheetRow, schema: type[Schema]) -> dict[str, Json]:
-    """:raises Invalid: with the faults of its cells, then those of its fields"""
+    """:raises Invalid:"""
     faults = row.faults
     try:
-        stated = checked_values(schema, {name: text for name, text in row.cells.items() if text})
+        validated = checked_values(schema, {name: text for name, text in row.cells.items() if text})
     except Invalid as fault:
         faults += tuple(fault.fields)
     if faults:
         raise Invalid(fields=faults)
-    values = stated.model_dump(mode="json", by_alias=True)
+    values = validated.model_dump(mode="json", by_alias=True)
     return {name: values[name] for name, text in row.cells.items() if text}

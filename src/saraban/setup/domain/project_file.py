@@ -1,8 +1,4 @@
-"""
-What a project file may say, in the order of its keys; `docs/project.schema.json` is made of it.
-
-An organization, a person or a code that is only named here may stand in the file or be there already.
-"""
+"""The schema of project files; `docs/project.schema.json` is generated from it."""
 
 from typing import Annotated, Final, Literal, Self, get_args
 
@@ -18,7 +14,7 @@ from saraban.projects.domain.drawing_settings import CONTRACT_REGISTER
 from saraban.projects.domain.master_data import RfaItemsRule
 from saraban.projects.domain.revision_scheme import RevisionScheme
 from saraban.setup.domain.master_kinds import TagColor
-from saraban.setup.domain.master_rows import in_order
+from saraban.setup.domain.master_rows import sorted_codes
 
 Name = Annotated[str, SingleLine(255)]
 OrganizationCode = Annotated[str, CodeLine(20)]
@@ -27,31 +23,31 @@ DisciplineCode = Annotated[str, CodeLine(10)]
 Username = Annotated[str, SingleLine(50, shortest=2), AfterValidator(str.casefold)]
 
 
-def _upper(value: object) -> object:
-    return value.upper() if isinstance(value, str) else value
+def _to_upper(text: object) -> object:
+    return text.upper() if isinstance(text, str) else text
 
 
-def _scheme(text: str) -> str:
-    """As it is stored; what is none is refused, with its line, when it is saved."""
+def _normalize_scheme(text: str) -> str:
+    """Return the stored form; saving refuses an invalid scheme with its line."""
     try:
         return str(RevisionScheme.parse(text))
     except Invalid:
         return text
 
 
-Kind = Annotated[Literal["CORRESPONDENCE", "RFA", "TRANSMITTAL", "CIRCULATION"], BeforeValidator(_upper)]
+Kind = Annotated[Literal["CORRESPONDENCE", "RFA", "TRANSMITTAL", "CIRCULATION"], BeforeValidator(_to_upper)]
 WeekdayCode = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 WEEK: Final[tuple[WeekdayCode, ...]] = get_args(WeekdayCode)
 
 
 class FilePart(Schema):
-    """Keys are spelled as in the API and in no other way."""
+    """Keys are spelled exactly as in the API."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=False, extra="forbid")
 
 
 class OrganizationPart(FilePart):
-    """Belongs to the installation: a name that differs from what is there is a conflict."""
+    """An organization of the installation. A name that differs from the stored one is a conflict."""
 
     code: OrganizationCode
     name: Name
@@ -59,7 +55,7 @@ class OrganizationPart(FilePart):
 
 
 class TypePart(FilePart):
-    """A document type beyond those that are shipped; it belongs to the installation."""
+    """A document type in addition to the shipped ones. It belongs to the installation."""
 
     code: TypeCode
     name: Name
@@ -125,9 +121,9 @@ class ListedPart(FilePart):
 
 
 class SubCategoryPart(ListedPart):
-    """A sub category of contract drawings; the categories that it goes with by their codes, commas between."""
+    """A sub category of contract drawings; `categories` lists codes, separated by commas."""
 
-    categories: Annotated[str, SingleLine(1000), AfterValidator(in_order)] | None = None
+    categories: Annotated[str, SingleLine(1000), AfterValidator(sorted_codes)] | None = None
 
 
 class TagPart(ListedPart):
@@ -137,10 +133,13 @@ class TagPart(ListedPart):
 
 
 class RegisterPart(FilePart):
-    """A register of drawings: how it labels revisions and what its numbers look like; without one it counts 0, 1, 2 and takes any."""
+    """
+    The settings of a drawing register: revision labels and the pattern of its numbers. By
+    default revisions are 0, 1, 2 and any number is accepted.
+    """
 
     kind: Literal["contract", "shop", "asbuilt"]
-    revision_scheme: Annotated[str, SingleLine(100), AfterValidator(_scheme)] | None = Field(
+    revision_scheme: Annotated[str, SingleLine(100), AfterValidator(_normalize_scheme)] | None = Field(
         None, description="The first label of each stage, commas between; `0` when left out.", examples=["P01, C01"]
     )
     number_pattern: Annotated[str, SingleLine(100)] | None = Field(
@@ -152,8 +151,7 @@ class RegisterPart(FilePart):
     )
 
     @model_validator(mode="after")
-    def _without_the_obvious(self) -> Self:
-        """No other register takes addenda, and contract drawings are not approved; who says so says nothing."""
+    def _drop_fixed_settings(self) -> Self:
         if self.kind != CONTRACT_REGISTER and self.takes_addenda is False:
             return self.model_copy(update={"takes_addenda": None})
         if self.kind == CONTRACT_REGISTER and self.approval == "rfa":
@@ -162,7 +160,7 @@ class RegisterPart(FilePart):
 
 
 class FormatPart(FilePart):
-    """A number format; without a type it is the project's default."""
+    """A number format. Without a type it is the default of the project."""
 
     type: TypeCode | None = None
     sub_type: Annotated[str, SingleLine(20)] | None = None
@@ -177,7 +175,7 @@ class FormatPart(FilePart):
 
 
 class AssignmentPart(FilePart):
-    """The workflow that the documents of a kind start on."""
+    """The workflow on which documents of a kind start."""
 
     workflow: Annotated[str, SingleLine(50)]
     kind: Kind
@@ -191,12 +189,12 @@ class DayPart(FilePart):
     name_en: Annotated[str, SingleLine(200)] | None = None
 
 
-def _in_order(days: list[WeekdayCode]) -> list[WeekdayCode]:
+def _sort_weekdays(days: list[WeekdayCode]) -> list[WeekdayCode]:
     return [day for day in WEEK if day in days]
 
 
 class CalendarPart(FilePart):
-    weekend: Annotated[list[WeekdayCode], AfterValidator(_in_order)] | None = Field(None, max_length=6)
+    weekend: Annotated[list[WeekdayCode], AfterValidator(_sort_weekdays)] | None = Field(None, max_length=6)
     days: list[DayPart] | None = None
 
 
@@ -222,7 +220,7 @@ class RolePart(FilePart):
 
 
 class PersonPart(FilePart):
-    """Somebody without an account gets one without a password, and an invitation."""
+    """A person. A new username gets an account without a password, and an invitation."""
 
     username: Username
     email: Mailbox
@@ -233,7 +231,7 @@ class PersonPart(FilePart):
 
 
 class ProjectFile(FilePart):
-    """A project: what is left out stays as it is."""
+    """A project. Parts that are left out stay unchanged."""
 
     organizations: list[OrganizationPart] | None = None
     correspondence_types: list[TypePart] | None = None

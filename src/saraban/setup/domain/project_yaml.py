@@ -1,9 +1,8 @@
 """
-YAML as project files use it: maps, lists and text, each with the line where it stands; and a project written as such a file.
+YAML of project files, read with line numbers and written.
 
-Scalars stay text, so that a code `NO` is no truth value and a number `011` keeps its zero; what a value must be is the
-schema's business. Anchors, aliases, tags and repeated keys are refused: a file of a few lines could grow without bound,
-or say two things at once.
+Scalars stay text: a code `NO` is not a boolean, and `011` keeps its zero. Anchors, tags and repeated keys are refused,
+because a short file could expand without bound or contradict itself.
 """
 
 import re
@@ -23,9 +22,9 @@ LARGEST: Final = 1_000_000
 DEEPEST: Final = 12
 MOST_FAULTS: Final = 100
 YamlPath = tuple[str | int, ...]
-# With libyaml where it is there: ten times as fast.
+# libyaml is ten times as fast, but not installed everywhere.
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# What YAML itself refuses without naming a key is read as a character that every text field refuses.
+# YAML refuses these characters without naming a key, so they are replaced by one that every text field refuses.
 _UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 _REFUSED: Final = "\ue000"
 
@@ -48,7 +47,7 @@ _BRACKET: Final = Text(
 )
 _QUOTE: Final = Text("ปิดเครื่องหมายคำพูดที่เปิดในบรรทัดนี้", "Close the quote that is opened in this line.")
 _ESCAPE: Final = Text("ใช้เครื่องหมายคำพูดเดี่ยว ' ' คร่อมข้อความที่มี \\", "Put single quotes ' ' around text that contains \\.")
-# What the parser says, what to do about it, and whether that is where the thing begins that has no end.
+# Part of the parser's message, the cure, and whether to report the line where the unfinished part begins.
 _MALFORMED: Final[tuple[tuple[str, Text, bool], ...]] = (
     ("tab character", _TABS, False),
     ("cannot start any token", _QUOTED, False),
@@ -61,7 +60,7 @@ _MALFORMED: Final[tuple[tuple[str, Text, bool], ...]] = (
 
 
 class ProjectFileTooLarge(DomainError):
-    """A project file has at most 1 MB."""
+    """The project file is larger than 1 MB."""
 
     kind, code = ErrorKind.TOO_LARGE, "PROJECT_FILE_TOO_LARGE"
     says = Text("ไฟล์โครงการใหญ่เกิน 1 MB", "The project file has more than 1 MB.")
@@ -70,22 +69,17 @@ class ProjectFileTooLarge(DomainError):
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """:param lines: of every key and item, by its path; none of a file that nobody wrote"""
+    """:param lines: line of every key and item by path; empty for generated data"""
 
     file: ProjectFile
     lines: Mapping[YamlPath, int]
 
     def fault(self, at: YamlPath, code: str, th: str, en: str, **values: object) -> FieldProblem:
-        return located(self.lines, FieldProblem(pointer_of(("body", *at)), code, Text(th, en), values), at)
+        return add_line(self.lines, FieldProblem(pointer_of(("body", *at)), code, Text(th, en), values), at)
 
 
 def read_file(content: bytes) -> ReadFile:
-    """
-    Read a project file.
-
-    :raises ProjectFileTooLarge: over 1 MB
-    :raises Invalid: naming line and key of every fault, a hundred at most
-    """
+    """:raises ProjectFileTooLarge, Invalid: naming line and key of the first hundred faults"""
     if len(content) > LARGEST:
         raise ProjectFileTooLarge
     reading = _YamlParser()
@@ -95,41 +89,41 @@ def read_file(content: bytes) -> ReadFile:
         data = reading.read(events)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _refused([_fault((), line, "encoding", "ไฟล์ต้องเป็น UTF-8", "The file must be UTF-8.")]) from None
+        raise _invalid_file([_fault((), line, "encoding", "ไฟล์ต้องเป็น UTF-8", "The file must be UTF-8.")]) from None
     except yaml.YAMLError as error:
-        raise _refused([_malformed(error, content)]) from None
+        raise _invalid_file([_syntax_fault(error, content)]) from None
     if reading.faults:
-        raise _refused(reading.faults)
+        raise _invalid_file(reading.faults)
     if data is None:
-        raise _refused([FieldProblem("", "empty", Text("ไฟล์ว่างเปล่า", "The file is empty."), {"line": 1})])
+        raise _invalid_file([FieldProblem("", "empty", Text("ไฟล์ว่างเปล่า", "The file is empty."), {"line": 1})])
     if not isinstance(data, dict):
         line = reading.lines[()]
-        raise _refused([_fault((), line, "wrong_type", _NO_KEYS.th, _NO_KEYS.en)])
-    return ReadFile(_checked(data, reading.lines), reading.lines)
+        raise _invalid_file([_fault((), line, "wrong_type", _NO_KEYS.th, _NO_KEYS.en)])
+    return ReadFile(_validate(data, reading.lines), reading.lines)
 
 
 def plain_data(text: str) -> dict[str, Any]:
-    """Give what the text of a good project file says, as `ProjectFile` has it."""
     return read_file(text.encode()).file.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _malformed(error: yaml.YAMLError, content: bytes) -> FieldProblem:
-    """Say what to do about text that is no YAML, at the line where it begins to go wrong."""
+def _syntax_fault(error: yaml.YAMLError, content: bytes) -> FieldProblem:
     problem, mark = str(getattr(error, "problem", "")), getattr(error, "problem_mark", None)
-    opened = getattr(error, "context_mark", None)
+    context = getattr(error, "context_mark", None)
     lines = content.decode("utf-8-sig").split("\n")
     text = lines[mark.line] if mark and mark.line < len(lines) else ""
-    words, begins = next(((words, begins) for part, words, begins in _MALFORMED if part in problem), (_INDENTED, False))
-    if "\t" in text[: len(text) - len(text.lstrip())] and not begins:
-        words = _TABS
-    elif words is _QUOTED and text.count(": ") + text.endswith(":") < 2:
-        words = _INDENTED
-    place = opened if begins and opened else mark
+    cure, at_start = next(
+        ((cure, at_start) for part, cure, at_start in _MALFORMED if part in problem), (_INDENTED, False)
+    )
+    if "\t" in text[: len(text) - len(text.lstrip())] and not at_start:
+        cure = _TABS
+    elif cure is _QUOTED and text.count(": ") + text.endswith(":") < 2:
+        cure = _INDENTED
+    place = context if at_start and context else mark
     line = min(place.line + 1, content.count(b"\n") + 1) if place else 1
-    return _fault((), line, "yaml", words.th, words.en)
+    return _fault((), line, "yaml", cure.th, cure.en)
 
 
-def _checked(data: Json, lines: Mapping[YamlPath, int]) -> ProjectFile:
+def _validate(data: Json, lines: Mapping[YamlPath, int]) -> ProjectFile:
     from pydantic import ValidationError
 
     try:
@@ -137,14 +131,14 @@ def _checked(data: Json, lines: Mapping[YamlPath, int]) -> ProjectFile:
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
     faults = []
-    for one in errors:
-        (problem,) = field_problems([{**one, "loc": ("body", *one["loc"])}])
-        faults.append(located(lines, problem, one["loc"]))
-    raise _refused(faults)
+    for detail in errors:
+        (problem,) = field_problems([{**detail, "loc": ("body", *detail["loc"])}])
+        faults.append(add_line(lines, problem, detail["loc"]))
+    raise _invalid_file(faults)
 
 
-def located(lines: Mapping[YamlPath, int], problem: FieldProblem, at: YamlPath) -> FieldProblem:
-    """Put the line before the sentence of a fault: of its key, or of the nearest one around it."""
+def add_line(lines: Mapping[YamlPath, int], problem: FieldProblem, at: YamlPath) -> FieldProblem:
+    """Put the line of the key, or of the nearest key around it, before the problem."""
     if not lines:
         return problem
     line = next((lines[at[:end]] for end in range(len(at), -1, -1) if at[:end] in lines), 1)
@@ -153,10 +147,10 @@ def located(lines: Mapping[YamlPath, int], problem: FieldProblem, at: YamlPath) 
 
 
 def _fault(at: YamlPath, line: int, code: str, th: str, en: str, **values: object) -> FieldProblem:
-    return located({(): line}, FieldProblem(pointer_of(("body", *at)), code, Text(th, en), values), ())
+    return add_line({(): line}, FieldProblem(pointer_of(("body", *at)), code, Text(th, en), values), ())
 
 
-def _refused(faults: list[FieldProblem]) -> Invalid:
+def _invalid_file(faults: list[FieldProblem]) -> Invalid:
     return Invalid("The project file has faults.", fields=faults[:MOST_FAULTS])
 
 
@@ -187,7 +181,7 @@ class _YamlParser:
             return None if empty else event.value
         if len(at) > DEEPEST:
             self._add(at, event, "too_deep", "ข้อมูลซ้อนกันลึกเกินไป", "This is nested too deep.")
-            raise _refused(self.faults)
+            raise _invalid_file(self.faults)
         if isinstance(event, yaml.SequenceStartEvent):
             return self._list(events, at)
         return self._map(events, at) if isinstance(event, yaml.MappingStartEvent) else None
@@ -199,18 +193,18 @@ class _YamlParser:
         return items
 
     def _map(self, events: Iterator[yaml.Event], at: YamlPath) -> dict[str, Json]:
-        found: dict[str, Json] = {}
+        values: dict[str, Json] = {}
         while not isinstance(event := next(events), yaml.MappingEndEvent):
             if not isinstance(event, yaml.ScalarEvent):
                 self._add(at, event, "key", "คีย์ต้องเป็นข้อความ", "A key must be text.")
-                raise _refused(self.faults)
+                raise _invalid_file(self.faults)
             key = (*at, event.value[:60])
             self._check(event, key)
-            if event.value in found:
+            if event.value in values:
                 self._add(key, event, "duplicate_key", "คีย์นี้ซ้ำ", "This key stands twice.")
             self.lines[key] = _line(event)
-            found[event.value] = self._value(next(events), events, key)
-        return found
+            values[event.value] = self._value(next(events), events, key)
+        return values
 
     def _check(self, event: yaml.NodeEvent, at: YamlPath) -> None:
         if event.anchor is not None:
@@ -231,14 +225,11 @@ _DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _PlainDumper(_DUMPER):  # type: ignore[misc]
-    """Without anchors, which project files do not have."""
-
     def ignore_aliases(self, _data: object) -> bool:
         return True
 
 
 def yaml_text(data: JsonObject) -> str:
-    """Give the text of a project, its keys in the order of the schema."""
     file = ProjectFile.model_validate(data, context=STORED)
     ordered = file.model_dump(mode="json", by_alias=True, exclude_none=True)
     text: str = yaml.dump(

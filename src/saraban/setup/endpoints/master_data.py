@@ -1,4 +1,4 @@
-"""Master data over HTTP: the same operations for each kind, under the path and with the fields of that kind."""
+"""Master data over HTTP: the same operations for each kind, with its path and fields."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -61,8 +61,6 @@ _WORKBOOK: Final = sheet_body("A sheet as the export gives it, with at most 5,00
 
 @dataclass(frozen=True, slots=True)
 class RowRequest:
-    """What each request that adds or changes a row depends on."""
-
     ctx: KeyedContext
     db: Db
     idempotency: Idempotent
@@ -70,11 +68,7 @@ class RowRequest:
     async def show(
         self, receipt: Receipt, kind: MasterKind, owner: UUID | None, *, location: str | None = None
     ) -> Response:
-        """
-        Show the row as it is now.
-
-        :param location: path of rows of the kind, where one is added
-        """
+        """:param location: path of new rows, for the `Location` header"""
         code, within = str(receipt.outcome["code"]), receipt.outcome["within"]
         address = MasterAddress(code, owner, str(within) if within else None, receipt.public_id)
         async with read_after_commit(self.db) as session:
@@ -126,55 +120,53 @@ async def _reorder(
     return Receipt("master_order")
 
 
-def _depends(function: Callable[..., object]) -> Any:
+def _dependency(function: Callable[..., object]) -> Any:
     return Depends(async_dependency(function))
 
 
-Changing = Annotated[RowRequest, _depends(RowRequest)]
+Changing = Annotated[RowRequest, _dependency(RowRequest)]
 
 
-def _nobody() -> None:
-    """Whose rows they are: the installation's."""
+def _no_owner() -> None:
+    pass
 
 
 def _owner(public_id: PathId) -> UUID:
     return public_id
 
 
-def _of_itself(public_id: PathId) -> MasterAddress:
+def _address_by_id(public_id: PathId) -> MasterAddress:
     return MasterAddress(public_id=public_id)
 
 
-def _of_installation(code: Code) -> MasterAddress:
+def _address_in_installation(code: Code) -> MasterAddress:
     return MasterAddress(code)
 
 
-def _of_owner(public_id: PathId, code: Code) -> MasterAddress:
+def _address_in_owner(public_id: PathId, code: Code) -> MasterAddress:
     return MasterAddress(code, public_id)
 
 
-def _of_type(public_id: PathId, code: Code, type_code: TypeCode = None) -> MasterAddress:
+def _address_in_type(public_id: PathId, code: Code, type_code: TypeCode = None) -> MasterAddress:
     return MasterAddress(code, public_id, type_code)
 
 
 class _Routes:
-    """The operations of one kind."""
-
     def __init__(self, kind: MasterKind) -> None:
         self.kind = kind
         self.list_path = ("" if kind.owner is Owner.INSTALLATION else f"/{kind.owner}s/{{publicId}}") + f"/{kind.path}"
         self.path = f"/{kind.path}/{{publicId}}" if kind.has_public_id else f"{self.list_path}/{{code}}"
-        # A slash in a code, which volumes have, is one again before the request is routed, however the caller wrote it.
+        # Codes can contain a slash, which is decoded before routing.
         self.row_path = self.path.replace("{code}", "{code:path}")
-        address: Callable[..., MasterAddress] = _of_owner
+        address: Callable[..., MasterAddress] = _address_in_owner
         if kind.has_public_id:
-            address = _of_itself
+            address = _address_by_id
         elif kind.within:
-            address = _of_type
+            address = _address_in_type
         elif kind.owner is Owner.INSTALLATION:
-            address = _of_installation
-        owner: Callable[..., UUID | None] = _nobody if kind.owner is Owner.INSTALLATION else _owner
-        self.owner, self.address = _depends(owner), _depends(address)
+            address = _address_in_installation
+        owner: Callable[..., UUID | None] = _no_owner if kind.owner is Owner.INSTALLATION else _owner
+        self.owner, self.address = _dependency(owner), _dependency(address)
         self.row = schemas.row_out(kind)
 
     def add(self, method: str, path: str, verb: str, function: Callable[..., Any], summary: str, **more: Any) -> None:
@@ -193,7 +185,7 @@ class _Routes:
         kind = self.kind
 
         async def read(ctx: Context, session: ReadSession, address: Annotated[MasterAddress, self.address]) -> Response:
-            """Closed ones, too. The `ETag` is for the change that follows."""
+            """Returns closed rows, too. Send the `ETag` as `If-Match` with the next change."""
             row = await service.read(ctx, session, kind, address)
             return respond(schemas.shown(row), headers={"ETag": row.etag})
 
@@ -212,8 +204,8 @@ class _Routes:
             cursor: Cursor = None,
             limit: PageLimit = 50,
         ) -> Any:
-            """In the order of forms."""
-            found = await service.list_rows(
+            """Rows are in the order of the forms."""
+            rows = await service.list_rows(
                 ctx,
                 session,
                 kind,
@@ -223,7 +215,7 @@ class _Routes:
                 cursor=cursor,
                 limit=limit,
             )
-            return page(items=[schemas.shown(row) for row in found.items], nextCursor=found.next_cursor)
+            return page(items=[schemas.shown(row) for row in rows.items], nextCursor=rows.next_cursor)
 
         self.add("GET", self.list_path, "list", list_of, f"List {kind.plural.en}", response_model=page)
 
@@ -237,10 +229,11 @@ class _Routes:
             if_match: IfMatch = None,
         ) -> Response:
             """
-            What is left out stays. A code that document numbers print is changed once `confirmSeries` says so; until then the
-            answer is 409 with each series that would begin anew at 1.
+            Fields that are left out stay unchanged. If document numbers print the changed code,
+            the first answer is 409 with each series that would start again at 1; confirm with
+            `confirmSeries`.
             """
-            payload = {**body.values, "confirmSeries": body.confirm_series, "of": _named(address)}
+            payload = {**body.values, "confirmSeries": body.confirm_series, "of": _address_parts(address)}
             operation = Operation.of(request.ctx, f"PATCH {kind.name}", payload)
             receipt = await request.idempotency.run(operation, _change, request.ctx, kind, address, body, if_match)
             return await request.show(receipt, kind, address.owner)
@@ -253,8 +246,11 @@ class _Routes:
         async def end(
             request: Changing, address: Annotated[MasterAddress, self.address], if_match: IfMatch = None
         ) -> Response:
-            """What is closed stays on documents and leaves the forms. A second time it changes nothing."""
-            operation = Operation.of(request.ctx, f"POST {kind.name} {verb}", {"of": _named(address)})
+            """
+            A closed row stays on its documents and disappears from forms. A repeated request
+            changes nothing.
+            """
+            operation = Operation.of(request.ctx, f"POST {kind.name} {verb}", {"of": _address_parts(address)})
             receipt = await request.idempotency.run(
                 operation, _set_active, request.ctx, kind, address, active=active, if_match=if_match
             )
@@ -277,7 +273,7 @@ class _Routes:
             request: Changing,
             owner: Annotated[UUID | None, self.owner],
         ) -> Response:
-            """It stands at the end of its list."""
+            """The row is added at the end of its list."""
             payload = {**body.model_dump(mode="json", by_alias=True), "owner": str(owner)}
             operation = Operation.of(request.ctx, f"POST {kind.name}", payload)
             receipt = await request.idempotency.run(operation, _create, request.ctx, kind, owner, body)
@@ -302,7 +298,7 @@ class _Routes:
             idempotency: Idempotent,
             owner: Annotated[UUID | None, self.owner],
         ) -> None:
-            """The rows that are named first, in that order; the others follow as they stand."""
+            """The named rows come first, in the given order; the others keep their order."""
             operation = Operation.of(ctx, f"PUT {kind.name} order", {"codes": body.codes, "owner": str(owner)})
             await idempotency.run(operation, _reorder, ctx, kind, owner, body.codes)
 
@@ -317,13 +313,16 @@ class _Routes:
             owner: Annotated[UUID | None, self.owner],
             include_closed: Closed = False,
         ) -> Response:
-            """A workbook that can be changed and imported again. What begins like a formula is text in it."""
-            found = await service.list_rows(
+            """
+            Returns a workbook that can be edited and imported again. Values that look like formulas
+            are stored as text.
+            """
+            rows = await service.list_rows(
                 ctx, session, kind, owner=owner, include_closed=include_closed, limit=service.EVERY
             )
             name = f"{kind.path.replace('/', '-')}.xlsx"
             return await written_file(
-                name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, found.items, path)
+                name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows.items, path)
             )
 
         async def import_(
@@ -340,11 +339,14 @@ class _Routes:
             ] = False,
             sheet: NamedSheet = None,
         ) -> schemas.MasterImportOut:
-            """Adds what is new and changes what differs, all or nothing. A fault is named by its row and field: `/3/nameEn`."""
-            async with db.reading() as session:  # who may not learns nothing of the file's faults
+            """
+            Adds new rows and changes rows that differ, all or nothing. Faults name row and field:
+            `/3/nameEn`.
+            """
+            async with db.reading() as session:  # check permissions before reporting faults of the file
                 await master_import.require_import(ctx, session, kind, owner)
             rows = await read_sent_sheet(request, partial(master_import.read_sheet, kind, sheet=sheet))
-            done = await db.transact(
+            result = await db.transact(
                 master_import.import_rows,
                 ctx,
                 kind,
@@ -353,7 +355,7 @@ class _Routes:
                 dry_run=dry_run,
                 confirm_series=confirm_series,
             )
-            return schemas.imported(done, language)
+            return schemas.imported(result, language)
 
         responses: Any = {200: {**BINARY[200], "content": _XLSX}}
         path = f"{self.list_path}/export"
@@ -365,18 +367,18 @@ class _Routes:
         )
 
 
-def _named(address: MasterAddress) -> list[str | None]:
+def _address_parts(address: MasterAddress) -> list[str | None]:
     ids = (address.public_id, address.owner)
-    return [address.code, address.within, *(str(one) if one else None for one in ids)]
+    return [address.code, address.within, *(str(public_id) if public_id else None for public_id in ids)]
 
 
-def _add(kind: MasterKind) -> None:
-    """What stands at a word of its own comes before the rows, whose codes may be any word and have slashes."""
+def _add_routes(kind: MasterKind) -> None:
+    """Add the routes; fixed words come before `{code}`, which matches any text."""
     routes = _Routes(kind)
-    if kind.ordered:  # organizations, projects and contracts have lists of their own
+    if kind.ordered:  # organizations, projects and contracts are listed by other endpoints
         routes.add_order()
         routes.add_list()
-    if kind is not PROJECT:  # it is made with its formats by others, who read it and a contract with their parties, too
+    if kind is not PROJECT:  # `POST /projects` also creates its number formats
         routes.add_workbooks()
         routes.add_creation()
     routes.add_closing("close", active=False)
@@ -387,4 +389,4 @@ def _add(kind: MasterKind) -> None:
 
 
 for _kind in KINDS:
-    _add(_kind)
+    _add_routes(_kind)

@@ -1,4 +1,4 @@
-"""The organizations of projects and contracts over HTTP; and a project itself with the `ETag` for its change."""
+"""Members of projects and parties of contracts over HTTP; also projects and contracts."""
 
 from typing import Annotated
 from uuid import UUID
@@ -28,7 +28,10 @@ OrganizationId = Annotated[UUID, Path(alias="organizationPublicId", description=
 
 @router.get("/projects/{publicId}", tags=["Projects"], summary="Read a project")
 async def read_project(ctx: Context, session: ReadSession, response: Response, public_id: PathId) -> ProjectDetail:
-    """One project with the organizations that take part and its contracts; a closed one, too. The `ETag` is for its change."""
+    """
+    Returns one project, also a closed one, with its members and contracts. Send the `ETag`
+    as `If-Match` with a change.
+    """
     row = await master_data.read(ctx, session, PROJECT, MasterAddress(public_id=public_id))
     response.headers["ETag"] = row.etag
     return await projects.read_project(ctx, session, public_id=public_id, closed=True)
@@ -36,22 +39,25 @@ async def read_project(ctx: Context, session: ReadSession, response: Response, p
 
 @router.get("/contracts/{publicId}", tags=["Contracts"], summary="Read a contract")
 async def read_contract(ctx: Context, session: ReadSession, response: Response, public_id: PathId) -> ContractDetail:
-    """One contract with its parties; a closed one, too. The `ETag` is for its change."""
+    """
+    Returns one contract, also a closed one, with its parties. Send the `ETag` as `If-Match`
+    with a change.
+    """
     row = await master_data.read(ctx, session, CONTRACT, MasterAddress(public_id=public_id))
     response.headers["ETag"] = row.etag
-    parties = await _parties(ctx, session, public_id)
+    parties = await _list_parties(ctx, session, public_id)
     return ContractDetail(**shown(row).model_dump(by_alias=True), organizations=parties)
 
 
 @router.get("/contracts/{publicId}/organizations", tags=["Contracts"], summary="List a contract's organizations")
 async def contract_organizations(ctx: Context, session: ReadSession, public_id: PathId) -> ShortList[PartySummary]:
-    """The parties of the contract, each with its role there."""
-    return ShortList[PartySummary](items=await _parties(ctx, session, public_id))
+    """Returns the parties of the contract with their roles."""
+    return ShortList[PartySummary](items=await _list_parties(ctx, session, public_id))
 
 
-async def _parties(ctx: RequestContext, session: AsyncSession, contract: UUID) -> list[PartySummary]:
-    found = await member_rows.list_rows(ctx, session, PARTY, owner=contract, limit=master_data.EVERY)
-    return [PartySummary(**shown(one).model_dump(by_alias=True, exclude={"is_active"})) for one in found.items]
+async def _list_parties(ctx: RequestContext, session: AsyncSession, contract: UUID) -> list[PartySummary]:
+    page = await member_rows.list_rows(ctx, session, PARTY, owner=contract, limit=master_data.EVERY)
+    return [PartySummary(**shown(row).model_dump(by_alias=True, exclude={"is_active"})) for row in page.items]
 
 
 _MEMBER = "/projects/{publicId}/organizations/{organizationPublicId}"
@@ -62,7 +68,10 @@ _PARTY = "/contracts/{publicId}/organizations/{organizationPublicId}"
 async def save_member(
     public_id: PathId, organization_public_id: OrganizationId, body: PartyIn, ctx: KeyedContext, idempotency: Idempotent
 ) -> MemberOut:
-    """Make an organization a member, or give it another role. Sent again, it changes nothing."""
+    """
+    Adds an organization to the project, or changes its role. A repeated request changes
+    nothing.
+    """
     return await _save(ctx, idempotency, Owner.PROJECT, "PUT project member", public_id, organization_public_id, body)
 
 
@@ -70,7 +79,10 @@ async def save_member(
 async def save_party(
     public_id: PathId, organization_public_id: OrganizationId, body: PartyIn, ctx: KeyedContext, idempotency: Idempotent
 ) -> MemberOut:
-    """Make a member of the project a party, or give it another role in the contract. Sent again, it changes nothing."""
+    """
+    Adds a member of the project to the contract, or changes its role there. A repeated
+    request changes nothing.
+    """
     return await _save(ctx, idempotency, Owner.CONTRACT, "PUT contract party", public_id, organization_public_id, body)
 
 
@@ -94,7 +106,10 @@ async def _save(
 async def remove_member(
     public_id: PathId, organization_public_id: OrganizationId, ctx: KeyedContext, idempotency: Idempotent
 ) -> None:
-    """One that has document numbers in the project, or is a party of a contract, stays: 409 says why."""
+    """
+    Answers 409 if the organization has document numbers in the project or is a party of a
+    contract.
+    """
     await _remove(ctx, idempotency, Owner.PROJECT, "DELETE project member", public_id, organization_public_id)
 
 
@@ -102,7 +117,7 @@ async def remove_member(
 async def remove_party(
     public_id: PathId, organization_public_id: OrganizationId, ctx: KeyedContext, idempotency: Idempotent
 ) -> None:
-    """One that has document numbers in the project stays: 409 says why."""
+    """Answers 409 if the organization has document numbers in the project."""
     await _remove(ctx, idempotency, Owner.CONTRACT, "DELETE contract party", public_id, organization_public_id)
 
 

@@ -1,4 +1,4 @@
-"""New projects, and a project from one file, over HTTP. People who are invited get their links by e-mail, never in the answer."""
+"""New projects and project files over HTTP; invitations are sent only by e-mail."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -55,10 +55,10 @@ class ProjectChangeOut(Schema):
 
     path: str = Field(description="Codes that name the thing, as a JSON pointer.")
     change: Literal["add", "change", "close", "keep", "conflict"] = Field(
-        description="`keep`: left out of the file, and in use. `conflict`: only in a dry run, which nothing follows."
+        description="`keep`: missing from the file, but in use. `conflict`: only in a dry run; nothing can be applied."
     )
-    before: dict[str, Json] | None = Field(description="What differs, as it is there; null where there is nothing.")
-    after: dict[str, Json] | None = Field(description="The same as the file states it; null where it is closed.")
+    before: dict[str, Json] | None = Field(description="Stored values that differ; null for a new item.")
+    after: dict[str, Json] | None = Field(description="Values of the file; null for an item that is closed.")
 
 
 class AppliedOut(Schema):
@@ -69,7 +69,7 @@ class AppliedOut(Schema):
 
 
 class NotYaml(DomainError):
-    """A project file is sent as `application/yaml`."""
+    """Send the project file as `application/yaml`."""
 
     kind, code = ErrorKind.UNSUPPORTED, "PROJECT_FILE_NOT_YAML"
     says = Text("ต้องส่งไฟล์โครงการเป็น application/yaml", "Send the project file as application/yaml.")
@@ -77,11 +77,7 @@ class NotYaml(DomainError):
 
 
 async def _content(request: Request, caller: CurrentCaller) -> bytes:
-    """
-    Give the body, once it is known that its sender may apply one.
-
-    :raises NotYaml: for another content type
-    """
+    """:raises NotYaml:"""
     caller.require(EVERYTHING, Scope())
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != YAML:
         raise NotYaml
@@ -96,7 +92,10 @@ async def _content(request: Request, caller: CurrentCaller) -> bytes:
     summary="Download a project file",
 )
 async def download(ctx: Context, session: ReadSession, public_id: PathId) -> Response:
-    """The whole set-up of a project, for those who manage it: applied elsewhere it makes the same, applied here it changes nothing."""
+    """
+    Returns the set-up of a project as a file, for callers who manage it. Applied to another
+    installation it creates the same project; applied here it changes nothing.
+    """
     project = await projects.read_project(ctx, session, public_id=public_id)
     content = await service.export(ctx, session, code=project.project_code)
     headers = {"Content-Disposition": 'attachment; filename="project.yaml"', "Cache-Control": "no-store"}
@@ -108,47 +107,55 @@ async def apply(
     ctx: Context,
     content: Annotated[bytes, Depends(_content)],
     db: Db,
-    dry_run: Annotated[bool, Query(alias="dryRun", description="Say what it would do, and do nothing.")] = False,
-    prune: Annotated[bool, Query(description="Close what its lists leave out and nothing refers to.")] = False,
+    dry_run: Annotated[bool, Query(alias="dryRun", description="Return the changes without saving them.")] = False,
+    prune: Annotated[
+        bool, Query(description="Close items that the file's lists leave out, unless they are in use.")
+    ] = False,
     update_shared: Annotated[
-        bool, Query(alias="updateShared", description="Change organizations, types and accounts that differ, too.")
+        bool,
+        Query(alias="updateShared", description="Also change organizations, document types and accounts that differ."),
     ] = False,
 ) -> AppliedOut:
     """
-    Make a project what a file says, all of it or nothing; a second time it changes nothing. For Super Admins.
+    Applies a project file, all or nothing. A repeated request changes nothing.
 
-    What the file leaves out stays as it is. Each fault is named with its place in the file and its line.
+    Only for Super Admins. What the file leaves out stays unchanged. Each fault names its key and line in the file.
     """
-    found = await db.transact(
+    result = await db.transact(
         service.apply, ctx, content=content, prune=prune, update_shared=update_shared, dry_run=dry_run
     )
     changes = [
-        ProjectChangeOut(path=one.pointer, change=one.what.value, before=_plain(one.before), after=_plain(one.after))
-        for one in found.differences
+        ProjectChangeOut(
+            path=diff.pointer, change=diff.what.value, before=_to_dict(diff.before), after=_to_dict(diff.after)
+        )
+        for diff in result.differences
     ]
-    return AppliedOut(changes=changes, applied=found.applied)
+    return AppliedOut(changes=changes, applied=result.applied)
 
 
-def _plain(values: JsonObject | None) -> dict[str, Json] | None:
+def _to_dict(values: JsonObject | None) -> dict[str, Json] | None:
     return None if values is None else dict(values)
 
 
 @router.post("/projects", tags=["Projects"], status_code=201, response_model=ProjectDetail, summary="Create a project")
 async def create_project(body: NewProjectIn, ctx: KeyedContext, db: Db, once: Idempotent) -> Response:
     """
-    Empty, from a template, or with the set-up of another project; `project.create` is needed everywhere.
+    Creates an empty project, one from a template, or a copy of another project's set-up.
 
-    An empty project has the number formats that ship, and nothing else.
+    An empty project has only the shipped number formats. Requires the global permission `project.create`.
     """
     receipt = await once.run(Operation.of(ctx, "POST /projects", body), service.new_project, ctx, body)
     async with read_after_commit(db) as session:
-        found = await projects.read_project(ctx, session, public_id=receipt.resource_id)
-    return respond(found, status=201, receipt=receipt)
+        project = await projects.read_project(ctx, session, public_id=receipt.resource_id)
+    return respond(project, status=201, receipt=receipt)
 
 
 @router.get("/projects/{publicId}/checklist", tags=["Projects"], summary="Read what a project lacks")
 async def checklist(ctx: Context, session: ReadSession, public_id: PathId) -> ChecklistOut:
-    """What a project needs until its first number, for those who manage it."""
-    found = await service.read_checklist(ctx, session, public_id=public_id)
-    items = [ChecklistItemOut.model_validate(one) for one in found.items]
-    return ChecklistOut(items=items, complete=found.complete)
+    """
+    Returns the steps that the project needs before its first number, for callers who manage
+    it.
+    """
+    result = await service.read_checklist(ctx, session, public_id=public_id)
+    items = [ChecklistItemOut.model_validate(item) for item in result.items]
+    return ChecklistOut(items=items, complete=result.complete)

@@ -1,1 +1,0 @@
-"""What is read and written of master data, and of a project as a file says it."""

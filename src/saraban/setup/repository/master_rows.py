@@ -1,7 +1,7 @@
 """
-Rows of master data of any kind, by the tables and columns that the kind names; each function is one statement.
+Rows of master data of any kind; each function is one statement.
 
-No row is deleted. One that an older version marked as deleted counts as closed.
+No row is deleted. Rows that an older version marked as deleted count as closed.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ from saraban.projects.models import (
     ReviewTeamMember,
 )
 from saraban.setup.domain.master_kinds import MasterField, MasterKind, Owner, Pairs, Reference
-from saraban.setup.domain.master_rows import MasterRow, Position, in_order
+from saraban.setup.domain.master_rows import MasterRow, Position, sorted_codes
 from saraban.workflow.runtime.models import WorkflowAssignment
 
 
@@ -34,19 +34,19 @@ def _table(name: str) -> sa.Table:
     return Base.metadata.tables[name]
 
 
-_EVERY: Final = 1_000_000  # rows: a limit keeps what is searched for apart from its order
+_SUBQUERY_ROWS: Final = 1_000_000  # a subquery with a limit is not merged into the outer query
 
 
 def _columns(kind: MasterKind) -> list[sa.ColumnElement[Any]]:
     table = _table(kind.table)
-    nothing: sa.ColumnElement[Any] = sa.null()
+    null: sa.ColumnElement[Any] = sa.null()
     return [
         table.c.id.label("key"),
-        (table.c[kind.owner_column] if kind.owner_column else nothing).label("owner"),
+        (table.c[kind.owner_column] if kind.owner_column else null).label("owner"),
         _is_open(table).label("open"),
         (table.c.sort_order if kind.ordered else sa.literal(0)).label("place"),
-        (table.c.uuid if kind.has_public_id else nothing).label("public_id"),
-        *(_shown(table, field).label(field.name) for field in kind.fields),
+        (table.c.uuid if kind.has_public_id else null).label("public_id"),
+        *(_field_column(table, field).label(field.name) for field in kind.fields),
     ]
 
 
@@ -55,7 +55,7 @@ def _is_open(table: sa.Table) -> sa.ColumnElement[bool]:
     return sa.and_(open_, table.c.deleted_at.is_(None)) if "deleted_at" in table.c else open_
 
 
-def _shown(table: sa.Table, field: MasterField) -> sa.ColumnElement[Any]:
+def _field_column(table: sa.Table, field: MasterField) -> sa.ColumnElement[Any]:
     if field.pairs is not None:
         pairs, other = _table(field.pairs.table), _table(field.pairs.list)
         codes = sa.select(sa.func.aggregate_strings(other.c[field.pairs.code], ", "))
@@ -64,26 +64,24 @@ def _shown(table: sa.Table, field: MasterField) -> sa.ColumnElement[Any]:
     column = table.c[field.column]
     if field.reference is None:
         return column
-    there = _table(field.reference.table)
-    return sa.select(there.c[field.reference.code]).where(there.c.id == column).scalar_subquery()
+    referred_table = _table(field.reference.table)
+    return sa.select(referred_table.c[field.reference.code]).where(referred_table.c.id == column).scalar_subquery()
 
 
-def _read(kind: MasterKind, found: sa.RowMapping) -> MasterRow:
-    values: dict[str, Json] = {field.name: _value(field, found[field.name]) for field in kind.fields}
-    return MasterRow(
-        kind, found["key"], found["owner"], values, bool(found["open"]), found["place"] or 0, found["public_id"]
-    )
+def _to_row(kind: MasterKind, row: sa.RowMapping) -> MasterRow:
+    values: dict[str, Json] = {field.name: _to_value(field, row[field.name]) for field in kind.fields}
+    return MasterRow(kind, row["key"], row["owner"], values, bool(row["open"]), row["place"] or 0, row["public_id"])
 
 
-def _value(field: MasterField, value: Any) -> Json:
+def _to_value(field: MasterField, value: Any) -> Json:
     if field.reference is not None and field.reference.absent is not None and value not in field.choices:
         return field.reference.absent
     if field.pairs is not None:
-        return in_order(value or "")
+        return sorted_codes(value or "")
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _of(kind: MasterKind, owner: int | None) -> AnySelect:
+def _select_rows(kind: MasterKind, owner: int | None) -> AnySelect:
     statement = sa.select(*_columns(kind))
     return statement.where(_table(kind.table).c[kind.owner_column] == owner) if kind.owner_column else statement
 
@@ -99,51 +97,46 @@ async def rows(
     after: Position | None = None,
     limit: int | None = None,
 ) -> list[MasterRow]:
-    """
-    Those of an owner, in their order.
-
-    :param only: of these keys
-    """
     table = _table(kind.table)
-    statement = _of(kind, owner)
+    statement = _select_rows(kind, owner)
     if only is not None:
-        # MariaDB would begin with what is among them, and carry each row through a temporary table.
+        # MariaDB would otherwise begin with the subquery and use a temporary table.
         statement = statement.where(table.c.id.in_(only)).prefix_with("STRAIGHT_JOIN", dialect="mariadb")
     if not include_closed:
         statement = statement.where(_is_open(table))
     order: list[Any] = [table.c.sort_order] if kind.ordered else []
     order.append(table.c[kind.code.column])
     if kind.within:
-        order.append(_shown(table, kind.field(kind.within)))
+        order.append(_field_column(table, kind.field(kind.within)))
     if search:
         texts = [field for field in kind.fields[:3] if field.reference is None]
-        statement = statement.where(sa.or_(*(table.c[one.column].contains(search, autoescape=True) for one in texts)))
-        # Put in order afterwards: along the index of the order MariaDB would look up each row that is looked at, one by one.
-        matched = statement.limit(_EVERY).subquery()
+        matches = (table.c[field.column].contains(search, autoescape=True) for field in texts)
+        statement = statement.where(sa.or_(*matches))
+        # Sort outside: MariaDB would otherwise follow the index of the order and fetch each candidate row.
+        matched = statement.limit(_SUBQUERY_ROWS).subquery()
         statement = sa.select(matched)
         order = [matched.c[name] for name in ("place", kind.code.name, kind.within) if name]
     if after is not None:
-        place = [value for value, kept in zip(after, (kind.ordered or search, True, kind.within), strict=True) if kept]
-        statement = statement.where(_beyond(order, place))
+        place = [value for value, used in zip(after, (kind.ordered or search, True, kind.within), strict=True) if used]
+        statement = statement.where(_is_after(order, place))
     statement = statement.order_by(*order)
-    found = await session.execute(statement if limit is None else statement.limit(limit))
-    return [_read(kind, row) for row in found.mappings()]
+    result = await session.execute(statement if limit is None else statement.limit(limit))
+    return [_to_row(kind, row) for row in result.mappings()]
 
 
-def _beyond(columns: Sequence[Any], values: Sequence[Any]) -> sa.ColumnElement[bool]:
-    """Whether a row comes after a place: spelled out, so that both databases use the index."""
+def _is_after(columns: Sequence[Any], values: Sequence[Any]) -> sa.ColumnElement[bool]:
+    """Compare column by column, so that both databases use the index."""
     first, value = columns[0], values[0]
     if len(columns) == 1:
         return cast("sa.ColumnElement[bool]", first > value)
-    return sa.or_(first > value, sa.and_(first == value, _beyond(columns[1:], values[1:])))
+    return sa.or_(first > value, sa.and_(first == value, _is_after(columns[1:], values[1:])))
 
 
-async def coded(
+async def rows_by_code(
     session: AsyncSession, kind: MasterKind, *, owner: int | None, code: str, lock: bool = False
 ) -> list[MasterRow]:
-    """The rows of a code; several only where a further field tells them apart."""
-    statement = _of(kind, owner).where(is_spelled(_table(kind.table).c[kind.code.column], [code]))
-    rows = await _found(session, kind, statement, lock=lock)
+    statement = _select_rows(kind, owner).where(is_spelled(_table(kind.table).c[kind.code.column], [code]))
+    rows = await _fetch_rows(session, kind, statement, lock=lock)
     return [row for row in rows if row.code == code] or rows
 
 
@@ -151,16 +144,13 @@ async def by_public_id(
     session: AsyncSession, kind: MasterKind, public_id: UUID, *, lock: bool = False
 ) -> MasterRow | None:
     statement = sa.select(*_columns(kind)).where(_table(kind.table).c.uuid == public_id)
-    return next(iter(await _found(session, kind, statement, lock=lock)), None)
+    return next(iter(await _fetch_rows(session, kind, statement, lock=lock)), None)
 
 
-async def alike(
+async def similar_rows(
     session: AsyncSession, kind: MasterKind, codes: Collection[str], *, owner: int | None, project: int | None
 ) -> list[MasterRow]:
-    """
-    Those whose codes look like these, wherever people could take one for the other: in the list; of a contract's list also in
-    those of the project's other contracts; of organizations, projects and contracts everywhere.
-    """
+    """Search the list itself, all contracts of the project, or the whole installation."""
     table = _table(kind.table)
     column = table.c[kind.code.column]
     statement = sa.select(*_columns(kind)).where(is_spelled(column, codes))
@@ -169,22 +159,22 @@ async def alike(
         statement = statement.where(table.c.contract_id.in_(contracts))
     elif kind.owner is Owner.PROJECT and not kind.has_public_id:
         statement = statement.where(table.c.project_id == owner)
-    return await _found(session, kind, statement.order_by(column), lock=False)
+    return await _fetch_rows(session, kind, statement.order_by(column), lock=False)
 
 
-async def _found(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
-    # The row alone is locked: what it refers to is read by statements of their own inside this one.
+async def _fetch_rows(session: AsyncSession, kind: MasterKind, statement: AnySelect, *, lock: bool) -> list[MasterRow]:
+    # The lock covers only the row: referenced codes are read by subqueries.
     statement = statement.with_for_update() if lock else statement
-    return [_read(kind, row) for row in (await session.execute(statement)).mappings()]
+    return [_to_row(kind, row) for row in (await session.execute(statement)).mappings()]
 
 
 async def keys(session: AsyncSession, reference: Reference) -> Mapping[str, int]:
-    there = _table(reference.table)
-    rows = await session.execute(sa.select(there.c[reference.code], there.c.id))
+    referred_table = _table(reference.table)
+    rows = await session.execute(sa.select(referred_table.c[reference.code], referred_table.c.id))
     return Spellings(dict(rows.all()))
 
 
-async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) -> Mapping[str, int]:
+async def pair_keys(session: AsyncSession, pairs: Pairs, *, project: int | None) -> Mapping[str, int]:
     other = _table(pairs.list)
     rows = await session.execute(sa.select(other.c[pairs.code], other.c.id).where(other.c.project_id == project))
     return Spellings(dict(rows.all()))
@@ -193,12 +183,12 @@ async def codes_of(session: AsyncSession, pairs: Pairs, *, project: int | None) 
 async def save_pairs(
     session: AsyncSession, pairs: Pairs, key: int, others: Collection[int], *, project: int | None
 ) -> None:
-    """:raises IntegrityError: when a drawing stands under a pair that goes"""
+    """:raises IntegrityError: when a drawing uses a removed pair"""
     table = _table(pairs.table)
     of_row = table.c[pairs.own] == key
-    there = set((await session.scalars(sa.select(table.c[pairs.other]).where(of_row))).all())
+    current = set((await session.scalars(sa.select(table.c[pairs.other]).where(of_row))).all())
     await session.execute(sa.delete(table).where(of_row, table.c[pairs.other].not_in(others)))
-    new = [{"project_id": project, pairs.own: key, pairs.other: other} for other in others if other not in there]
+    new = [{"project_id": project, pairs.own: key, pairs.other: other} for other in others if other not in current]
     if new:
         await session.execute(sa.insert(table), new)
 
@@ -212,15 +202,15 @@ async def last_place(session: AsyncSession, kind: MasterKind, *, owner: int | No
 
 
 async def insert(session: AsyncSession, kind: MasterKind, new: Sequence[Mapping[str, object]]) -> None:
-    """:raises IntegrityError: for a code that is there"""
+    """:raises IntegrityError: for a code that exists"""
     if new:
         await session.execute(sa.insert(_table(kind.table)), list(new))
 
 
 async def update(session: AsyncSession, kind: MasterKind, changed: Sequence[tuple[int, Mapping[str, object]]]) -> None:
     """
-    :param changed: keys, each with the columns that change; the same columns for all
-    :raises IntegrityError: for a code that is there
+    :param changed: keys with their changed columns, which must be the same for all
+    :raises IntegrityError: for a code that exists
     """
     if not changed:
         return
@@ -237,13 +227,11 @@ async def update(session: AsyncSession, kind: MasterKind, changed: Sequence[tupl
     await connection.execute(statement, rows)
 
 
-def stamps(kind: MasterKind, *names: str) -> list[str]:
-    """Those of the columns that the kind's table has."""
+def timestamp_columns(kind: MasterKind, *names: str) -> list[str]:
     return [name for name in names if name in _table(kind.table).c]
 
 
-async def contract_of(session: AsyncSession, public_id: UUID) -> AnyRow | None:
-    """A contract with the public id of its project; closed ones, too."""
+async def find_contract(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     statement = (
         sa.select(
             Contract.id,
@@ -258,8 +246,7 @@ async def contract_of(session: AsyncSession, public_id: UUID) -> AnyRow | None:
     return (await session.execute(statement)).one_or_none()
 
 
-async def other_contract_has(session: AsyncSession, kind: MasterKind, row: MasterRow) -> bool:
-    """Whether another contract of the same project has a row of this code."""
+async def is_code_in_other_contract(session: AsyncSession, kind: MasterKind, row: MasterRow) -> bool:
     table = _table(kind.table)
     project = sa.select(Contract.project_id).where(Contract.id == row.owner).scalar_subquery()
     statement = sa.select(table.c.id).join(Contract, Contract.id == table.c.contract_id)
@@ -270,12 +257,12 @@ async def other_contract_has(session: AsyncSession, kind: MasterKind, row: Maste
 
 
 async def rename_in_settings(session: AsyncSession, row: MasterRow, *, new: str) -> None:
-    """Formats, places in review teams and chosen workflows name the codes of their project: they follow."""
+    """Rename the code in number formats, team seats and workflow assignments."""
     project = sa.select(Contract.project_id).where(Contract.id == row.owner).scalar_subquery()
     teams = sa.select(ReviewTeam.id).where(ReviewTeam.project_id == project)
     of_type = sa.select(CorrespondenceSubType.correspondence_type_id).where(CorrespondenceSubType.id == row.key)
     formats, choices = NumberFormat.project_id == project, WorkflowAssignment.project_id == project
-    named: dict[str, list[tuple[InstrumentedAttribute[Any], Sequence[sa.ColumnElement[bool]]]]] = {
+    columns: dict[str, list[tuple[InstrumentedAttribute[Any], Sequence[sa.ColumnElement[bool]]]]] = {
         "discipline": [
             (NumberFormat.discipline_code, [formats]),
             (ReviewTeamMember.discipline_code, [ReviewTeamMember.team_id.in_(teams)]),
@@ -291,7 +278,7 @@ async def rename_in_settings(session: AsyncSession, row: MasterRow, *, new: str)
             )
         ],
     }
-    for column, where in named[row.kind.name]:
+    for column, where in columns[row.kind.name]:
         statement = sa.update(column.class_).where(column == row.code, *where).values({column.key: new})
         await session.execute(statement, execution_options={"synchronize_session": False})
 
@@ -300,11 +287,12 @@ async def open_counts(
     session: AsyncSession, kinds: Collection[MasterKind], *, project: int | None
 ) -> dict[tuple[str, int], int]:
     """
-    How many open rows each list of a project and of its contracts has, by the kind's name and the owner's key; those of the
-    installation stand under 0. The organizations of a project are counted as `member`, those of a contract as `party`.
+    Count by kind name and owner key, which is 0 for the installation.
+
+    Organizations of a project are counted as `member`, those of a contract as `party`.
     """
     of_project = sa.select(Contract.id).where(Contract.project_id == project).scalar_subquery()
-    counted = []
+    statements = []
     for name, table, column in [
         *((kind.name, _table(kind.table), kind.owner_column) for kind in kinds),
         ("member", _table("project_organizations"), "project_id"),
@@ -316,18 +304,17 @@ async def open_counts(
             statement = statement.where(owner.in_(of_project) if column == "contract_id" else owner == project)
         if "is_active" in table.c:
             statement = statement.where(_is_open(table))
-        counted.append(statement.group_by(sa.text("owner")))
-    found = await session.execute(sa.union_all(*counted))
-    return {(name, owner): count for name, owner, count in found}
+        statements.append(statement.group_by(sa.text("owner")))
+    result = await session.execute(sa.union_all(*statements))
+    return {(name, owner): count for name, owner, count in result}
 
 
-def taking_part(of: Owner, owner: int | None) -> sa.Select[tuple[int]]:
-    """The keys of the organizations of a project or a contract."""
+def participant_keys(of: Owner, owner: int | None) -> sa.Select[tuple[int]]:
     link = _table(f"{of}_organizations")
     return sa.select(link.c.organization_id).where(link.c[f"{of}_id"] == owner)
 
 
-async def roles_of(
+async def participant_roles(
     session: AsyncSession, of: Owner, owner: int | None, organizations: Collection[int]
 ) -> dict[int, str | None]:
     link = _table(f"{of}_organizations")

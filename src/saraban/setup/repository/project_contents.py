@@ -1,4 +1,4 @@
-"""What a project is made of, read for comparison and export; and whether something is in use. Each function is one statement."""
+"""Reads the contents of a project for comparison and export; one statement per function."""
 
 from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeVarTuple
@@ -45,7 +45,6 @@ async def _rows(session: AsyncSession, statement: sa.Select[*tuple[Any, ...]]) -
 
 
 async def project(session: AsyncSession, *, code: str) -> Project | None:
-    """Closed ones, too: their codes are taken."""
     return await session.scalar(sa.select(Project).where(Project.project_code == code))
 
 
@@ -58,13 +57,12 @@ async def types(session: AsyncSession) -> Sequence[CorrespondenceType]:
 
 
 async def workflows(session: AsyncSession) -> set[str]:
-    """Those with a version in force."""
+    """Return the codes of workflows with an active version."""
     statement = sa.select(WorkflowDefinition.workflow_code).where(WorkflowDefinition.is_active)
     return set((await session.scalars(statement)).all())
 
 
 async def accounts(session: AsyncSession) -> dict[str, AnyRow]:
-    """Every account there ever was, by user name, with the code of its organization."""
     statement = sa.select(User, Organization.organization_code).outerjoin(
         Organization, Organization.id == User.primary_organization_id
     )
@@ -72,19 +70,19 @@ async def accounts(session: AsyncSession) -> dict[str, AnyRow]:
 
 
 async def codes(session: AsyncSession, *, project_id: int | None) -> set[tuple[str, str]]:
-    """Every code there is, closed or not, with the list of a project file in which it stands; of contracts, the project's."""
-    found: set[tuple[str, str]] = set()
+    """Return (list of a project file, code) of all rows, including closed ones."""
+    pairs: set[tuple[str, str]] = set()
     for kind, column in _CODES.items():
-        found |= {(kind, code) for code in await session.scalars(sa.select(column))}
+        pairs |= {(kind, code) for code in await session.scalars(sa.select(column))}
     for kind, model, column in _CODES_OF_CONTRACTS:
         statement = _of_project(sa.select(column), model, project_id or 0)
-        found |= {(kind, code) for code in await session.scalars(statement)}
-    found |= {
+        pairs |= {(kind, code) for code in await session.scalars(statement)}
+    pairs |= {
         ("subTypes", f"{row.type_code} {row.sub_type_code}")
         for row in await sub_types(session, project_id=project_id or 0)
     }
     teams_of = sa.select(ReviewTeam.team_code).where(ReviewTeam.project_id == project_id)
-    return found | {("reviewTeams", code) for code in await session.scalars(teams_of)}
+    return pairs | {("reviewTeams", code) for code in await session.scalars(teams_of)}
 
 
 _CODES: Final[dict[str, InstrumentedAttribute[str]]] = {
@@ -124,7 +122,7 @@ async def roles_of_parties(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def contracts(session: AsyncSession, codes: Collection[str], *, project_id: int | None) -> Sequence[Contract]:
-    """Those of the project and, of other projects, those of the codes; closed ones too."""
+    """Return all contracts of the project, and those with the codes in other projects."""
     wanted = sa.or_(Contract.contract_code.in_(codes), Contract.project_id == project_id)
     return (await session.scalars(sa.select(Contract).where(wanted).order_by(Contract.contract_code))).all()
 
@@ -141,7 +139,7 @@ async def parties(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def sub_types(session: AsyncSession, *, project_id: int) -> Rows:
-    """Rows of (type code, code), closed ones too."""
+    """Return (type code, code), including closed rows."""
     statement = sa.select(CorrespondenceType.type_code, CorrespondenceSubType.sub_type_code).join(
         CorrespondenceType, CorrespondenceType.id == CorrespondenceSubType.correspondence_type_id
     )
@@ -194,7 +192,6 @@ async def seats(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def grants(session: AsyncSession, *, project_id: int) -> Rows:
-    """Roles given in the project, in its contracts, and in the organizations that take part."""
     members = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project_id)
     statement = (
         sa.select(
@@ -228,7 +225,6 @@ async def grants(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def checklist_counts(session: AsyncSession, *, project_id: int) -> AnyRow:
-    """How much there is of a project that is open."""
     contracts = sa.select(Contract.id).where(
         Contract.project_id == project_id, Contract.is_active, Contract.deleted_at.is_(None)
     )
@@ -257,7 +253,7 @@ async def contract_sizes(session: AsyncSession, *, project_id: int) -> Rows:
 
 
 async def rights_in(session: AsyncSession, *, project_id: int, permissions: Collection[str]) -> Rows:
-    """Which of these permissions somebody has in a project, by the organization that they act for; global ones do not count."""
+    """Return people's permissions by the organization they act for, without global roles."""
     members = sa.select(ProjectOrganization.organization_id).where(ProjectOrganization.project_id == project_id)
     contracts = sa.select(Contract.id).where(Contract.project_id == project_id)
     acts_for = sa.func.coalesce(UserAssignment.organization_id, User.primary_organization_id)
@@ -295,19 +291,15 @@ async def global_grants(session: AsyncSession) -> Rows:
 
 
 def _without_period() -> sa.ColumnElement[bool]:
-    """A project file speaks of roles without an end: those of a period are neither in it nor closed by it."""
+    """Select roles without a period: project files neither contain nor close the others."""
     return sa.and_(UserAssignment.valid_from.is_(None), UserAssignment.valid_until.is_(None))
 
 
-async def referred(session: AsyncSession, table_name: str, *, key: int) -> bool:
-    """
-    Whether a row of any table refers to this one, except those that are parts of it.
-
-    It looks at the tables as they are described: one that comes later counts by itself.
-    """
+async def is_referenced(session: AsyncSession, table_name: str, *, key: int) -> bool:
+    """Search all tables in the metadata, except the row's own parts."""
     target = Base.metadata.tables[table_name]
     for table in Base.metadata.sorted_tables:
-        keys = [] if table.name in _PARTS else [one.parent for one in table.foreign_keys if one.column is target.c.id]
+        keys = [] if table.name in _PARTS else [fk.parent for fk in table.foreign_keys if fk.column is target.c.id]
         for column in keys:
             if await session.scalar(sa.select(sa.literal(1)).select_from(table).where(column == key).limit(1)):
                 return True
@@ -328,7 +320,6 @@ _PARTS = frozenset(
 
 
 async def has_numbers(session: AsyncSession, *, project_id: int, organization_id: int) -> bool:
-    """Whether a number of the project was issued by an organization or for it; every document has one."""
     statement = sa.select(LedgerEntry.id).where(
         LedgerEntry.project_id == project_id,
         sa.or_(

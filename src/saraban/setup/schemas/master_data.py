@@ -1,4 +1,4 @@
-"""What the API takes and answers about master data: made of the kinds, so that each is described with its own fields."""
+"""API schemas of master data, generated from the kinds."""
 
 from functools import cache
 from typing import Annotated, Any, Literal
@@ -15,11 +15,11 @@ from saraban.setup.domain.master_rows import MOST, MasterImport, MasterRow
 
 
 class MasterRowNew(Schema):
-    """A new row; what kind it is says which fields it has."""
+    """A new row. Its fields depend on its kind."""
 
 
 class MasterRowChange(Schema):
-    """What is left out stays."""
+    """Fields that are left out stay unchanged."""
 
     confirm_series: bool = Field(
         default=False, strict=True, description="Change what document numbers print, although series begin anew at 1."
@@ -27,7 +27,6 @@ class MasterRowChange(Schema):
 
     @property
     def values(self) -> dict[str, Any]:
-        """What is stated, as JSON."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude={"confirm_series"})
 
 
@@ -71,17 +70,16 @@ class MasterImportOut(Schema):
     rows: list[ImportedRowOut]
 
 
-def _whole_number(value: object) -> object:
-    """A number of digits alone may be one in JSON, too."""
+def _to_text(value: object) -> object:
     return str(value) if type(value) is int and value >= 0 else value
 
 
-def _type(kind: MasterKind, field: MasterField) -> Any:
+def _field_type(kind: MasterKind, field: MasterField) -> Any:
     if field is kind.code:
         return Annotated[str, CodeLine(field.length)]
     if field.name == "number":
         stated = Annotated[str, Field(max_length=field.length)] | int
-        return Annotated[str, SingleLine(field.length), BeforeValidator(_whole_number, json_schema_input_type=stated)]
+        return Annotated[str, SingleLine(field.length), BeforeValidator(_to_text, json_schema_input_type=stated)]
     if field.name == "fileKinds":
         return KindList
     match field.form:
@@ -94,7 +92,7 @@ def _type(kind: MasterKind, field: MasterField) -> Any:
     return Annotated[str, SingleLine(field.length)]
 
 
-def _described(field: MasterField, default: Any) -> Any:
+def _field_info(field: MasterField, default: Any) -> Any:
     note = " Document numbers print it." if field.printed else ""
     examples = [field.example] if field.example else None
     return Field(default, alias=field.name, description=f"{field.label.en}.{note}", examples=examples)
@@ -109,10 +107,10 @@ def new_row(kind: MasterKind) -> type[MasterRowNew]:
     fields: dict[str, Any] = {}
     for field in kind.fields:
         if field.required:
-            fields[field.name] = (_type(kind, field), _described(field, ...))
+            fields[field.name] = (_field_type(kind, field), _field_info(field, ...))
         else:
-            fields[field.name] = (_type(kind, field) | None, _described(field, field.default))
-    if kind in {DISCIPLINE, RFA_TYPE}:  # so that one body fits the three lists of a contract
+            fields[field.name] = (_field_type(kind, field) | None, _field_info(field, field.default))
+    if kind in {DISCIPLINE, RFA_TYPE}:  # one request body must fit the three lists of a contract
         fields["number"] = (None, Field(None, exclude=True, description="Sub types have one."))
     return create_model(f"New{_pascal(kind)}", __base__=MasterRowNew, __doc__=f"A new {kind.singular.en}.", **fields)
 
@@ -122,9 +120,13 @@ def row_change(kind: MasterKind) -> type[MasterRowChange]:
     fields: dict[str, Any] = {}
     for field in kind.fields:
         if field.name != kind.within:
-            # Left out is not null: what is needed cannot be taken away.
-            shape = _type(kind, field) if field.required or field.default is not None else _type(kind, field) | None
-            fields[field.name] = (shape, _described(field, None))
+            # A required field can be left out, but not set to null.
+            shape = (
+                _field_type(kind, field)
+                if field.required or field.default is not None
+                else _field_type(kind, field) | None
+            )
+            fields[field.name] = (shape, _field_info(field, None))
     return create_model(f"{_pascal(kind)}Change", __base__=MasterRowChange, __doc__="What is left out stays.", **fields)
 
 
@@ -134,7 +136,10 @@ def row_out(kind: MasterKind) -> type[MasterRowOut]:
     if kind.has_public_id:
         fields["publicId"] = (UUID, Field(alias="publicId"))
     for field in kind.fields:
-        fields[field.name] = (str if field.required else str | None, _described(field, ... if field.required else None))
+        fields[field.name] = (
+            str if field.required else str | None,
+            _field_info(field, ... if field.required else None),
+        )
     if kind.ordered:
         fields["sortOrder"] = (int, Field(alias="sortOrder", description="Its place in the list."))
     return create_model(f"{_pascal(kind)}Row", __base__=MasterRowOut, __doc__=f"A row: {kind.singular.en}.", **fields)
@@ -149,7 +154,6 @@ def row_page(kind: MasterKind) -> type[Schema]:
 
 
 def shown(row: MasterRow) -> MasterRowOut:
-    """Return a row as the API answers it."""
     kind = row.kind
     values: dict[str, Any] = {**row.values, "isActive": row.is_active}
     if kind.ordered:
@@ -160,14 +164,13 @@ def shown(row: MasterRow) -> MasterRowOut:
 
 
 def imported(done: MasterImport, language: str) -> MasterImportOut:
-    """Return what an import comes to as the API answers it."""
     return MasterImportOut(
         applied=done.applied,
         added=done.count("add"),
         changed=done.count("change"),
         same=done.count("same"),
         rows=[
-            ImportedRowOut(row=one.line, code=one.code, change=one.change, reason=one.explain(language))
-            for one in done.rows
+            ImportedRowOut(row=row.line, code=row.code, change=row.change, reason=row.explain(language))
+            for row in done.rows
         ],
     )

@@ -1,4 +1,4 @@
-"""What the API takes of a new project, and answers about what is missing of one."""
+"""API schemas of new projects and of the checklist."""
 
 from typing import Annotated, Literal
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What the doors use of `setup`."""
+"""Functions of `setup` that other features use."""
 
 from saraban.setup.domain.comparison import Difference
 from saraban.setup.service.checklist import read_checklist

@@ -1,4 +1,4 @@
-"""What is missing of a project until its first number, for those who can do something about it."""
+"""Finds the steps that a project still needs before its first number."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,32 +20,27 @@ from saraban.workflow.language.registers import REGISTERS
 
 @dataclass(frozen=True, slots=True)
 class ProjectChecklist:
-    """:param contract: the first one, which most of it is about"""
-
     items: Sequence[ChecklistItem]
     contract: UUID | None
 
     @property
     def complete(self) -> bool:
-        return all(one.done for one in self.items)
+        return all(item.done for item in self.items)
 
 
 async def read_checklist(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> ProjectChecklist:
-    """
-    :raises NotFound: when there is no such project that the caller may see
-    :raises Forbidden: when the caller does not manage it
-    """
-    seen = await projects.projects_of(ctx, session)
-    project = next((one for one in seen if one.public_id == public_id), None)
+    """:raises NotFound, Forbidden:"""
+    visible = await projects.projects_of(ctx, session)
+    project = next((candidate for candidate in visible if candidate.public_id == public_id), None)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")
     ctx.caller.require(MANAGE, Scope(project=project.id))
     contracts = await repository.contract_sizes(session, project_id=project.id)
-    facts = await _facts(session, project.id, [row.parties for row in contracts])
+    facts = await _read_facts(session, project.id, [row.parties for row in contracts])
     return ProjectChecklist(checklist(facts), contracts[0].public_id if contracts else None)
 
 
-async def _facts(session: AsyncSession, key: int, contract_parties: Sequence[int]) -> ProjectFacts:
+async def _read_facts(session: AsyncSession, key: int, contract_parties: Sequence[int]) -> ProjectFacts:
     counts = await repository.checklist_counts(session, project_id=key)
     rights: dict[int, set[str]] = defaultdict(set)
     for row in await repository.rights_in(session, project_id=key, permissions=CREATES | {REVIEWS}):
@@ -63,21 +58,25 @@ async def _facts(session: AsyncSession, key: int, contract_parties: Sequence[int
         disciplines=counts.disciplines,
         rfa_types=counts.rfa_types,
         formats=counts.formats,
-        rights={organization: frozenset(held) for organization, held in rights.items()},
+        rights={organization: frozenset(items) for organization, items in rights.items()},
         workflows=frozenset(starts.values()),
         in_force=frozenset(await repository.workflows(session)),
-        roles={organization: frozenset(held) for organization, held in roles.items()},
-        asked=await _asked(session, starts["rfa"]),
+        roles={organization: frozenset(items) for organization, items in roles.items()},
+        asked=await _list_deciding_roles(session, starts["rfa"]),
     )
 
 
-async def _asked(session: AsyncSession, code: str) -> list[frozenset[str]]:
+async def _list_deciding_roles(session: AsyncSession, code: str) -> list[frozenset[str]]:
     try:
         definition = (await workflow.starting(session, code=code)).definition
     except workflow.WorkflowNotDefined:
         return []
-    asked = []
+    roles = []
     for state in definition.states.values():
-        deciding = [one.require.organization_roles for one in state.on.values() if REVIEWS in one.require.permissions]
-        asked.append(frozenset[str]().union(*deciding))
-    return [one for one in asked if one]
+        deciding = [
+            transition.require.organization_roles
+            for transition in state.on.values()
+            if REVIEWS in transition.require.permissions
+        ]
+        roles.append(frozenset[str]().union(*deciding))
+    return [step_roles for step_roles in roles if step_roles]

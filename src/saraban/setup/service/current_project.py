@@ -1,4 +1,4 @@
-"""What is there of a project, in the shape of a project file: compared with one that is applied, written when it is exported."""
+"""Reads a project in the form of a project file, for comparison and export."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -31,21 +31,20 @@ _WEEKDAYS: Final = dict(zip(WEEKDAYS, WEEK, strict=True))
 WEEKDAY_OF: Final = {code: name for name, code in _WEEKDAYS.items()}
 
 
-def stated(**values: Json) -> dict[str, Json]:
+def without_none(**values: Json) -> dict[str, Json]:
     return {name: value for name, value in values.items() if value is not None}
 
 
 async def read_shared(session: AsyncSession, *, codes: Collection[str], usernames: Collection[str]) -> Data:
-    """Read what belongs to the installation, as far as a file names it."""
     accounts = await repository.accounts(session)
     return {
         "organizations": [
-            stated(code=row.organization_code, name=row.organization_name, nameEn=row.organization_name_en)
+            without_none(code=row.organization_code, name=row.organization_name, nameEn=row.organization_name_en)
             for row in await repository.organizations(session)
             if row.organization_code in codes and _is_open(row)
         ],
         "correspondenceTypes": [
-            stated(code=row.type_code, name=row.type_name, nameEn=row.type_name_en)
+            without_none(code=row.type_code, name=row.type_name, nameEn=row.type_name_en)
             for row in await repository.types(session)
             if _is_open(row)
         ],
@@ -59,7 +58,7 @@ def _is_open(row: Organization | CorrespondenceType) -> bool:
 
 def _person(row: AnyRow) -> dict[str, Json]:
     user = row.User
-    return stated(
+    return without_none(
         username=user.username,
         email=user.email,
         firstName=user.first_name or "",
@@ -69,11 +68,10 @@ def _person(row: AnyRow) -> dict[str, Json]:
 
 
 async def read_project(session: AsyncSession, project: Project) -> Data:
-    """Read the project itself; without organizations and people, which belong to the installation."""
     key = project.id
     return {
-        "project": stated(code=project.project_code, name=project.project_name, nameEn=project.project_name_en)
-        | stated(fileKinds=project.file_kinds),
+        "project": without_none(code=project.project_code, name=project.project_name, nameEn=project.project_name_en)
+        | without_none(fileKinds=project.file_kinds),
         "members": [
             {"organization": row.organization_code, "role": party_role(row.role_in_project).value}
             for row in await repository.members(session, project_id=key)
@@ -81,36 +79,31 @@ async def read_project(session: AsyncSession, project: Project) -> Data:
         "contracts": await _contracts(session, key),
         "numberFormats": [_format(row) for row in await repository.formats(session, project_id=key)],
         "assignments": [
-            stated(workflow=row.workflow_code, kind=row.kind.upper(), type=row.type_code or None)
+            without_none(workflow=row.workflow_code, kind=row.kind.upper(), type=row.type_code or None)
             for row in await repository.choices(session, project_id=key)
         ],
         "calendar": await _calendar(session, key),
-        **{name: found for name in OF_PROJECTS if (found := await _listed(session, FILE_LISTS[name], key))},
-        **({"drawingRegisters": registers} if (registers := await _registers(session, key)) else {}),
+        **{name: rows for name in OF_PROJECTS if (rows := await _list_rows(session, FILE_LISTS[name], key))},
+        **({"drawingRegisters": registers} if (registers := await _drawing_registers(session, key)) else {}),
         "reviewTeams": await _teams(session, key),
     }
 
 
-async def roles_in(
+async def roles_by_username(
     session: AsyncSession, project: Project, *, named: Collection[str] = ()
 ) -> dict[str, list[dict[str, str]]]:
-    """
-    Read who has which role in the project, its contracts and its organizations, by user name.
-
-    :param named: accounts of programs and closed ones are left out, but for these
-    """
-    found: dict[str, list[dict[str, str]]] = defaultdict(list)
+    """:param named: user names to include even for service accounts and closed accounts"""
+    roles: dict[str, list[dict[str, str]]] = defaultdict(list)
     for row in await repository.grants(session, project_id=project.id):
         if row.username not in named and (row.is_service or not row.is_active):
             continue
         place = row.organization_code or row.contract_code or row.project_code
-        found[row.username].append({"role": row.role_name, "level": row.scope, "place": place})
-    return found
+        roles[row.username].append({"role": row.role_name, "level": row.scope, "place": place})
+    return roles
 
 
-async def people_of(session: AsyncSession, project: Project, data: Data) -> list[Data]:
-    """Read those who have a role in the project or a place in one of its teams, with their roles."""
-    roles = await roles_in(session, project)
+async def project_people(session: AsyncSession, project: Project, data: Data) -> list[Data]:
+    roles = await roles_by_username(session, project)
     seated = {seat["person"] for team in data["reviewTeams"] for seat in team["members"]}
     shared = await read_shared(session, codes=(), usernames=seated | roles.keys())
     return [{**person, "roles": roles.get(person["username"], [])} for person in shared["people"]]
@@ -126,7 +119,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
         {
             **_contract(row),
             "parties": parties[row.id],
-            **{name: await _listed(session, FILE_LISTS[name], row.id) for name in OF_CONTRACTS},
+            **{name: await _list_rows(session, FILE_LISTS[name], row.id) for name in OF_CONTRACTS},
         }
         for row in rows
         if row.is_active and row.deleted_at is None
@@ -134,7 +127,7 @@ async def _contracts(session: AsyncSession, key: int) -> list[dict[str, Json]]:
 
 
 def _contract(row: Contract) -> dict[str, Json]:
-    return stated(
+    return without_none(
         code=row.contract_code,
         name=row.contract_name,
         nameEn=row.contract_name_en,
@@ -143,42 +136,46 @@ def _contract(row: Contract) -> dict[str, Json]:
     )
 
 
-async def _listed(session: AsyncSession, kind: MasterKind, owner: int) -> list[dict[str, Json]]:
+async def _list_rows(session: AsyncSession, kind: MasterKind, owner: int) -> list[dict[str, Json]]:
     rows = await master_rows.rows(session, kind, owner=owner, include_closed=False)
-    return [_shown(row) for row in rows]
+    return [_file_values(row) for row in rows]
 
 
-def _shown(row: MasterRow) -> dict[str, Json]:
-    """What rows of before these rules may lack is filled from what they have."""
-    said: dict[str, Json] = {name: value for name, value in row.values.items() if value is not None}
-    thai, english = said.get("nameTh"), said.get("nameEn")
+def _file_values(row: MasterRow) -> dict[str, Json]:
+    """Fill names that old rows lack from their other values."""
+    values: dict[str, Json] = {name: value for name, value in row.values.items() if value is not None}
+    thai, english = values.get("nameTh"), values.get("nameEn")
     if row.kind is SUB_TYPE:
-        said |= {"type": said.pop("typeCode"), "number": said.get("number", row.code[:10]), "nameTh": thai or row.code}
+        values |= {
+            "type": values.pop("typeCode"),
+            "number": values.get("number", row.code[:10]),
+            "nameTh": thai or row.code,
+        }
     elif row.kind.field("nameEn").required:
-        said |= {"nameTh": thai or english or row.code, "nameEn": english or thai or row.code}
+        values |= {"nameTh": thai or english or row.code, "nameEn": english or thai or row.code}
     for name, usual in (("color", "default"), ("items", "optional")):
-        if said.get(name) == usual:
-            del said[name]
-    return said
+        if values.get(name) == usual:
+            del values[name]
+    return values
 
 
 def _format(row: AnyRow) -> dict[str, Json]:
-    one = row.NumberFormat
-    return stated(
+    number_format = row.NumberFormat
+    return without_none(
         type=row.type_code,
-        subType=one.sub_type_code or None,
-        rfaType=one.rfa_type_code or None,
-        discipline=one.discipline_code or None,
-        template=one.format_template,
-        description=one.description,
-        resetYearly=one.reset_sequence_yearly,
-        overflow=one.overflow,
+        subType=number_format.sub_type_code or None,
+        rfaType=number_format.rfa_type_code or None,
+        discipline=number_format.discipline_code or None,
+        template=number_format.format_template,
+        description=number_format.description,
+        resetYearly=number_format.reset_sequence_yearly,
+        overflow=number_format.overflow,
     )
 
 
 async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
-    own = await session.get(ProjectCalendar, key)
-    names = own.weekend.split(",") if own is not None else USUAL_WEEKEND
+    calendar = await session.get(ProjectCalendar, key)
+    names = calendar.weekend.split(",") if calendar is not None else USUAL_WEEKEND
     return {
         "weekend": [code for name, code in _WEEKDAYS.items() if name in names],
         "days": [
@@ -193,10 +190,9 @@ async def _calendar(session: AsyncSession, key: int) -> dict[str, Json]:
     }
 
 
-async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
-    """Only contract drawings take addenda or not, and the others are approved."""
+async def _drawing_registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     return [
-        stated(
+        without_none(
             kind=row.kind,
             revisionScheme=row.revision_scheme,
             numberPattern=row.number_pattern,
@@ -210,8 +206,10 @@ async def _registers(session: AsyncSession, key: int) -> list[dict[str, Json]]:
 async def _teams(session: AsyncSession, key: int) -> list[dict[str, Json]]:
     seats: dict[int, list[dict[str, Json]]] = defaultdict(list)
     for row in await repository.seats(session, project_id=key):
-        one = row.ReviewTeamMember
-        seats[one.team_id].append(stated(person=row.username, discipline=one.discipline_code, role=one.member_role))
+        member = row.ReviewTeamMember
+        seats[member.team_id].append(
+            without_none(person=row.username, discipline=member.discipline_code, role=member.member_role)
+        )
     return [
         {"code": row.team_code, "name": row.name_th, "nameEn": row.name_en, "members": seats[row.id]}
         for row in await repository.teams(session, project_id=key)

@@ -1,9 +1,4 @@
-"""
-Master data of every kind: listed, read, added, changed, put in order, closed and opened again. One service; what differs stands
-in the kind.
-
-Nothing is deleted. What is closed stays on the documents that have it and leaves the forms.
-"""
+"""Master data of every kind. No row is deleted: closed rows stay on documents."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,17 +38,14 @@ from saraban.setup.domain.master_rows import (
 from saraban.setup.repository import master_rows as repository
 from saraban.setup.schemas.master_data import MasterRowChange, MasterRowNew
 
-EVERY: Final = 100_000  # rows of a list that is read whole
+EVERY: Final = 100_000  # limit for reading a complete list
 
 
 @dataclass(frozen=True, slots=True)
 class MasterPlace:
     """
-    Whose rows they are, and where rights to them count.
-
-    :param key: of the project or contract; None for the installation's
+    :param key: of the project or contract; None for the installation
     :param named: the owner's code, for the audit trail
-    :param closed: codes of the project and the contract, as far as they are closed
     """
 
     key: int | None
@@ -62,20 +54,20 @@ class MasterPlace:
     closed: Mapping[Owner, str]
 
     def require_open(self) -> None:
-        """:raises MasterPlaceClosed: naming the project or contract that takes no changes"""
+        """:raises MasterPlaceClosed:"""
         for code in self.closed.values():
             raise MasterPlaceClosed(values={"value": code})
 
 
-async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public_id: UUID | None) -> MasterPlace:
-    """:raises NotFound: for a project or contract that the caller may not see"""
+async def find_place(ctx: RequestContext, session: AsyncSession, of: Owner, public_id: UUID | None) -> MasterPlace:
+    """:raises NotFound:"""
     if of is Owner.INSTALLATION or public_id is None:
         return MasterPlace(None, Scope(), {}, {})
     if of is Owner.PROJECT:
         project = await projects.visible_project(ctx, session, public_id, closed=True)
         closed: dict[Owner, str] = {} if project.is_active else {of: project.project_code}
         return MasterPlace(project.id, Scope(project=project.id), {"project": project.project_code}, closed)
-    contract = await repository.contract_of(session, public_id)
+    contract = await repository.find_contract(session, public_id)
     if contract is None:
         raise NotFound(f"There is no contract {public_id}.")
     project = await projects.visible_project(ctx, session, contract.project_public_id, closed=True)
@@ -87,11 +79,11 @@ async def place_of(ctx: RequestContext, session: AsyncSession, of: Owner, public
 
 
 async def public_id_of(session: AsyncSession, kind: MasterKind, code: str, *, pointer: str) -> UUID:
-    """:raises Invalid: at `pointer`, when there is none of this code"""
-    found = await repository.public_id_of(session, kind, code=fold(code))
-    if found is None:
+    """:raises Invalid: at `pointer`"""
+    public_id = await repository.public_id_of(session, kind, code=fold(code))
+    if public_id is None:
         raise unknown(pointer, code)
-    return found
+    return public_id
 
 
 async def list_rows(
@@ -105,132 +97,122 @@ async def list_rows(
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[MasterRow]:
-    """:raises NotFound: for a project or contract that the caller may not see"""
-    place = await place_of(ctx, session, kind.owner, owner)
-    found = await repository.rows(
+    """:raises NotFound:"""
+    place = await find_place(ctx, session, kind.owner, owner)
+    rows = await repository.rows(
         session,
         kind,
         owner=place.key,
-        only=await seen(ctx, session, kind),
+        only=await visible_row_keys(ctx, session, kind),
         search=fold(search) if search else None,
         include_closed=include_closed,
         after=position_after(cursor, kind),
         limit=limit + 1,
     )
-    return row_page(found, kind, limit=limit)
+    return row_page(rows, kind, limit=limit)
 
 
 def position_after(cursor: str | None, kind: MasterKind) -> Position | None:
     if not cursor:
         return None
     order, code, within = decode_cursor(cursor, list_mark("master", kind.name), int, str, str)
-    if abs(order) >= 1 << 31:  # the column holds no such number
+    if abs(order) >= 1 << 31:  # outside the range of the column
         raise malformed_cursor()
     return order, code, within
 
 
 def row_page(rows: Sequence[MasterRow], kind: MasterKind, *, limit: int) -> Page[MasterRow]:
-    """Return a page of `limit` rows, given one row more where there is another page."""
-    more = len(rows) > limit
+    """Return a page of `limit` rows; one row more means that there is a next page."""
+    has_more = len(rows) > limit
     mark = list_mark("master", kind.name)
-    return Page(list(rows[:limit]), encode_cursor(mark, *rows[limit - 1].position) if more else None)
+    return Page(list(rows[:limit]), encode_cursor(mark, *rows[limit - 1].position) if has_more else None)
 
 
-async def seen(ctx: RequestContext, session: AsyncSession, kind: MasterKind) -> frozenset[int] | None:
-    """Return the keys of the rows that the caller may know of; None for all of them."""
+async def visible_row_keys(ctx: RequestContext, session: AsyncSession, kind: MasterKind) -> frozenset[int] | None:
+    """Return None for all rows."""
     return await projects.visible_keys(ctx, session) if kind is PROJECT else None
 
 
 async def read(ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress) -> MasterRow:
-    """
-    :raises NotFound: when there is none that the caller may know of
-    :raises Invalid: when several rows have the code, and what tells them apart is left out
-    """
-    return (await _addressed(ctx, session, kind, address))[0]
+    """:raises NotFound, Invalid: Invalid if several rows have the code and `within` is missing"""
+    return (await _find_row(ctx, session, kind, address))[0]
 
 
-async def _addressed(
+async def _find_row(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, address: MasterAddress, *, lock: bool = False
 ) -> tuple[MasterRow, MasterPlace]:
     if address.public_id is not None:
-        return await _entity(ctx, session, kind, address.public_id, lock=lock)
-    place = await place_of(ctx, session, kind.owner, address.owner)
+        return await _find_entity(ctx, session, kind, address.public_id, lock=lock)
+    place = await find_place(ctx, session, kind.owner, address.owner)
     code = fold(address.code)
-    found = await repository.coded(session, kind, owner=place.key, code=code, lock=lock)
+    rows = await repository.rows_by_code(session, kind, owner=place.key, code=code, lock=lock)
     if address.within is not None:
-        found = [row for row in found if row.within == address.within]
-    if not found:
+        rows = [row for row in rows if row.within == address.within]
+    if not rows:
         raise NotFound(f"There is no {kind.singular.en} {code}.")
-    if len(found) > 1:
+    if len(rows) > 1:
         th, en = "รหัสนี้มีในหลายประเภทเอกสาร ต้องระบุ", "Several document types have this code: name one."
         raise invalid(f"query:{kind.within}", "required", th, en)
-    return found[0], place
+    return rows[0], place
 
 
-async def _entity(
+async def _find_entity(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, public_id: UUID, *, lock: bool
 ) -> tuple[MasterRow, MasterPlace]:
-    """An organization, a project or a contract: rights to it count in itself."""
-    place = None if kind is ORGANIZATION else await place_of(ctx, session, Owner(kind.name), public_id)
+    place = None if kind is ORGANIZATION else await find_place(ctx, session, Owner(kind.name), public_id)
     row = await repository.by_public_id(session, kind, public_id, lock=lock)
-    sees_closed = any(map(ctx.caller.may_anywhere, ("organization.view", ORGANIZATION.close)))
-    if row is None or (kind is ORGANIZATION and not (row.is_active or sees_closed)):
+    can_see_closed = any(map(ctx.caller.may_anywhere, ("organization.view", ORGANIZATION.close)))
+    if row is None or (kind is ORGANIZATION and not (row.is_active or can_see_closed)):
         raise NotFound(f"There is no {kind.singular.en} {public_id}.")
-    above = {of: code for of, code in place.closed.items() if of != kind.name} if place else {}
-    return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {}, above)
+    closed_owners = {owner: code for owner, code in place.closed.items() if owner != kind.name} if place else {}
+    return row, MasterPlace(row.owner, place.scope if place else Scope(frozenset({row.key})), {}, closed_owners)
 
 
 async def create(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, new: MasterRowNew
 ) -> MasterRow:
-    """
-    Add a row at the end of its list.
-
-    :raises Forbidden: without the kind's permission where the row would stand
-    :raises MasterPlaceClosed: in a project or contract that is closed, as everything else that changes its rows
-    :raises MasterCodeTaken: also when a closed row has the code
-    :raises Invalid: for a reference that leads nowhere, and days that end before they begin
-    """
-    place = await place_of(ctx, session, kind.owner, owner)
+    """:raises Forbidden, MasterPlaceClosed, MasterCodeTaken, Invalid:"""
+    place = await find_place(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.create, place.scope)
     place.require_open()
-    values = with_defaults(kind, new.model_dump(mode="json", by_alias=True))
-    master_rows.require_sensible(kind, values)
+    values = complete_values(kind, new.model_dump(mode="json", by_alias=True))
+    master_rows.require_date_order(kind, values)
     code = str(values[kind.code.name])
-    alike = await repository.alike(session, kind, [code], owner=place.key, project=place.scope.project)
-    master_rows.require_own_code(kind, values, alike, owner=place.key)
-    columns = as_columns(kind, values, await reference_keys(session, kind, place.key))
+    similar = await repository.similar_rows(session, kind, [code], owner=place.key, project=place.scope.project)
+    master_rows.require_own_code(kind, values, similar, owner=place.key)
+    columns = column_values(kind, values, await reference_keys(session, kind, place.key))
     if kind.ordered:
         columns["sort_order"] = await repository.last_place(session, kind, owner=place.key) + PLACE
     await write_new(ctx, session, kind, place, [(values, columns)])
     within = str(values[kind.within]) if kind.within else None
-    rows = await repository.coded(session, kind, owner=place.key, code=code)
-    row = next(one for one in rows if within in {None, one.within})
+    rows = await repository.rows_by_code(session, kind, owner=place.key, code=code)
+    row = next(candidate for candidate in rows if within in {None, candidate.within})
     await record(ctx, session, f"{kind.name}.create", row, place, {"after": dict(row.values)})
     return row
 
 
-def with_defaults(kind: MasterKind, values: Mapping[str, Json]) -> dict[str, Json]:
-    """Return every value of a row: an empty text is none, and what has a default is never without."""
-    return {field.name: master_rows.held(field, values.get(field.name)) for field in kind.fields}
+def complete_values(kind: MasterKind, values: Mapping[str, Json]) -> dict[str, Json]:
+    return {field.name: master_rows.stored_value(field, values.get(field.name)) for field in kind.fields}
 
 
 async def reference_keys(session: AsyncSession, kind: MasterKind, owner: int | None) -> dict[str, Mapping[str, int]]:
-    """Return what the fields of a kind can refer to: its keys by code, by the name of the field."""
-    found = {one.name: await repository.keys(session, one.reference) for one in kind.fields if one.reference}
+    """Return the keys by code that each reference or pair field can refer to."""
+    keys = {field.name: await repository.keys(session, field.reference) for field in kind.fields if field.reference}
     paired = {
-        one.name: await repository.codes_of(session, one.pairs, project=owner) for one in kind.fields if one.pairs
+        field.name: await repository.pair_keys(session, field.pairs, project=owner)
+        for field in kind.fields
+        if field.pairs
     }
-    return found | paired
+    return keys | paired
 
 
-def as_columns(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
-    """:raises Invalid: for a reference that leads nowhere"""
+def column_values(kind: MasterKind, values: Values, keys: Mapping[str, Mapping[str, int]]) -> dict[str, object]:
+    """:raises Invalid: for an unknown reference"""
     columns: dict[str, object] = {}
     for name, value in values.items():
         field = kind.field(name)
-        if field.pairs is not None:  # they stand in a table of their own
-            for code in master_rows.codes_in(str(value or "")):
+        if field.pairs is not None:  # saved by `save_pairs`
+            for code in master_rows.split_codes(str(value or "")):
                 if code not in keys[name]:
                     raise unknown(f"/{name}", code)
         elif field.reference is not None:
@@ -251,47 +233,46 @@ async def write_new(
     place: MasterPlace,
     rows: Sequence[tuple[Values, Mapping[str, object]]],
 ) -> None:
-    """:raises MasterCodeTaken: naming the first row's field; of several rows the caller has looked before"""
+    """:raises MasterCodeTaken: naming the first row, so check several rows before"""
     if kind is PROJECT:
         raise NotFound("A project is made with its number formats, by `new_project`.")
-    own: dict[str, object] = dict.fromkeys(repository.stamps(kind, "created_at", "updated_at"), ctx.now)
-    own |= {kind.owner_column: place.key} if kind.owner_column else {}
+    shared_columns: dict[str, object] = dict.fromkeys(
+        repository.timestamp_columns(kind, "created_at", "updated_at"), ctx.now
+    )
+    shared_columns |= {kind.owner_column: place.key} if kind.owner_column else {}
     added = [
-        {**columns, **own, "is_active": True, **({"uuid": new_id()} if kind.has_public_id else {})}
+        {**columns, **shared_columns, "is_active": True, **({"uuid": new_id()} if kind.has_public_id else {})}
         for _, columns in rows
     ]
     try:
         await repository.insert(session, kind, added)
     except IntegrityError as fault:
-        raise _taken(kind, rows[0][0], fault) from fault
+        raise _code_taken(kind, rows[0][0], fault) from fault
     await save_pairs(session, kind, place.key, {str(values[kind.code.name]): values for values, _ in rows})
 
 
 async def save_pairs(session: AsyncSession, kind: MasterKind, owner: int | None, rows: Mapping[str, Values]) -> None:
     """
-    Pair rows with those that their values name.
-
-    :param rows: values by code, as `as_columns` has checked them
-    :raises Invalid: when a drawing stands under a pair that goes
+    :param rows: values by code, checked by `column_values`
+    :raises Invalid: when a drawing uses a pair that is removed
     """
     for field in kind.fields:
-        stated = {code: values[field.name] for code, values in rows.items() if field.name in values}
-        if field.pairs is None or not stated:
+        new_values = {code: values[field.name] for code, values in rows.items() if field.name in values}
+        if field.pairs is None or not new_values:
             continue
-        keys = await repository.codes_of(session, field.pairs, project=owner)
+        keys = await repository.pair_keys(session, field.pairs, project=owner)
         for row in await repository.rows(session, kind, owner=owner):
-            others = [keys[code] for code in master_rows.codes_in(str(stated.get(row.code) or ""))]
-            if row.code not in stated or row.values[field.name] == stated[row.code]:
+            others = [keys[code] for code in master_rows.split_codes(str(new_values.get(row.code) or ""))]
+            if row.code not in new_values or row.values[field.name] == new_values[row.code]:
                 continue
             try:
                 await repository.save_pairs(session, field.pairs, row.key, others, project=owner)
             except IntegrityError as fault:
-                said = ("มีแบบอยู่ในหมวดที่นำออก", "Drawings stand under a category that would go.")
-                raise invalid(f"/{field.name}", "in_use", *said) from fault
+                message = ("มีแบบอยู่ในหมวดที่นำออก", "Drawings stand under a category that would go.")
+                raise invalid(f"/{field.name}", "in_use", *message) from fault
 
 
-def _taken(kind: MasterKind, values: Values, fault: IntegrityError) -> MasterCodeTaken:
-    """The field is the code, unless the database names the other unique one."""
+def _code_taken(kind: MasterKind, values: Values, fault: IntegrityError) -> MasterCodeTaken:
     name = kind.unique
     column = kind.field(name).column if name else None
     if name and column and (f".{column}" in str(fault.orig) or "uq_tag_project'" in str(fault.orig)):
@@ -308,41 +289,36 @@ async def change(
     wanted: MasterRowChange,
     if_match: str | None = None,
 ) -> MasterRow:
-    """
-    Change what is stated of a row; what numbers print only once that is confirmed.
-
-    :raises MasterRowChanged: when `if_match` names another version
-    :raises PrintedCodeChanges: naming the series that begin anew
-    :raises CodeOfTheProduct: for the code of a row that the product knows by it
-    :raises MasterCodeTaken: when another row has the code
-    """
-    row, place = await _to_change(ctx, session, kind, address, kind.change, if_match)
-    given = {name: master_rows.held(kind.field(name), value) for name, value in wanted.values.items()}
-    changed = master_rows.changes(row, given)
+    """:raises MasterRowChanged, PrintedCodeChanges, CodeOfTheProduct, MasterCodeTaken:"""
+    row, place = await _lock_row(ctx, session, kind, address, kind.change, if_match)
+    new_values = {name: master_rows.stored_value(kind.field(name), value) for name, value in wanted.values.items()}
+    changed = master_rows.changes(row, new_values)
     if not changed:
         return row
-    master_rows.require_sensible(kind, {**row.values, **changed})
-    renamed = changed.get(kind.code.name)
-    if renamed and row.code in kind.known:
+    master_rows.require_date_order(kind, {**row.values, **changed})
+    new_code = changed.get(kind.code.name)
+    if new_code and row.code in kind.known:
         raise CodeOfTheProduct(values={"value": row.code})
-    if renamed:
-        alike = await repository.alike(session, kind, [str(renamed)], owner=place.key, project=place.scope.project)
-        master_rows.require_own_code(kind, {**row.values, **changed}, alike, owner=row.owner, key=row.key)
+    if new_code:
+        similar = await repository.similar_rows(
+            session, kind, [str(new_code)], owner=place.key, project=place.scope.project
+        )
+        master_rows.require_own_code(kind, {**row.values, **changed}, similar, owner=row.owner, key=row.key)
     if not wanted.confirm_series:
         await require_no_series(session, kind, [(row, changed)])
-    columns = as_columns(kind, changed, await reference_keys(session, kind, place.key))
+    columns = column_values(kind, changed, await reference_keys(session, kind, place.key))
     await _save(ctx, session, row, columns, {**row.values, **changed})
     await queue_renamed(session, kind, [(row, changed)])
-    await save_pairs(session, kind, row.owner, {str(renamed or row.code): changed})
-    if renamed and kind.owner is Owner.CONTRACT and not await repository.other_contract_has(session, kind, row):
-        await repository.rename_in_settings(session, row, new=str(renamed))
+    await save_pairs(session, kind, row.owner, {str(new_code or row.code): changed})
+    if new_code and kind.owner is Owner.CONTRACT and not await repository.is_code_in_other_contract(session, kind, row):
+        await repository.rename_in_settings(session, row, new=str(new_code))
     after = replace(row, values={**row.values, **changed})
-    told = {"before": {name: row.values.get(name) for name in changed}, "after": changed}
-    await record(ctx, session, f"{kind.name}.change", after, place, told)
+    details = {"before": {name: row.values.get(name) for name in changed}, "after": changed}
+    await record(ctx, session, f"{kind.name}.change", after, place, details)
     return after
 
 
-async def _to_change(
+async def _lock_row(
     ctx: RequestContext,
     session: AsyncSession,
     kind: MasterKind,
@@ -350,8 +326,8 @@ async def _to_change(
     permission: str,
     if_match: str | None,
 ) -> tuple[MasterRow, MasterPlace]:
-    """The row, held until the end of the transaction: of two who saw the same version, the second is told."""
-    row, place = await _addressed(ctx, session, kind, address, lock=True)
+    """Lock the row, so that `if_match` stays true until the transaction ends."""
+    row, place = await _find_row(ctx, session, kind, address, lock=True)
     ctx.caller.require(permission, place.scope)
     place.require_open()
     require_match(if_match, row.etag, MasterRowChanged)
@@ -361,53 +337,46 @@ async def _to_change(
 async def require_no_series(
     session: AsyncSession, kind: MasterKind, changes: Sequence[tuple[MasterRow, Values]]
 ) -> None:
-    """
-    :param changes: rows, each with the values that change
-    :raises PrintedCodeChanges: when numbers print what changes
-    """
+    """:raises PrintedCodeChanges: when numbers print a changed value"""
     for field in kind.printed:
         texts = {
             row.key: str(row.values[field.name])
             for row, values in changes
             if field.name in values and row.values.get(field.name)
         }
-        found = await numbering.series_printing(session, columns=kind.counter, texts=texts) if texts else []
-        if found:
-            raise PrintedCodeChanges.of(field.name, [EndingSeries(*one) for one in found])
+        series = await numbering.series_printing(session, columns=kind.counter, texts=texts) if texts else []
+        if series:
+            raise PrintedCodeChanges.of(field.name, [EndingSeries(*row) for row in series])
 
 
 async def queue_renamed(session: AsyncSession, kind: MasterKind, changes: Sequence[tuple[MasterRow, Values]]) -> None:
-    """
-    Have documents be found by the other codes and names of their organizations.
-
-    :param changes: rows, each with the values that change
-    """
+    """Queue the documents of renamed organizations for indexing."""
     if kind is not ORGANIZATION:
         return
     names = {"organizationCode", "organizationName", "organizationNameEn"}
-    found = [row.public_id for row, values in changes if row.public_id and not names.isdisjoint(values)]
-    await search_index.queue_renamed(session, organizations=found)
+    organizations = [row.public_id for row, values in changes if row.public_id and not names.isdisjoint(values)]
+    await search_index.queue_renamed(session, organizations=organizations)
 
 
 async def _save(
     ctx: RequestContext, session: AsyncSession, row: MasterRow, columns: Mapping[str, object], values: Values
 ) -> None:
-    stamped = dict.fromkeys(repository.stamps(row.kind, "updated_at"), ctx.now)
+    timestamps = dict.fromkeys(repository.timestamp_columns(row.kind, "updated_at"), ctx.now)
     try:
-        await repository.update(session, row.kind, [(row.key, {**columns, **stamped})])
+        await repository.update(session, row.kind, [(row.key, {**columns, **timestamps})])
     except IntegrityError as fault:
-        raise _taken(row.kind, values, fault) from fault
+        raise _code_taken(row.kind, values, fault) from fault
 
 
 async def reorder(
     ctx: RequestContext, session: AsyncSession, kind: MasterKind, *, owner: UUID | None = None, codes: Sequence[str]
 ) -> list[MasterRow]:
     """
-    Put the rows that are named first, in that order; the others follow as they stand.
+    Put the named rows first; the others keep their order.
 
-    :raises Invalid: for a code that is not there
+    :raises Invalid: for an unknown or repeated code
     """
-    place = await place_of(ctx, session, kind.owner, owner)
+    place = await find_place(ctx, session, kind.owner, owner)
     ctx.caller.require(kind.change, place.scope)
     place.require_open()
     rows = await repository.rows(session, kind, owner=place.key)
@@ -416,8 +385,8 @@ async def reorder(
     await repository.update(session, kind, [(row.key, {"sort_order": places[row.key]}) for row in moved])
     after = sorted((replace(row, sort_order=places[row.key]) for row in rows), key=lambda row: row.position)
     if [row.key for row in rows] != [row.key for row in after]:
-        told = {"before": [row.code for row in rows], "after": [row.code for row in after]}
-        entry = audit.AuditEntry(f"{kind.name}.reorder", kind.name, str(owner or kind.path), {**place.named, **told})
+        details = {"before": [row.code for row in rows], "after": [row.code for row in after]}
+        entry = audit.AuditEntry(f"{kind.name}.reorder", kind.name, str(owner or kind.path), {**place.named, **details})
         await audit.record(ctx, session, entry)
     return after
 
@@ -431,22 +400,17 @@ async def set_active(
     active: bool,
     if_match: str | None = None,
 ) -> MasterRow:
-    """
-    Take a row out of the forms, or offer it there again. A second time it changes nothing.
-
-    :raises CodeOfTheProduct: for what the product itself writes: it is never closed
-    :raises MasterRowChanged: when `if_match` names another version
-    """
-    row, place = await _to_change(ctx, session, kind, address, kind.close, if_match)
+    """:raises CodeOfTheProduct, MasterRowChanged:"""
+    row, place = await _lock_row(ctx, session, kind, address, kind.close, if_match)
     if row.is_active == active:
         return row
     if not active and row.code in kind.written:
         raise CodeOfTheProduct(values={"value": row.code})
-    undeleted = dict.fromkeys(repository.stamps(kind, "deleted_at")) if active else {}
-    await _save(ctx, session, row, {"is_active": active, **undeleted}, row.values)
+    cleared = dict.fromkeys(repository.timestamp_columns(kind, "deleted_at")) if active else {}
+    await _save(ctx, session, row, {"is_active": active, **cleared}, row.values)
     after = replace(row, is_active=active)
-    told = {"before": {"isActive": row.is_active}, "after": {"isActive": active}}
-    await record(ctx, session, f"{kind.name}.{'reopen' if active else 'close'}", after, place, told)
+    details = {"before": {"isActive": row.is_active}, "after": {"isActive": active}}
+    await record(ctx, session, f"{kind.name}.{'reopen' if active else 'close'}", after, place, details)
     return after
 
 
@@ -458,19 +422,18 @@ async def record(
     place: MasterPlace,
     details: Mapping[str, object],
 ) -> None:
-    """Write into the audit trail what was done to a row: by its public id, or by its code and whose it is."""
-    named = {"code": row.code, **({"within": row.within} if row.within else {}), **place.named}
-    thing = str(row.public_id) if row.public_id else row.code
-    await audit.record(ctx, session, audit.AuditEntry(action, row.kind.name, thing, {**named, **details}))
+    identity = {"code": row.code, **({"within": row.within} if row.within else {}), **place.named}
+    target = str(row.public_id) if row.public_id else row.code
+    await audit.record(ctx, session, audit.AuditEntry(action, row.kind.name, target, {**identity, **details}))
 
 
 async def open_counts(
     ctx: RequestContext, session: AsyncSession, kinds: Collection[MasterKind], *, project_public_id: UUID | None = None
 ) -> dict[tuple[str, int], int]:
     """
-    Return how many open rows lists have, by the name of the kind and the key of the owner; 0 for the installation.
+    Return counts by kind name and owner key, which is 0 for the installation.
 
-    :raises NotFound: for a project that the caller may not see
+    :raises NotFound:
     """
-    place = await place_of(ctx, session, Owner.PROJECT, project_public_id)
+    place = await find_place(ctx, session, Owner.PROJECT, project_public_id)
     return await repository.open_counts(session, kinds, project=place.key)

@@ -1,7 +1,7 @@
 """
-The organizations of a project and the parties of its contracts, each with its role there.
+Members of a project and parties of its contracts.
 
-Steps that are in progress ask those who had a role when they began; the next step asks those who have it then.
+A step in progress asks the organizations that had a role when it began.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from saraban.projects.models import ContractOrganization, ProjectOrganization
 from saraban.setup.domain.master_kinds import ORGANIZATION, Owner
 from saraban.setup.domain.master_rows import MasterRow
 from saraban.setup.repository import master_rows, project_contents
-from saraban.setup.service.master_data import MasterPlace, place_of
+from saraban.setup.service.master_data import MasterPlace, find_place
 
 _LINKS: Final[Mapping[Owner, type[ContractOrganization | ProjectOrganization]]] = {
     Owner.PROJECT: ProjectOrganization,
@@ -30,7 +30,10 @@ OF_PROJECT, OF_CONTRACT = "project.manage_members", "contract.manage_members"
 
 
 class MemberInUse(DomainError):
-    """An organization stays in a project in which it has numbers or is a party of a contract, and in a contract of such a project."""
+    """
+    An organization cannot leave a project in which it has numbers or is a party of a
+    contract, nor a contract of such a project.
+    """
 
     kind, code = ErrorKind.CONFLICT, "MEMBER_IN_USE"
     says = Text(
@@ -41,7 +44,7 @@ class MemberInUse(DomainError):
 
 
 class NoMemberOfTheProject(DomainError):
-    """The parties of a contract are organizations of its project."""
+    """Only members of the project can be parties of its contracts."""
 
     kind, code = ErrorKind.CONFLICT, "PARTY_NOT_IN_PROJECT"
     says = Text("{value} ยังไม่อยู่ในโครงการ", "{value} is no member of the project.")
@@ -60,20 +63,15 @@ async def save_member(
     organization_public_id: UUID,
     role: PartyRole,
 ) -> Receipt:
-    """
-    Make an organization a member of a project or a party of a contract, or give it another role there.
-
-    :raises NotFound: for a project or contract that the caller may not see, and an organization that is closed or not there
-    :raises NoMemberOfTheProject: for a party that is no member of the contract's project
-    """
-    place = await _managed(ctx, session, of, owner)
-    organization = await _organization(session, organization_public_id)
+    """:raises NotFound, NoMemberOfTheProject:"""
+    place = await _require_manager(ctx, session, of, owner)
+    organization = await _find_organization(session, organization_public_id)
     await lock_rights(session)
     if of is Owner.CONTRACT:
-        project = await master_rows.roles_of(session, Owner.PROJECT, place.scope.project, [organization.key])
+        project = await master_rows.participant_roles(session, Owner.PROJECT, place.scope.project, [organization.key])
         if not project:
             raise NoMemberOfTheProject(values={"value": organization.code})
-    before = (await master_rows.roles_of(session, of, place.key, [organization.key])).get(organization.key)
+    before = (await master_rows.participant_roles(session, of, place.key, [organization.key])).get(organization.key)
     if before != role:
         keys = {f"{of}_id": place.key, "organization_id": organization.key, f"role_in_{of}": role}
         await session.merge(_LINKS[of](**keys))
@@ -84,35 +82,32 @@ async def save_member(
 async def remove_member(
     ctx: RequestContext, session: AsyncSession, of: Owner, *, owner: UUID, organization_public_id: UUID
 ) -> Receipt:
-    """
-    :raises NotFound: for a project or contract that the caller may not see, and an organization that takes no part
-    :raises MemberInUse: when it has numbers in the project, or is a party of one of the project's contracts
-    """
-    place = await _managed(ctx, session, of, owner)
+    """:raises NotFound, MemberInUse:"""
+    place = await _require_manager(ctx, session, of, owner)
     await lock_rights(session)
-    organization = await _organization(session, organization_public_id, closed=True)
-    roles = await master_rows.roles_of(session, of, place.key, [organization.key])
+    organization = await _find_organization(session, organization_public_id, closed=True)
+    roles = await master_rows.participant_roles(session, of, place.key, [organization.key])
     if organization.key not in roles:
         raise NotFound(f"{organization.code} takes no part.")
-    asked = {"project_id": place.scope.project or 0, "organization_id": organization.key}
-    if of is Owner.PROJECT and await project_contents.is_party(session, **asked):
+    keys = {"project_id": place.scope.project or 0, "organization_id": organization.key}
+    if of is Owner.PROJECT and await project_contents.is_party(session, **keys):
         raise MemberInUse(words=_IN_CONTRACT, values={"value": organization.code})
-    if await project_contents.has_numbers(session, **asked):
+    if await project_contents.has_numbers(session, **keys):
         raise MemberInUse(values={"value": organization.code})
-    keys = {f"{of}_id": place.key, "organization_id": organization.key}
-    await session.delete(await session.get_one(_LINKS[of], keys))
+    link_keys = {f"{of}_id": place.key, "organization_id": organization.key}
+    await session.delete(await session.get_one(_LINKS[of], link_keys))
     await _record(ctx, session, f"{of}.remove_member", owner, organization, (roles[organization.key], None))
     return Receipt("member")
 
 
-async def _managed(ctx: RequestContext, session: AsyncSession, of: Owner, owner: UUID) -> MasterPlace:
-    place = await place_of(ctx, session, of, owner)
+async def _require_manager(ctx: RequestContext, session: AsyncSession, of: Owner, owner: UUID) -> MasterPlace:
+    place = await find_place(ctx, session, of, owner)
     ctx.caller.require(OF_CONTRACT if of is Owner.CONTRACT else OF_PROJECT, place.scope)
     place.require_open()
     return place
 
 
-async def _organization(session: AsyncSession, public_id: UUID, *, closed: bool = False) -> MasterRow:
+async def _find_organization(session: AsyncSession, public_id: UUID, *, closed: bool = False) -> MasterRow:
     row = await master_rows.by_public_id(session, ORGANIZATION, public_id)
     if row is None or not (row.is_active or closed):
         raise NotFound(f"There is no organization {public_id}.")

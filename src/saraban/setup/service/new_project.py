@@ -1,8 +1,4 @@
-"""
-New projects: empty, from a template that ships, or with the set-up of another one.
-
-Each is a project file that nobody had to write, applied as one is: `saraban project apply` of the same text makes the same.
-"""
+"""Creates projects by applying a generated project file."""
 
 from dataclasses import replace
 from typing import Final
@@ -27,62 +23,56 @@ from saraban.setup.repository import project_contents as repository
 from saraban.setup.schemas.new_project import NewProjectIn
 from saraban.setup.service import current_project
 from saraban.setup.service.project_files import MANAGE, template
-from saraban.setup.service.reconciliation import Manner, Origin, reconcile
+from saraban.setup.service.reconciliation import ApplyOptions, Origin, reconcile
 
 CREATE: Final = "project.create"
-# Whoever begins a project fills it, whatever they may in it later.
-_FILLS: Final = frozenset({MANAGE, "numbering.manage_formats"})
+# The creator has these permissions only while the project is created.
+_CREATOR_PERMISSIONS: Final = frozenset({MANAGE, "numbering.manage_formats"})
 
 
 async def new_project(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Receipt:
-    """
-    :raises Forbidden: without `project.create` everywhere, and where people's roles are copied by anybody but a Super Admin
-    :raises MasterCodeTaken: also when a contract that comes along would have a code that is taken
-    :raises Invalid: naming the field
-    """
+    """:raises Forbidden, MasterCodeTaken, Invalid:"""
     ctx.caller.require(CREATE, Scope())
-    await identity.lock_rights(session)  # one at a time, as files are applied
+    await identity.lock_rights(session)  # one project at a time
     code = order.project_code
     if await repository.project(session, code=code) is not None:
         raise MasterCodeTaken.at("projectCode", code)
-    source = await _source(ctx, session, order)
+    source = await _read_source(ctx, session, order)
     wanted = NewProject(
         code,
         order.project_name,
         order.project_name_en,
-        party=await _party(ctx, session, order),
+        party=await _own_party(ctx, session, order),
         takes_parties=order.copy_of is not None,
         takes_people=order.with_people,
     )
     await _require_free_contracts(session, wanted, source)
     read = ReadFile(ProjectFile.model_validate(project_data(wanted, source)), {})
-    filler = Grant(CREATE, _FILLS)
-    begins = replace(ctx, caller=replace(ctx.caller, grants=(*ctx.caller.grants, filler)))
+    grant = Grant(CREATE, _CREATOR_PERMISSIONS)
+    creator_context = replace(ctx, caller=replace(ctx.caller, grants=(*ctx.caller.grants, grant)))
     try:
-        await reconcile(begins, session, read, Origin("project.create", _origin(order)), Manner())
+        await reconcile(creator_context, session, read, Origin("project.create", _origin(order)), ApplyOptions())
     except Invalid as fault:
-        raise Invalid(fields=[_at_the_form(one) for one in fault.fields]) from fault
-    made = await repository.project(session, code=code)
-    assert made is not None
-    return Receipt("project", made.public_id)
+        raise Invalid(fields=[_move_to_form(problem) for problem in fault.fields]) from fault
+    project = await repository.project(session, code=code)
+    assert project is not None
+    return Receipt("project", project.public_id)
 
 
 async def closed_projects(ctx: RequestContext, session: AsyncSession) -> list[ProjectRef]:
-    """Return the closed projects that the caller manages, by code."""
     rows = await repository.closed_projects(session)
-    found = [ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows]
-    return [one for one in found if ctx.caller.may(MANAGE, Scope(project=one.id))]
+    references = [
+        ProjectRef(row.id, row.public_id, row.project_code, row.project_name, row.project_name_en) for row in rows
+    ]
+    return [reference for reference in references if ctx.caller.may(MANAGE, Scope(project=reference.id))]
 
 
 def _origin(order: NewProjectIn) -> dict[str, Json]:
     return {"template": order.template, "copyOf": str(order.copy_of) if order.copy_of else None}
 
 
-async def _source(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Data | None:
-    """
-    :raises Invalid: for a template and a copy at once, and for a project that the caller may not see
-    :raises Forbidden: for the set-up of a project that the caller does not manage
-    """
+async def _read_source(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> Data | None:
+    """:raises Invalid, Forbidden:"""
     if order.template and order.copy_of:
         th, en = "เลือกแม่แบบหรือโครงการต้นแบบอย่างใดอย่างหนึ่ง", "Choose a template or a project to copy, not both."
         raise invalid("/copyOf", "not_together", th, en)
@@ -92,21 +82,21 @@ async def _source(ctx: RequestContext, session: AsyncSession, order: NewProjectI
         return plain_data(template(order.template))
     if order.copy_of is None:
         return None
-    return await _set_up_of(ctx, session, order.copy_of)
+    return await _read_set_up(ctx, session, order.copy_of)
 
 
-async def _set_up_of(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Data:
-    seen = {one.public_id: one.code for one in await projects.projects_of(ctx, session)}
-    project = await repository.project(session, code=seen[public_id]) if public_id in seen else None
+async def _read_set_up(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Data:
+    codes = {project.public_id: project.code for project in await projects.projects_of(ctx, session)}
+    project = await repository.project(session, code=codes[public_id]) if public_id in codes else None
     if project is None:
         th, en = "ไม่พบโครงการ “{value}”", "There is no project “{value}”."
         raise invalid("/copyOf", "unknown", th, en, value=str(public_id))
     ctx.caller.require(MANAGE, Scope(project=project.id))
     data = await current_project.read_project(session, project)
-    return {**data, "people": await current_project.people_of(session, project, data)}
+    return {**data, "people": await current_project.project_people(session, project, data)}
 
 
-async def _party(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> tuple[str, str] | None:
+async def _own_party(ctx: RequestContext, session: AsyncSession, order: NewProjectIn) -> tuple[str, str] | None:
     if order.role is None:
         return None
     key = ctx.caller.organization_id
@@ -118,10 +108,10 @@ async def _party(ctx: RequestContext, session: AsyncSession, order: NewProjectIn
 
 
 async def _require_free_contracts(session: AsyncSession, new: NewProject, source: Data | None) -> None:
-    """:raises MasterCodeTaken: naming the contract's code"""
+    """:raises MasterCodeTaken:"""
     if source is None:
         return
-    codes = [contract_code(one["code"], source["project"]["code"], new.code) for one in source["contracts"]]
+    codes = [contract_code(contract["code"], source["project"]["code"], new.code) for contract in source["contracts"]]
     longest = max(codes, key=len, default="")
     if len(longest) > 50:
         th, en = (
@@ -134,8 +124,8 @@ async def _require_free_contracts(session: AsyncSession, new: NewProject, source
         raise MasterCodeTaken.at("projectCode", taken[0].contract_code)
 
 
-def _at_the_form(fault: FieldProblem) -> FieldProblem:
-    """What is wrong with the code of the project or of what comes along is wrong with the code that was asked for."""
+def _move_to_form(fault: FieldProblem) -> FieldProblem:
+    """Point to the project code, from which the other codes are derived."""
     if fault.code == "collides":
         return replace(fault, pointer="/projectCode")
     return fault
@@ -151,14 +141,11 @@ async def begin(
     address: str,
 ) -> RequestContext:
     """
-    Make the first Super Admin, their organization and a project, all or nothing, and give their context.
+    Create the first Super Admin, their organization and optionally a project.
 
-    Of two who begin at once, the second finds the first one's account.
+    The lock makes the second of two simultaneous callers find the first one's account.
 
-    :raises AlreadySetUp: when somebody has an account
-    :raises SetupTokenWrong: when it is not the token that was printed last
-    :raises SetupTokenExpired: when it is, and too old
-    :raises Invalid: naming every field
+    :raises AlreadySetUp, SetupTokenWrong, SetupTokenExpired, Invalid:
     """
     await identity.lock_rights(session)
     await identity.require_setup_token(session, token=token, now=clock.now())

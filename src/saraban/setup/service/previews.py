@@ -1,4 +1,4 @@
-"""What a project would begin with: its first numbers and the statuses its documents go through, before it is made."""
+"""Previews of the first numbers and statuses of a project."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class SampleNumber:
-    """The first number of the documents that a format is for; no type stands for all the others."""
+    """The first number of a format; without a type, of the default format."""
 
     type_code: str | None
     narrowing: Narrowing
@@ -34,8 +34,6 @@ class SampleNumber:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowSteps:
-    """The statuses of the documents of a kind when everything goes well."""
-
     kind: str
     says: Text
     steps: Sequence[Text]
@@ -43,8 +41,6 @@ class WorkflowSteps:
 
 @dataclass(frozen=True, slots=True)
 class ProjectPreview:
-    """:param name: of a template; empty for a project without one"""
-
     name: str
     says: Text
     counts: Mapping[str, int]
@@ -54,38 +50,38 @@ class ProjectPreview:
 
 @cache
 def previews() -> tuple[ProjectPreview, ...]:
-    """Return what an empty project and each template begin with, as they ship."""
-    empty = {"numberFormats": [{"type": code, "template": text} for code, (text, _) in SHIPPED.items()]}
-    nothing = _preview("", Text("โครงการว่าง", "Empty project"), empty)
-    return (nothing, *(_preview(name, _TITLES[name], plain_data(template(name))) for name in TEMPLATES))
+    data = {"numberFormats": [{"type": code, "template": text} for code, (text, _) in SHIPPED.items()]}
+    empty_project = _preview("", Text("โครงการว่าง", "Empty project"), data)
+    return (empty_project, *(_preview(name, _TITLES[name], plain_data(template(name))) for name in TEMPLATES))
 
 
 def _preview(name: str, says: Text, data: Data) -> ProjectPreview:
     contracts = data.get("contracts") or ()
-    counts = {key: sum(len(one.get(key) or ()) for one in contracts) for key in ("disciplines", "rfaTypes", "subTypes")}
+    lists = ("disciplines", "rfaTypes", "subTypes")
+    counts = {name: sum(len(contract.get(name) or ()) for contract in contracts) for name in lists}
     return ProjectPreview(
         name,
         says,
         {"contracts": len(contracts), **counts},
-        [_sample(data, one) for one in data["numberFormats"]],
-        _workflows(data),
+        [_sample_number(data, number_format) for number_format in data["numberFormats"]],
+        _workflow_steps(data),
     )
 
 
-def _sample(data: Data, form: Data) -> SampleNumber:
+def _sample_number(data: Data, form: Data) -> SampleNumber:
     narrowing = Narrowing(*(form.get(key) or "" for key in ("subType", "rfaType", "discipline")))
-    read = Template.parse(form["template"], drawing=True)
-    values = {token: sample for token, (_, sample) in TOKEN_MEANINGS.items()} | _codes(data, form)
-    return SampleNumber(form.get("type"), narrowing, read.render(values, sequence=1, revision="A"))
+    template = Template.parse(form["template"], drawing=True)
+    values = {token: sample for token, (_, sample) in TOKEN_MEANINGS.items()} | _sample_codes(data, form)
+    return SampleNumber(form.get("type"), narrowing, template.render(values, sequence=1, revision="A"))
 
 
-def _codes(data: Data, form: Data) -> dict[str, str]:
-    """The codes of the template itself, as far as it has them: the first ones of its lists."""
+def _sample_codes(data: Data, form: Data) -> dict[str, str]:
+    """Return the first codes in the lists of the template."""
     kind = form.get("type") or "LETTER"
-    members = {one["role"]: one["organization"] for one in data.get("members") or ()}
+    members = {member["role"]: member["organization"] for member in data.get("members") or ()}
     contract: Data = next(iter(data.get("contracts") or ()), {})
-    sub_types = [one["number"] for one in contract.get("subTypes") or () if one["type"] == kind]
-    found = {
+    sub_types = [sub_type["number"] for sub_type in contract.get("subTypes") or () if sub_type["type"] == kind]
+    codes = {
         tokens.PROJECT: data.get("project", {}).get("code"),
         tokens.ORIGINATOR: members.get("CONTRACTOR"),
         tokens.RECIPIENT: members.get("CONSULTANT"),
@@ -94,19 +90,19 @@ def _codes(data: Data, form: Data) -> dict[str, str]:
         tokens.RFA_TYPE: form.get("rfaType") or _first_code(contract, "rfaTypes"),
         tokens.DISCIPLINE: form.get("discipline") or _first_code(contract, "disciplines"),
     }
-    return {token: code for token, code in found.items() if code}
+    return {token: code for token, code in codes.items() if code}
 
 
 def _first_code(contract: Data, section: str) -> str | None:
-    return next((one["code"] for one in contract.get(section) or ()), None)
+    return next((item["code"] for item in contract.get(section) or ()), None)
 
 
-def _workflows(data: Data) -> list[WorkflowSteps]:
-    assigned = {one["kind"].lower(): one["workflow"] for one in data.get("assignments") or () if not one.get("type")}
+def _workflow_steps(data: Data) -> list[WorkflowSteps]:
+    assigned = {row["kind"].lower(): row["workflow"] for row in data.get("assignments") or () if not row.get("type")}
     shipped = {str(raw["workflow"]): raw for raw in workflow.shipped()}
-    found = []
+    workflows = []
     for kind, register in REGISTERS.items():
         definition = dsl.read(shipped[assigned.get(kind, register.code)])
         path = (definition.states[definition.initial], *expected_path(definition, definition.initial))
-        found.append(WorkflowSteps(kind, register.says, [state.label for state in path]))
-    return found
+        workflows.append(WorkflowSteps(kind, register.says, [state.label for state in path]))
+    return workflows

@@ -1,7 +1,4 @@
-"""
-The texts of project files: one written from a project, which changes nothing where it comes from and makes the same elsewhere;
-and those that ship, templates to begin with and the demo project.
-"""
+"""Exports project files, and reads the shipped ones."""
 
 from pathlib import Path
 from typing import Final
@@ -23,14 +20,11 @@ MANAGE = "project.edit"
 
 async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> str:
     """
-    Give the YAML text of a project.
+    Return the YAML of a project, without service accounts and global roles.
 
-    People are in it who have a role in the project, its contracts or organizations, or a place in a team; accounts of
-    programs and roles that count everywhere are not. It has no people, whose addresses are personal, for a caller who
-    may not see everybody's account.
+    Addresses are personal: a caller who cannot view all accounts gets no people.
 
-    :raises NotFound: when there is none of this code
-    :raises Forbidden: when the caller does not manage it
+    :raises NotFound, Forbidden:
     """
     project = await repository.project(session, code=fold(code))
     if project is None or not project.is_active:
@@ -38,24 +32,25 @@ async def export(ctx: RequestContext, session: AsyncSession, *, code: str) -> st
     ctx.caller.require(MANAGE, Scope(project=project.id))
     data = await current_project.read_project(session, project)
     sees_people = ctx.caller.may(VIEW, Scope())
-    people = await current_project.people_of(session, project, data) if sees_people else []
-    shared = await current_project.read_shared(session, codes=_organizations(data, people), usernames=())
-    used = {one["type"] for one in _typed(data) if "type" in one} - {one.code for one in CORRESPONDENCE_TYPES}
-    types = [one for one in shared["correspondenceTypes"] if one["code"] in used]
+    people = await current_project.project_people(session, project, data) if sees_people else []
+    shared = await current_project.read_shared(session, codes=_organization_codes(data, people), usernames=())
+    used = {part["type"] for part in _parts_with_type(data) if "type" in part}
+    used -= {shipped.code for shipped in CORRESPONDENCE_TYPES}
+    types = [row for row in shared["correspondenceTypes"] if row["code"] in used]
     more = {"correspondenceTypes": types} if types else {}
     of_people = {"people": people} if sees_people else {}
     return yaml_text({"organizations": shared["organizations"], **more, **data, **of_people})
 
 
-def _organizations(data: Data, people: list[Data]) -> set[str]:
+def _organization_codes(data: Data, people: list[Data]) -> set[str]:
     parties = [party for contract in data["contracts"] for party in contract["parties"]]
-    named = [*data["members"], *parties, *people]
-    places = {role["place"] for one in people for role in one["roles"] if role["level"] == "Organization"}
-    return {one["organization"] for one in named if "organization" in one} | places
+    parts = [*data["members"], *parties, *people]
+    places = {role["place"] for person in people for role in person["roles"] if role["level"] == "Organization"}
+    return {part["organization"] for part in parts if "organization" in part} | places
 
 
-def _typed(data: Data) -> list[Data]:
-    sub_types = [one for contract in data["contracts"] for one in contract["subTypes"]]
+def _parts_with_type(data: Data) -> list[Data]:
+    sub_types = [sub_type for contract in data["contracts"] for sub_type in contract["subTypes"]]
     return [*data["numberFormats"], *sub_types]
 
 
@@ -64,7 +59,7 @@ _FOLDER: Final = Path(__file__).parents[1] / "templates"
 
 
 def template(name: str) -> str:
-    """:raises Invalid: when there is none of this name"""
+    """:raises Invalid:"""
     if name not in TEMPLATES:
         raise unknown("/NAME", name)
     return _text(name)

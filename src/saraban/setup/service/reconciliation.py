@@ -1,8 +1,4 @@
-"""
-Applies a project file: reads what is there, says what differs, and saves it, all in the caller's one transaction.
-
-Whatever the file leaves out stays as it is; `prune` closes what its lists leave out and nothing refers to.
-"""
+"""Compares a project file with the stored project, and saves the differences."""
 
 import hashlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -33,21 +29,20 @@ Pattern = tuple[str | None, ...]  # of a path; None stands for any code
 Save = Callable[[ApplyContext, Sequence[Difference]], Awaitable[None]]
 
 
-async def save(saving: ApplyContext, found: Sequence[Difference]) -> None:
-    """Add and change; what the parts refer to comes before them."""
-    wanted = [one for one in found if one.what in {ChangeType.ADD, ChangeType.CHANGE}]
+async def save(saving: ApplyContext, differences: Sequence[Difference]) -> None:
+    wanted = [difference for difference in differences if difference.what in {ChangeType.ADD, ChangeType.CHANGE}]
     is_new = saving.project is None
     for pattern, work in _STEPS:
-        those = [one for one in wanted if _fits(one.path, pattern)]
-        if those or work in _ALWAYS:
-            await work(saving, those)
+        changes = [difference for difference in wanted if _matches(difference.path, pattern)]
+        if changes or work in _ALWAYS:
+            await work(saving, changes)
             await saving.session.flush()
     await project_changes.save_order(saving, wanted)
     if is_new and ("numberFormats",) not in saving.wanted.stated:
         await numbering.default_formats(saving.ctx, saving.session, project_public_id=saving.project_public_id)
 
 
-def _fits(path: Codes, pattern: Pattern) -> bool:
+def _matches(path: Codes, pattern: Pattern) -> bool:
     return len(path) == len(pattern) and all(part in {None, code} for part, code in zip(pattern, path, strict=True))
 
 
@@ -70,7 +65,7 @@ _STEPS: Final[Sequence[tuple[Pattern, Save]]] = (
     (("calendar",), project_changes.save_calendar),
     (("calendar", "days", None), project_changes.save_days),
 )
-# They look up the rows that later steps refer to.
+# Later steps need the rows that these steps look up.
 _ALWAYS: Final = frozenset(
     {project_changes.save_organizations, project_changes.save_types, project_changes.save_contracts}
 )
@@ -78,8 +73,8 @@ _ALWAYS: Final = frozenset(
 
 class ProjectConflict(DomainError):
     """
-    A project file says something else than is there of what belongs to the whole installation (organizations, document types,
-    accounts), or names a contract of another project.
+    The project file differs from shared data of the installation (organizations, document
+    types, accounts), or contains a contract of another project.
     """
 
     kind, code = ErrorKind.CONFLICT, "PROJECT_FILE_CONFLICT"
@@ -98,7 +93,10 @@ class ProjectConflict(DomainError):
 
 
 class ProjectChangedMeanwhile(Stale):
-    """Somebody changed the project after the differences were shown: applying the file would do something else now."""
+    """
+    The project was changed after the differences were shown, so applying the file would now
+    have a different effect.
+    """
 
     code = "PROJECT_CHANGED_MEANWHILE"
     says = Text(
@@ -110,11 +108,6 @@ class ProjectChangedMeanwhile(Stale):
 
 @dataclass(frozen=True, slots=True)
 class AppliedFile:
-    """
-    :param applied: false for a dry run
-    :param invitations: to the accounts that were made, each with a link that works once
-    """
-
     project_code: str
     differences: Sequence[Difference]
     applied: bool
@@ -122,8 +115,9 @@ class AppliedFile:
 
     @property
     def digest(self) -> str:
-        """Tell these differences from any others."""
-        return hashlib.sha256(repr([_change(one) for one in self.differences]).encode()).hexdigest()
+        return hashlib.sha256(
+            repr([_change_values(difference) for difference in self.differences]).encode()
+        ).hexdigest()
 
 
 async def apply(
@@ -138,25 +132,21 @@ async def apply(
     shown: str | None = None,
 ) -> AppliedFile:
     """
-    Make a project what a file says, and say what that changed; a second time it changes nothing.
-
-    :param dry_run: do the same and take it back, so that it finds every fault
-    :param operator: log-in name of the operating system, where nobody is named; kept in the audit trail
-    :param shown: the digest of the differences that somebody was shown; others are not applied
-    :raises Invalid: naming line and key of each fault
-    :raises ProjectConflict: naming what belongs to the installation or to another project
-    :raises ProjectChangedMeanwhile: when the differences are others than those shown
+    :param dry_run: save, then roll back, so that every fault is found
+    :param operator: operating system user, for the audit trail
+    :param shown: digest of the differences that the user confirmed
+    :raises Invalid, ProjectConflict, ProjectChangedMeanwhile:
     """
     ctx.caller.require(EVERYTHING, Scope())
     read = read_file(content)
     await lock_rights(session)  # one file at a time
     origin = Origin("project.apply", {"file": hashlib.sha256(content).hexdigest(), "operator": operator})
-    manner = Manner(prune, update_shared, dry_run, shown)
-    return await reconcile(ctx, session, read, origin, manner)
+    options = ApplyOptions(prune, update_shared, dry_run, shown)
+    return await reconcile(ctx, session, read, origin, options)
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class ApplyOptions:
     prune: bool = False
     update_shared: bool = False
     dry_run: bool = False
@@ -170,71 +160,71 @@ class Origin:
 
 
 async def reconcile(
-    ctx: RequestContext, session: AsyncSession, read: ReadFile, origin: Origin, manner: Manner
+    ctx: RequestContext, session: AsyncSession, read: ReadFile, origin: Origin, options: ApplyOptions
 ) -> AppliedFile:
-    """Do what `apply` does, for whoever has been asked for the right and holds the lock."""
+    """Apply without the permission check and lock of `apply`, which the caller must do."""
     wanted = project_items(read.file.model_dump(mode="json", by_alias=True, exclude_none=True))
-    project, there, elsewhere = await _there(session, read, wanted)
-    faults = reference_faults(read, wanted, there, await _known(session, project))
+    project, stored, elsewhere = await _read_stored(session, read, wanted)
+    faults = reference_faults(read, wanted, stored, await _read_known_codes(session, project))
     if faults:
         raise Invalid("The project file has faults.", fields=faults[:100])
-    found = differences(wanted, there, prune=manner.prune, update_shared=manner.update_shared, elsewhere=elsewhere)
-    conflicts = [one for one in found if one.what is ChangeType.CONFLICT]
+    found = differences(wanted, stored, prune=options.prune, update_shared=options.update_shared, elsewhere=elsewhere)
+    conflicts = [difference for difference in found if difference.what is ChangeType.CONFLICT]
     code = read.file.project.code
-    if conflicts and manner.dry_run:
+    if conflicts and options.dry_run:
         return AppliedFile(code, found, applied=False)
     if conflicts:
-        raise _conflict(read, found, conflicts)
+        raise _conflict_error(read, found, conflicts)
     saving = ApplyContext(ctx, session, read, wanted, project)
     async with session.begin_nested() as attempt:
         await save(saving, found)
-        # What refers to others goes before them.
-        found = [await _closed(saving, one) for one in reversed(found)][::-1]
-        await _note(saving, found, origin)
-        if manner.dry_run:
+        # Close items before the items that they refer to.
+        found = [await _close_or_keep(saving, difference) for difference in reversed(found)][::-1]
+        await _record_changes(saving, found, origin)
+        if options.dry_run:
             await attempt.rollback()
             return AppliedFile(code, found, applied=False)
     applied = AppliedFile(code, found, applied=True, invitations=saving.invitations)
-    if manner.shown not in {None, applied.digest}:
+    if options.shown not in {None, applied.digest}:
         raise ProjectChangedMeanwhile
     return applied
 
 
-async def _there(
+async def _read_stored(
     session: AsyncSession, read: ReadFile, wanted: ProjectItems
 ) -> tuple[Project | None, ProjectItems, frozenset[Codes]]:
-    """What is there; and the contracts of the file that another project has."""
+    """Return the stored project, and the contracts of the file in other projects."""
     file = read.file
     project = await repository.project(session, code=file.project.code)
-    names = [one.username for one in file.people or ()]
+    names = [part.username for part in file.people or ()]
     data = await current_project.read_shared(
-        session, codes={path[1] for path in wanted.found if path[0] == "organizations"}, usernames=names
+        session, codes={path[1] for path in wanted.by_path if path[0] == "organizations"}, usernames=names
     )
-    codes = [one.code for one in file.contracts or ()]
+    codes = [part.code for part in file.contracts or ()]
     rows = await repository.contracts(session, codes, project_id=None)
     elsewhere = frozenset(
         ("contracts", row.contract_code) for row in rows if project is None or row.project_id != project.id
     )
     if project is not None:
         data |= await current_project.read_project(session, project)
-        roles = await current_project.roles_in(session, project, named=names)
+        roles = await current_project.roles_by_username(session, project, named=names)
         data["people"] = [
             *({**person, "roles": roles.pop(person["username"], [])} for person in data["people"]),
-            *({"username": name, "roles": held} for name, held in roles.items()),
+            *({"username": name, "roles": items} for name, items in roles.items()),
         ]
         if not project.is_active:
             data.pop("project")
-    _with_global_roles(data, await repository.global_grants(session))
+    _add_global_roles(data, await repository.global_grants(session))
     return project, project_items(data), elsewhere
 
 
-def _with_global_roles(data: Data, grants: Sequence[AnyRow]) -> None:
+def _add_global_roles(data: Data, grants: Sequence[AnyRow]) -> None:
     for person in data["people"]:
-        held = [{"role": row.role_name, "level": "Global"} for row in grants if row.username == person["username"]]
-        person["roles"] = [*person.get("roles", ()), *held]
+        roles = [{"role": row.role_name, "level": "Global"} for row in grants if row.username == person["username"]]
+        person["roles"] = [*person.get("roles", ()), *roles]
 
 
-async def _known(session: AsyncSession, project: Project | None) -> KnownCodes:
+async def _read_known_codes(session: AsyncSession, project: Project | None) -> KnownCodes:
     accounts = await repository.accounts(session)
     return KnownCodes(
         organizations={
@@ -248,37 +238,45 @@ async def _known(session: AsyncSession, project: Project | None) -> KnownCodes:
     )
 
 
-def _conflict(read: ReadFile, found: Sequence[Difference], conflicts: Iterable[Difference]) -> ProjectConflict:
+def _conflict_error(read: ReadFile, found: Sequence[Difference], conflicts: Iterable[Difference]) -> ProjectConflict:
     th, en = "ในระบบเป็น {before} แต่ไฟล์ระบุ {after}", "The database has {before}, the file says {after}."
     taken_th, taken_en = "รหัสสัญญานี้เป็นของโครงการอื่น", "Another project has a contract of this code."
     fields: list[FieldProblem] = []
-    for one in conflicts:
-        if one.before is None:
-            fields.append(read.fault(one.at, "taken", taken_th, taken_en))
+    for conflict in conflicts:
+        if conflict.before is None:
+            fields.append(read.fault(conflict.at, "taken", taken_th, taken_en))
         else:
-            before, after = (", ".join(map(str, values.values())) for values in (one.before, one.after or {}))
-            fields.append(read.fault(one.at, "differs", th, en, before=before, after=after))
+            before, after = (", ".join(map(str, values.values())) for values in (conflict.before, conflict.after or {}))
+            fields.append(read.fault(conflict.at, "differs", th, en, before=before, after=after))
     error = ProjectConflict(fields=fields[:100])
     error.differences = found
     return error
 
 
-async def _closed(saving: ApplyContext, one: Difference) -> Difference:
-    """Close what is to be closed; what is in use is kept, and said to be."""
-    if one.what is not ChangeType.CLOSE or await close(saving, one):
-        return one
-    return replace(one, what=ChangeType.KEEP, after=one.before)
+async def _close_or_keep(saving: ApplyContext, difference: Difference) -> Difference:
+    if difference.what is not ChangeType.CLOSE or await close(saving, difference):
+        return difference
+    return replace(difference, what=ChangeType.KEEP, after=difference.before)
 
 
-async def _note(saving: ApplyContext, found: Sequence[Difference], origin: Origin) -> None:
-    """Keep in the audit trail what was changed: one row for each part of the file."""
-    whole = {**origin.details, "project": saving.read.file.project.code}
-    changed = [one for one in found if one.what is not ChangeType.KEEP]
-    for section, those in groupby(changed, key=lambda one: one.path[0]):
-        told = {"section": section, "changes": [_change(one) for one in those], **whole}
-        entry = audit.AuditEntry(origin.action, "project", str(saving.project_public_id), told)
+async def _record_changes(saving: ApplyContext, found: Sequence[Difference], origin: Origin) -> None:
+    """Record one row for each section of the file."""
+    details = {**origin.details, "project": saving.read.file.project.code}
+    changed = [difference for difference in found if difference.what is not ChangeType.KEEP]
+    for section, section_changes in groupby(changed, key=lambda difference: difference.path[0]):
+        section_details = {
+            "section": section,
+            "changes": [_change_values(difference) for difference in section_changes],
+            **details,
+        }
+        entry = audit.AuditEntry(origin.action, "project", str(saving.project_public_id), section_details)
         await audit.record(saving.ctx, saving.session, entry)
 
 
-def _change(one: Difference) -> dict[str, Json]:
-    return {"path": one.pointer, "change": one.what.value, "before": one.before, "after": one.after}
+def _change_values(difference: Difference) -> dict[str, Json]:
+    return {
+        "path": difference.pointer,
+        "change": difference.what.value,
+        "before": difference.before,
+        "after": difference.after,
+    }

@@ -1,1 +1,1 @@
-"""Pages of documents: registers, forms, the page of one document and what is done there."""
+"""Pages of documents: registers, forms, and the page of a document with its actions."""

@@ -1,4 +1,4 @@
-"""What is done on the page of a document: a step, an answer, files, a cancellation, a revision, an intervention."""
+"""Actions on the page of a document."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -38,18 +38,18 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 InterventionOrder = TypeVar("InterventionOrder", ForceIn, TerminationIn, ReassignmentIn)
 
-# What a page's forms ask for; their addresses show the page again when they are asked for as pages.
+# Paths of the forms. A GET of one redirects to the document.
 FORM_PATHS: Final = ("actions", "cancel", "revisions", "files", "responses", "force", "terminate", "reassign")
 
-# No branch comes to this one: the reader is asked to look again.
+# No branch has this version, so a form without one is refused as outdated.
 _NO_VERSION: Final = 2**31 - 1
 
-# After these the reader is asked no more; the worker tells the others so.
+# These actions settle the reader's notifications; the worker settles those of others.
 _SETTLES_NOTIFICATIONS: Final = {"act", "branch", "respond", "cancel"}
 
 
 class NothingAttached(Invalid):
-    """An RFA is to leave its originator without a file; the page asks whether that is meant."""
+    """The RFA has no attachment. Attach a file, or confirm that it is submitted without one."""
 
     kind, code = ErrorKind.INVALID, "RFA_WITHOUT_FILES"
     says = Text("RFA นี้ยังไม่มีไฟล์แนบ", "No file is attached to this RFA.")
@@ -68,11 +68,7 @@ class DocumentForm(SentForm):
     transitions: Transitions
 
     async def read(self) -> Any:
-        """
-        Return the document in its envelope.
-
-        :raises NotFound: also when the reader may not know of it
-        """
+        """:raises NotFound:"""
         async with self.db.reading() as session:
             return await core.read(self.context, session, self.register.kind, public_id=self.public_id)
 
@@ -82,15 +78,15 @@ class DocumentForm(SentForm):
 
     @asynccontextmanager
     async def dialog(self, dialog: str) -> AsyncIterator[None]:
-        """Show the document with the refusal in the dialog, when the block is refused."""
-        async with self.shown_again(show_document, self.register, self.subjects, self.public_id, dialog=dialog):
+        """If the block is refused, show the document with the error in the dialog."""
+        async with self.show_on_refusal(show_document, self.register, self.subjects, self.public_id, dialog=dialog):
             yield
 
     async def to_document(self, action: str) -> Response:
         if action in _SETTLES_NOTIFICATIONS:
             await self.transact(notifications.settle, entity_id=str(self.public_id))
-        said = f"?done={action}" if action in labels.DONE else ""
-        return RedirectResponse(f"{self.register.web.url}/{self.public_id}{said}", status_code=303)
+        query = f"?done={action}" if action in labels.DONE else ""
+        return RedirectResponse(f"{self.register.web.url}/{self.public_id}{query}", status_code=303)
 
 
 async def document_form(
@@ -107,36 +103,33 @@ async def document_form(
 CurrentDocumentForm = Annotated[DocumentForm, Depends(document_form)]
 
 
-def instance_of(found: Any) -> UUID:
-    """
-    Return the workflow instance of a document.
-
-    :raises NotFound: when it has none
-    """
-    if found.workflow is None:
+def instance_of(document: Any) -> UUID:
+    """:raises NotFound: when no workflow runs for the document"""
+    if document.workflow is None:
         raise NotFound("No workflow runs for this document.")
-    instance: UUID = found.workflow.instance_public_id
+    instance: UUID = document.workflow.instance_public_id
     return instance
 
 
 async def back(path: str, public_id: UUID, _page: CurrentPage) -> Response:
-    """The address of a form that was refused, asked for again: the document has a page, its deeds have none."""
+    """Redirect a GET of a form's address, such as a reload after a refusal."""
     return RedirectResponse(f"{register_at(path).web.url}/{public_id}", status_code=303)
 
 
-for _deed in (*FORM_PATHS, "branches/{branch_id}"):
-    router.add_api_route(f"/{{path}}/{{public_id}}/{_deed}", back, methods=["GET"])
+for _action_path in (*FORM_PATHS, "branches/{branch_id}"):
+    router.add_api_route(f"/{{path}}/{{public_id}}/{_action_path}", back, methods=["GET"])
 
 
 @router.post("/{path}/{public_id}/actions")
 async def act(form: CurrentDocumentForm) -> Response:
-    """One step of the workflow, by the version that the reader saw."""
     async with form.dialog(f"act-{form.text('action')}"):
-        found, files = await form.read(), texts(form.values, "attachment")
-        instance = instance_of(found)
+        document, files = await form.read(), texts(form.values, "attachment")
+        instance = instance_of(document)
         async with form.db.reading() as session:
             values = await step_data_of(session, public_id=instance)
-        if needs_files(form.register.web, found.data, found.workflow) and not (form.text("withoutFiles") or files):
+        if needs_files(form.register.web, document.data, document.workflow) and not (
+            form.text("withoutFiles") or files
+        ):
             raise NothingAttached(fields=[FieldProblem("/withoutFiles", "required", NothingAttached.says)])
         command = Command.of(step_order(form, values, items=answers_of(form.values)))
         await form.once(form.transitions.take, public_id=instance, command=command)
@@ -145,7 +138,7 @@ async def act(form: CurrentDocumentForm) -> Response:
 
 @router.post("/{path}/{public_id}/branches/{branch_id}")
 async def answer(branch_id: UUID, form: CurrentDocumentForm) -> Response:
-    """The reader's answer for a branch of a parallel review, by the version of the branch that they saw."""
+    """Answer a branch of a parallel review, by the branch's version that the reader saw."""
     async with form.dialog(f"branch-{form.text('branch')}"):
         instance = instance_of(await form.read())
         payload = {
@@ -216,7 +209,7 @@ def _command(action: str, order: ForceIn | TerminationIn | ReassignmentIn) -> Co
 
 @router.post("/{path}/{public_id}/force")
 async def force(form: CurrentDocumentForm) -> Response:
-    """An action of somebody else's, or another state; the form names both in one choice, as `approve:` or `:approved`."""
+    """Override a step; `way` is `approve:` for an action or `:approved` for a state."""
     async with form.dialog("force"):
         action, _, to = (form.text("way") or "").partition(":")
         order = form.intervention(ForceIn, action=action or None, to=to or None)

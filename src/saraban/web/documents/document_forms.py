@@ -1,4 +1,4 @@
-"""The forms of a document: a new one with its choices and the number it would get, and a draft changed unless somebody else did."""
+"""The forms of a new document and of a draft."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,13 +49,13 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 CREATE_LETTERS: Final = "correspondence.create"
-_BEGINS: Final = Text("อ้างถึง ", "Re: ")
+_REPLY_PREFIX: Final = Text("อ้างถึง ", "Re: ")
 _LONGEST: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class FormChoices:
-    """What the selects of a form offer, given what has been chosen so far."""
+    """Options of the selects, which depend on the values chosen so far."""
 
     projects: tuple[ProjectRef, ...]
     project: ProjectRef | None
@@ -94,29 +94,31 @@ class NewDocumentPage(PageModel, template="documents/create.html"):
 async def form_choices(
     ctx: RequestContext, session: AsyncSession, *, kind: WebKind, form: FormValues
 ) -> FormChoices | None:
-    """Gather the choices; None when the caller takes part in no project."""
-    known = await projects.projects_of(ctx, session)
+    """Return None when the caller has no project."""
+    refs = await projects.projects_of(ctx, session)
     project = next(
-        (one for one in known if str(one.public_id) == form.get("projectPublicId")), known[0] if known else None
+        (item for item in refs if str(item.public_id) == form.get("projectPublicId")), refs[0] if refs else None
     )
     if project is None:
         return None
     detail = await projects.read_project(ctx, session, public_id=project.public_id)
     acts_for = await _acts_for(ctx, session)
-    own = [one for one in detail.organizations if one.public_id in acts_for] or list(detail.organizations)
-    originator = _chosen(form, kind.organization_field, own) or _primary(own, acts_for)
+    own_organizations = [item for item in detail.organizations if item.public_id in acts_for] or list(
+        detail.organizations
+    )
+    originator = _chosen(form, kind.organization_field, own_organizations) or _primary(own_organizations, acts_for)
     contract = _contract(form, detail.contracts, originator)
-    named = UUID(contract) if contract else None
-    where: dict[str, Any] = {"project_public_id": project.public_id, "contract_public_id": named}
-    types = [one for one in await projects.correspondence_types(session) if one.code in kind.types]
+    contract_id = UUID(contract) if contract else None
+    where: dict[str, Any] = {"project_public_id": project.public_id, "contract_public_id": contract_id}
+    types = [item for item in await projects.correspondence_types(session) if item.code in kind.types]
     people = await people_of(session, project, originator) if "assignees" in kind.asks else ()
-    others = [one for one in detail.organizations if str(one.public_id) != originator]
+    others = [item for item in detail.organizations if str(item.public_id) != originator]
     return FormChoices(
-        projects=known,
+        projects=refs,
         project=project,
         contracts=detail.contracts,
         contract=contract,
-        own=own,
+        own=own_organizations,
         originator=originator,
         others=others,
         to=_chosen(form, "to", others) or _usual_reader(kind, detail.contracts, contract, originator),
@@ -132,11 +134,13 @@ async def form_choices(
 
 
 async def _acts_for(ctx: RequestContext, session: AsyncSession) -> dict[UUID, int]:
-    """The organizations the caller may act for, the main one first, as far as forms need to know them."""
+    """Return the rank of each organization the caller acts for; the main one is first."""
     profile = await identity.profile(ctx, session)
     main = profile.organization.public_id if profile.organization else None
-    ordered = sorted(profile.organizations, key=lambda one: (one.public_id != main, one.organization_code))
-    return {one.public_id: place for place, one in enumerate(ordered)}
+    ordered = sorted(
+        profile.organizations, key=lambda organization: (organization.public_id != main, organization.organization_code)
+    )
+    return {organization.public_id: place for place, organization in enumerate(ordered)}
 
 
 async def people_of(session: AsyncSession, project: ProjectRef, originator: str) -> tuple[OrganizationMember, ...]:
@@ -150,54 +154,55 @@ async def people_of(session: AsyncSession, project: ProjectRef, originator: str)
 
 def _chosen(form: FormValues, name: str, offered: list[PartySummary]) -> str:
     value = str(form.get(name, ""))
-    return value if any(str(one.public_id) == value for one in offered) else ""
+    return value if any(str(party.public_id) == value for party in offered) else ""
 
 
-def _primary(own: list[PartySummary], acts_for: Mapping[UUID, int]) -> str:
-    ordered = sorted(own, key=lambda one: acts_for.get(one.public_id, len(acts_for)))
+def _primary(parties: list[PartySummary], acts_for: Mapping[UUID, int]) -> str:
+    ordered = sorted(parties, key=lambda party: acts_for.get(party.public_id, len(acts_for)))
     return str(ordered[0].public_id) if ordered else ""
 
 
 def _contract(form: FormValues, offered: list[ContractSummary], originator: str) -> str:
-    """The one that was chosen; before anything was, the only one in which the originator is a party."""
+    """Return the chosen contract; before a choice, the only one with the originator as party."""
     if "contractPublicId" in form:
         value = str(form["contractPublicId"])
-        return value if any(str(one.public_id) == value for one in offered) else ""
-    of_party = [one for one in offered if any(str(party.public_id) == originator for party in one.organizations)]
+        return value if any(str(contract.public_id) == value for contract in offered) else ""
+    of_party = [
+        contract for contract in offered if any(str(party.public_id) == originator for party in contract.organizations)
+    ]
     return str(of_party[0].public_id) if len(of_party) == 1 else ""
 
 
 def _usual_reader(kind: WebKind, contracts: list[ContractSummary], contract: str, originator: str) -> str:
-    """An RFA begins with the consultant of its contract, so the form proposes it."""
+    """Propose the contract's consultant for an RFA."""
     if kind.name != "rfa":
         return ""
-    parties = [party for one in contracts if str(one.public_id) == contract for party in one.organizations]
+    parties = [party for item in contracts if str(item.public_id) == contract for party in item.organizations]
     readers = [str(party.public_id) for party in parties if party.role == PartyRole.CONSULTANT]
-    return next((one for one in readers if one != originator), "")
+    return next((item for item in readers if item != originator), "")
 
 
 @router.get("/{path}/new")
 async def new(path: str, page: CurrentPage, session: ReadSession) -> Response:
-    register, asked = register_at(path), page.request.query_params
+    register, parameters = register_at(path), page.request.query_params
     page.caller.require_somewhere(register.web.create)
-    given = [("projectPublicId", str(page.project))] if page.project else []
-    answered = id_of(asked.get("replyTo"))
-    if answered is not None:
-        given = await _reply(page, session, answered, asked.get("in", ""))
-    return await _form(register, page, session, FormState(ImmutableMultiDict([*given, *asked.multi_items()])))
+    fields = [("projectPublicId", str(page.project))] if page.project else []
+    replied_to = id_of(parameters.get("replyTo"))
+    if replied_to is not None:
+        fields = await _reply(page, session, replied_to, parameters.get("in", ""))
+    return await _form(register, page, session, FormState(ImmutableMultiDict([*fields, *parameters.multi_items()])))
 
 
 async def _reply(page: PageRequest, session: AsyncSession, public_id: UUID, path: str) -> list[tuple[str, str]]:
     """
-    The fields of a letter that answers what the reader received.
-
-    :raises NotFound: when there is nothing that the reader could answer
+    Return the fields of a letter that replies to a received document.
+    :raises NotFound: when the reader cannot reply to it
     """
-    found = await core.read_whole(page.context, session, register_at(path).kind, public_id)
-    sender = replying_organization(page.context, found)
+    document = await core.read_whole(page.context, session, register_at(path).kind, public_id)
+    sender = replying_organization(page.context, document)
     if sender is None:
         raise NotFound("There is nothing here that the reader could answer.")
-    return reply_form(found.shown.data, sender, page.language)
+    return reply_form(document.shown.data, sender, page.language)
 
 
 @router.post("/{path}/new/choices")
@@ -205,13 +210,13 @@ async def choose(path: str, form: CurrentForm) -> Response:
     page, web = form.page, register_at(path).web
     page.caller.require_somewhere(web.create)
     async with form.db.reading() as session:
-        found = await form_choices(page.context, session, kind=web, form=form.values)
-    return page.show(ChoicesFragment(kind=web, choices=found, state=FormState(form.values)))
+        choices = await form_choices(page.context, session, kind=web, form=form.values)
+    return page.show(ChoicesFragment(kind=web, choices=choices, state=FormState(form.values)))
 
 
 @router.post("/{path}/new/number")
 async def number(path: str, form: CurrentForm) -> Response:
-    """The number that the document would get now; nothing is consumed."""
+    """Preview the number; none is issued."""
     page, web = form.page, register_at(path).web
     missing = [name for name in _needed(web) if not form.values.get(name)]
     if missing:
@@ -219,21 +224,21 @@ async def number(path: str, form: CurrentForm) -> Response:
     try:
         await limit_reading(page.request)
         async with form.db.reading() as session:
-            plan = await numbering.plan(page.context, session, request=_asked(web, form.values))
-            found = await numbering.preview(session, plan=plan)
+            plan = await numbering.plan(page.context, session, request=_number_request(web, form.values))
+            preview = await numbering.preview(session, plan=plan)
     except DomainError as error:
         fragment = NumberFragment(number=None, missing=[], state=FormState(error=error))
         return page.show(fragment, status=200)  # typing is never an error
-    return page.show(NumberFragment(number=found.number, missing=[]))
+    return page.show(NumberFragment(number=preview.number, missing=[]))
 
 
 def _needed(kind: WebKind) -> list[str]:
-    asked = {"rfa_type": "rfaTypeCode", "sub_type": "subTypeCode", "recipients": "to"}
-    wanted = [name for ask, name in asked.items() if ask in kind.asks]
-    return [kind.organization_field, *wanted, *(["disciplineCode"] if kind.name == "rfa" else [])]
+    field_by_ask = {"rfa_type": "rfaTypeCode", "sub_type": "subTypeCode", "recipients": "to"}
+    fields = [name for ask, name in field_by_ask.items() if ask in kind.asks]
+    return [kind.organization_field, *fields, *(["disciplineCode"] if kind.name == "rfa" else [])]
 
 
-def _asked(kind: WebKind, form: FormValues) -> numbering.NumberRequest:
+def _number_request(kind: WebKind, form: FormValues) -> numbering.NumberRequest:
     return numbering.NumberRequest(
         project_public_id=id_of(text(form, "projectPublicId")) or new_id(),
         correspondence_type_code=text(form, "correspondenceTypeCode") or kind.type_code,
@@ -270,8 +275,8 @@ async def _drawings(web: WebKind, form: SentForm, project: UUID | None) -> dict[
     async with form.db.reading() as session:
         if "drawings" in web.asks:
             return {"items": await items_typed(form.context, session, form.values, project=project)}
-        found = await revisions_typed(form.context, session, form.values, tuple(KINDS.values()), project=project)
-        return {"drawingRevisionPublicIds": found}
+        revisions = await revisions_typed(form.context, session, form.values, tuple(KINDS.values()), project=project)
+        return {"drawingRevisionPublicIds": revisions}
 
 
 async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSession, state: FormState) -> Response:
@@ -282,7 +287,7 @@ async def _form(register: DocumentRegister, page: PageRequest, session: AsyncSes
             choices=await form_choices(page.context, session, kind=register.web, form=form),
             state=state,
             files=uploaded(form),
-            # With the same key a second click is the first one again, whose document would be what is warned of.
+            # After another error the key must be new: the first document could be the reason for a warning.
             key=(text(form, "key") if isinstance(state.error, WarningsUnconfirmed) else None) or str(new_id()),
             today=local_date(page.context.now, page.context.zone),
         )
@@ -300,7 +305,7 @@ class EditPage(PageModel, template="documents/edit.html"):
     document: Any
     choices: DraftChoices
     etag: str
-    today: None = None  # a draft has its dates; none is proposed
+    today: None = None  # a draft has its own dates
 
 
 async def _draft_choices(
@@ -311,23 +316,23 @@ async def _draft_choices(
         place = await projects.find_project(session, public_id=project.public_id, pointer="/projectPublicId")
         return DraftChoices([], await people_of(session, place, str(document.originator.public_id)))
     detail = await projects.read_project(page.context, session, public_id=project.public_id)
-    main = next(one.public_id for one in document.recipients if one.recipient_type == "TO")
-    known = {one.public_id: one for one in (*detail.organizations, *document.recipients)}
-    return DraftChoices([one for key, one in known.items() if key not in {main, document.originator.public_id}])
+    main = next(party.public_id for party in document.recipients if party.recipient_type == "TO")
+    parties = {party.public_id: party for party in (*detail.organizations, *document.recipients)}
+    return DraftChoices([party for key, party in parties.items() if key not in {main, document.originator.public_id}])
 
 
 @router.get("/{path}/{public_id}/edit")
 async def edit_form(page: CurrentPage, session: ReadSession, state: Shown, path: str, public_id: UUID) -> Response:
     register = register_at(path)
-    found = await core.read(page.context, session, register.kind, public_id)
-    page.within(found.data.project.public_id)
+    envelope = await core.read(page.context, session, register.kind, public_id)
+    page.set_project(envelope.data.project.public_id)
     return page.show(
         EditPage(
             kind=register.web,
-            document=found.data,
-            choices=await _draft_choices(session, page, register, found.data),
-            etag=text(state.form, "version") or "" if state.error else core.etag(found),
-            state=state.or_stored(form_of(register, found.data)),
+            document=envelope.data,
+            choices=await _draft_choices(session, page, register, envelope.data),
+            etag=text(state.form, "version") or "" if state.error else core.etag(envelope),
+            state=state.or_stored(form_of(register, envelope.data)),
         )
     )
 
@@ -335,36 +340,36 @@ async def edit_form(page: CurrentPage, session: ReadSession, state: Shown, path:
 @router.post("/{path}/{public_id}/edit")
 async def edit(path: str, public_id: UUID, form: CurrentForm, services: Documents) -> Response:
     register = register_at(path)
-    async with form.shown_again(edit_form, path, public_id):
-        asked = changes_of(register, form.values)
-        asked |= await _drawings(register.web, form, id_of(form.text("project")))
-        changes = form.order(register.kind.changes, asked)
+    async with form.show_on_refusal(edit_form, path, public_id):
+        payload = changes_of(register, form.values)
+        payload |= await _drawings(register.web, form, id_of(form.text("project")))
+        changes = form.order(register.kind.changes, payload)
         await form.confirm(register.kind.warnings, asked=changes, public_id=public_id)
         await core.edit(form.context, services, register.kind, public_id, changes, form.text("version"))
     return RedirectResponse(f"{register.web.url}/{public_id}", status_code=303)
 
 
 def _plain(schema: type[Schema], form: FormValues) -> dict[str, object]:
-    """Return the fields of a form that are fields of the request too; what was left empty is None."""
-    names = [one.alias for one in schema.model_fields.values() if one.alias]
+    """Return the form's fields of the schema; an empty one is None."""
+    names = [schema_field.alias for schema_field in schema.model_fields.values() if schema_field.alias]
     return {name: text(form, name) for name in names if name in form}
 
 
 def _lists(web: WebKind, form: FormValues) -> dict[str, object]:
-    found: dict[str, object] = {}
+    lists: dict[str, object] = {}
     if web.is_sheet:
-        found["assignees"] = [
+        lists["assignees"] = [
             _assignee(form, name, part) for name, part in form.items() if name.startswith("part-") and part
         ]
-        return found
-    found |= {"recipients": _recipients(form), "referencePublicIds": texts(form, "reference")}
+        return lists
+    lists |= {"recipients": _recipients(form), "referencePublicIds": texts(form, "reference")}
     if "items" in web.asks:
-        found["items"] = [_item(form, one) for one in texts(form, "item")]
-    return found
+        lists["items"] = [_item(form, document) for document in texts(form, "item")]
+    return lists
 
 
 def payload_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
-    """Return the JSON body of the request; what was left empty is left out."""
+    """Return the JSON body without empty fields."""
     web = register.web
     plain = {name: value for name, value in _plain(register.kind.new, form).items() if value is not None}
     defaults = {"correspondenceTypeCode": web.type_code} if web.types else {}
@@ -373,7 +378,7 @@ def payload_of(register: DocumentRegister, form: FormValues) -> dict[str, object
 
 
 def changes_of(register: DocumentRegister, form: FormValues) -> dict[str, object]:
-    """Return what the form of a draft says of all that can change in it; what was left empty is taken away."""
+    """Return the changes of a draft; an empty field is removed from the document."""
     web = register.web
     shown = {"recipients": "to" in form, "assignees": any(name.startswith("part-") for name in form)}
     shown["items" if "items" in web.asks else "referencePublicIds"] = "picks" in form
@@ -382,50 +387,56 @@ def changes_of(register: DocumentRegister, form: FormValues) -> dict[str, object
 
 
 def form_of(register: DocumentRegister, document: Any) -> FormValues:
-    said = document.model_dump(mode="json", by_alias=True, include=set(register.kind.changes.model_fields))
-    said |= {register.web.due_field: document.due_date}
-    found = [(name, value) for name, value in said.items() if not isinstance(value, list)]
-    found += _assignees_of(document) if register.web.is_sheet else _parties_of(document)
+    values = document.model_dump(mode="json", by_alias=True, include=set(register.kind.changes.model_fields))
+    values |= {register.web.due_field: document.due_date}
+    fields = [(name, value) for name, value in values.items() if not isinstance(value, list)]
+    fields += _assignees_of(document) if register.web.is_sheet else _parties_of(document)
     if "carried_drawings" in register.web.asks:
-        found += form_of_numbers((one.kind, one.drawing_number) for one in document.drawings)
-    return ImmutableMultiDict([(name, "" if value is None else str(value)) for name, value in found])
+        fields += form_of_numbers((drawing.kind, drawing.drawing_number) for drawing in document.drawings)
+    return ImmutableMultiDict([(name, "" if value is None else str(value)) for name, value in fields])
 
 
 def _assignees_of(document: Any) -> Iterator[tuple[str, Any]]:
-    for one in document.assignees:
-        if one.user is not None:
-            yield from ((f"part-{one.user.public_id}", one.kind), (f"due-{one.user.public_id}", one.due_date))
+    for assignee in document.assignees:
+        if assignee.user is not None:
+            yield from (
+                (f"part-{assignee.user.public_id}", assignee.kind),
+                (f"due-{assignee.user.public_id}", assignee.due_date),
+            )
 
 
 def _parties_of(document: Any) -> Iterator[tuple[str, Any]]:
     main = "to"
-    for one in document.recipients:
-        yield ("cc" if one.recipient_type == "CC" else main, one.public_id)
-        main = "alsoTo" if one.recipient_type == "TO" else main
-    for one in document.references:
-        yield from (("reference", one.public_id), ("referenceLabel", f"{one.document_number} {one.subject}"))
+    for item in document.recipients:
+        yield ("cc" if item.recipient_type == "CC" else main, item.public_id)
+        main = "alsoTo" if item.recipient_type == "TO" else main
+    for item in document.references:
+        yield from (("reference", item.public_id), ("referenceLabel", f"{item.document_number} {item.subject}"))
     if document.kind == "rfa":
         yield from form_of_items(document)
         return
-    for one in getattr(document, "items", ()):
-        at = one.document_public_id
-        yield from (("item", at), ("itemLabel", f"{one.document_number} {one.subject}"))
-        yield from ((f"copies-{at}", one.quantity), (f"note-{at}", one.remarks))
+    for item in getattr(document, "items", ()):
+        at = item.document_public_id
+        yield from (("item", at), ("itemLabel", f"{item.document_number} {item.subject}"))
+        yield from ((f"copies-{at}", item.quantity), (f"note-{at}", item.remarks))
 
 
 def _item(form: FormValues, document: str) -> dict[str, object]:
-    found: dict[str, object] = {"documentPublicId": document}
+    result: dict[str, object] = {"documentPublicId": document}
     copies, note = text(form, f"copies-{document}"), text(form, f"note-{document}")
-    return found | ({"quantity": number_or_text(copies)} if copies else {}) | ({"remarks": note} if note else {})
+    return result | ({"quantity": number_or_text(copies)} if copies else {}) | ({"remarks": note} if note else {})
 
 
 def _recipients(form: FormValues) -> list[dict[str, str]]:
-    """The main recipient first; who is chosen twice is kept at the first place."""
-    found: dict[str, str] = {}
+    """Return the main recipient first; a duplicate keeps its first place."""
+    type_by_organization: dict[str, str] = {}
     for kind, values in (("TO", texts(form, "to")), ("TO", texts(form, "alsoTo")), ("CC", texts(form, "cc"))):
         for value in values:
-            found.setdefault(value, kind)
-    return [{"organizationPublicId": one, "recipientType": kind} for one, kind in found.items()]
+            type_by_organization.setdefault(value, kind)
+    return [
+        {"organizationPublicId": organization, "recipientType": kind}
+        for organization, kind in type_by_organization.items()
+    ]
 
 
 def _assignee(form: FormValues, name: str, part: object) -> dict[str, object]:
@@ -433,18 +444,18 @@ def _assignee(form: FormValues, name: str, part: object) -> dict[str, object]:
     return {"userPublicId": name.removeprefix("part-"), "kind": part} | ({"dueDate": due} if due else {})
 
 
-def replying_organization(ctx: RequestContext, found: core.DocumentReading) -> UUID | None:
-    """Give the organization that would reply: the first that received it and for which the reader writes."""
-    document = found.shown.data
-    issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
-    if not issued or not ctx.caller.may_anywhere(CREATE_LETTERS):
+def replying_organization(ctx: RequestContext, reading: core.DocumentReading) -> UUID | None:
+    """Return the caller's first organization that received the document."""
+    document = reading.shown.data
+    is_issued = getattr(document, "issued_at", None) is not None and document.cancelled_at is None
+    if not is_issued or not ctx.caller.may_anywhere(CREATE_LETTERS):
         return None
-    mine = ctx.caller.organization_ids
-    return next((public_id for key, public_id in found.recipients if key in mine), None)
+    own_keys = ctx.caller.organization_ids
+    return next((public_id for key, public_id in reading.recipients if key in own_keys), None)
 
 
 def reply_form(document: Any, replying_organization: UUID, language: str) -> list[tuple[str, str]]:
-    found = [
+    fields = [
         ("projectPublicId", str(document.project.public_id)),
         ("contractPublicId", str(document.contract.public_id) if document.contract else ""),
         ("originatorOrganizationPublicId", str(replying_organization)),
@@ -454,10 +465,10 @@ def reply_form(document: Any, replying_organization: UUID, language: str) -> lis
         ("reference", str(document.public_id)),
         ("referenceLabel", f"{document.document_number} {document.subject}"),
     ]
-    return found + ([("disciplineCode", document.discipline.code)] if document.discipline else [])
+    return fields + ([("disciplineCode", document.discipline.code)] if document.discipline else [])
 
 
 def reply_subject(subject: str, language: str) -> str:
-    """Say once what it refers to, in the language of the writer; an answer to an answer says it no second time."""
-    known = subject.startswith((_BEGINS.th, _BEGINS.en))
-    return (subject if known else _BEGINS.say(language) + subject)[:_LONGEST]
+    """Prefix the subject, unless it has a prefix already."""
+    has_prefix = subject.startswith((_REPLY_PREFIX.th, _REPLY_PREFIX.en))
+    return (subject if has_prefix else _REPLY_PREFIX.say(language) + subject)[:_LONGEST]

@@ -1,4 +1,4 @@
-"""One document: what it says, where it stands, what this reader may do with it, and all that happened."""
+"""The page of one document."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -49,7 +49,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 FILE_CONTENT = "/api/v1/attachments/{public_id}/content"
 
-# Somebody else was quicker: what they did stands beside the refusal.
+# Another step came first: the page shows it beside the error.
 _OVERTAKEN: Final = {ErrorKind.CONFLICT, ErrorKind.STALE}
 
 
@@ -73,13 +73,13 @@ class DocumentDetails:
 
 
 def needs_files(web: WebKind, document: Any, flow: WorkflowOut | None) -> bool:
-    """Say whether a document leaves its draft without the file that people expect of it; the API takes it as it is."""
+    """Return whether an RFA would leave its draft without a file, which only pages ask about."""
     if web.name != "rfa" or flow is None or flow.current_state != DRAFT or document.attachments:
         return False
     return not any(item.attachments or item.kind == "document" for item in document.items)
 
 
-# What only some kinds of documents have.
+# Fields that only some kinds have.
 _KIND_FIELDS: Final = (
     *("recipients", "body", "contract", "rfa_type", "discipline", "sub_type", "purpose", "revision", "document_date"),
     *("sender_number", "sender_date", "received_date", "issued_at", "approve_code", "items", "drawings"),
@@ -104,14 +104,18 @@ class DocumentView:
 
     @property
     def history(self) -> list[Any]:
-        """What happened, each deed once: a cancellation is told by the workflow, with its reason, and by the audit trail."""
-        told = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
-        twice = {"audit"} if told else set()
-        return [one for one in self.around.history if not (one.source in twice and one.action.endswith(f".{CANCEL}"))]
+        """Both the workflow and the audit trail record a cancellation; keep the workflow's entry."""
+        has_workflow_entry = any(entry.source == "workflow" and entry.action == CANCEL for entry in self.around.history)
+        omitted_sources = {"audit"} if has_workflow_entry else set()
+        return [
+            entry
+            for entry in self.around.history
+            if not (entry.source in omitted_sources and entry.action.endswith(f".{CANCEL}"))
+        ]
 
     @property
     def said_its_end(self) -> bool:
-        """Whether the last step has the name of the state it led to, so that the state need not be told again."""
+        """Whether the last step's label already names the current state."""
         if not self.taken:
             return False
         last = self.taken[-1]
@@ -120,21 +124,21 @@ class DocumentView:
         )
 
     def since(self, version: int) -> tuple[HistoryStep, ...]:
-        """What was done after a version of the workflow that the reader saw, as far as it counts in steps."""
+        """Return the steps after a version of the workflow."""
         flow = self.workflow
         steps = flow.version_no - version if flow is not None and version else 0
         return self.taken[-min(steps, len(self.taken)) :] if steps > 0 and self.taken else ()
 
     @property
     def returned(self) -> HistoryStep | None:
-        """The step by which the document came back to be revised, where it stands so now."""
+        """The step that returned the document for revision, if it is still returned."""
         flow = self.workflow
         if flow is None or self.state == CANCELLED.name or not self.taken:
             return None
         last = self.taken[-1]
-        ours = last.actor is None or last.actor.organization_code == self.document.originator.organization_code
-        came_back = flow.can_edit and not flow.terminal and not ours
-        return last if flow.outcome == "revise_resubmit" or came_back else None
+        is_own = last.actor is None or last.actor.organization_code == self.document.originator.organization_code
+        is_returned = flow.can_edit and not flow.terminal and not is_own
+        return last if flow.outcome == "revise_resubmit" or is_returned else None
 
     @property
     def needs_files(self) -> bool:
@@ -142,8 +146,8 @@ class DocumentView:
 
     @property
     def answers(self) -> list[HistoryStep]:
-        """What was answered, the latest first; sheets show the answers of each person by themselves."""
-        return [] if self.around.people else [one for one in reversed(self.taken) if one.action == "respond"]
+        """Responses, latest first. Circulations show those of each person instead."""
+        return [] if self.around.people else [step for step in reversed(self.taken) if step.action == "respond"]
 
     @property
     def offers(self) -> OpenActions:
@@ -151,62 +155,58 @@ class DocumentView:
 
     @property
     def actions(self) -> list[Any]:
-        """The workflow's actions; an answer to a sheet has a form of its own."""
+        """The response to a circulation has its own form."""
         if self.state == CANCELLED.name:
             return []
         actions = self.workflow.actions if self.workflow else []
-        return [one for one in actions if not (self.offers.respond and one.code == "respond")]
+        return [action for action in actions if not (self.offers.respond and action.code == "respond")]
 
 
 async def read_view(
     ctx: RequestContext, session: AsyncSession, register: DocumentRegister, public_id: UUID
 ) -> DocumentView:
-    """
-    Read everything the page shows.
-
-    :raises NotFound: also when the caller may not know of the document
-    """
-    found = await core.read_whole(ctx, session, register.kind, public_id)
-    shown, state = found.shown, found.state
-    details = await _details(ctx, session, register, found)
-    replies = replying_organization(ctx, found) is not None
-    seen = DocumentView(
-        register.web, shown.data, shown.workflow, state_of(shown), details, NO_INTERVENTIONS, replies=replies
+    """:raises NotFound:"""
+    reading = await core.read_whole(ctx, session, register.kind, public_id)
+    envelope, state = reading.shown, reading.state
+    details = await _details(ctx, session, register, reading)
+    replies = replying_organization(ctx, reading) is not None
+    view = DocumentView(
+        register.web, envelope.data, envelope.workflow, state_of(envelope), details, NO_INTERVENTIONS, replies=replies
     )
     if state is None:
-        return seen
-    answered = "drawings" in register.web.asks and shown.data.items
-    seen = replace(
-        seen,
-        taken=found.steps,
+        return view
+    has_items = "drawings" in register.web.asks and envelope.data.items
+    view = replace(
+        view,
+        taken=reading.steps,
         ahead=workflow.states_ahead(state),
         values=step_data_in(state.row, state.definition),
-        item_codes=await rfas.item_codes(session) if answered else (),
+        item_codes=await rfas.item_codes(session) if has_items else (),
     )
     if not ctx.caller.may_anywhere(PERMISSION):
-        return seen
-    open_to = interventions.permitted_to(ctx.caller, state)
-    people = await interventions.people_for(ctx, session, state) if open_to.reassign else ()
-    return replace(seen, steering=open_to, people=people)
+        return view
+    permitted = interventions.permitted_to(ctx.caller, state)
+    people = await interventions.people_for(ctx, session, state) if permitted.reassign else ()
+    return replace(view, steering=permitted, people=people)
 
 
 async def _details(
-    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, found: core.DocumentReading
+    ctx: RequestContext, session: AsyncSession, register: DocumentRegister, reading: core.DocumentReading
 ) -> DocumentDetails:
-    kind, history = register.kind, list(found.history.items)
+    kind, history = register.kind, list(reading.history.items)
     if isinstance(kind, core.RevisionedKind):
-        open_to = core.permitted_actions(ctx, kind, found.rows, found.envelope)
-        offers = OpenActions(open_to.edit, open_to.edit, open_to.cancel, open_to.revise)
-        return DocumentDetails(offers, history, revisions=list(found.revisions.items if found.revisions else ()))
-    asked = await circulations.permitted_actions(ctx, session, found.row, found.envelope)
+        permitted = core.permitted_actions(ctx, kind, reading.rows, reading.envelope)
+        offers = OpenActions(permitted.edit, permitted.edit, permitted.cancel, permitted.revise)
+        return DocumentDetails(offers, history, revisions=list(reading.revisions.items if reading.revisions else ()))
+    permitted_response = await circulations.permitted_actions(ctx, session, reading.row, reading.envelope)
     offers = OpenActions(
-        edit=asked.edit,
-        cancel=asked.cancel,
-        respond=asked.respond or bool(asked.respond_for),
-        respond_own=asked.respond,
-        respond_for=asked.respond_for,
+        edit=permitted_response.edit,
+        cancel=permitted_response.cancel,
+        respond=permitted_response.respond or bool(permitted_response.respond_for),
+        respond_own=permitted_response.respond,
+        respond_for=permitted_response.respond_for,
     )
-    return DocumentDetails(offers, history, people=list(found.shown.data.assignees))
+    return DocumentDetails(offers, history, people=list(reading.shown.data.assignees))
 
 
 class DocumentPage(PageModel, template="documents/document.html"):
@@ -241,62 +241,58 @@ async def show_document(
     dialog: str = "",
     created: bool = False,
 ) -> Response:
-    """
-    Show a document.
-
-    :param dialog: the one whose form was refused
-    """
+    """:param dialog: the dialog whose form was refused"""
     error, form = state.error, state.form
-    seen = await read_view(page.context, session, register, public_id)
-    page.within(seen.document.project.public_id)
-    recovery = [one for one in error.recovery if one != REFRESH] if error else []
-    happened = labels.DONE.get(state.done)
+    view = await read_view(page.context, session, register, public_id)
+    page.set_project(view.document.project.public_id)
+    recovery = [step for step in error.recovery if step != REFRESH] if error else []
+    message = labels.DONE.get(state.done)
     return page.show(
         DocumentPage(
             path=f"{register.web.url}/{public_id}",
             kind=register.web,
-            sight=seen,
-            document=seen.document,
-            extra=SimpleNamespace(**{name: getattr(seen.document, name, None) for name in _KIND_FIELDS}),
+            sight=view,
+            document=view.document,
+            extra=SimpleNamespace(**{name: getattr(view.document, name, None) for name in _KIND_FIELDS}),
             number=await numbering.number_of_holder(page.context, session, holder=public_id),
             state=state,
             files=uploaded(form),
-            file_kinds=await attachments.project_kinds(session, seen.document.project.public_id),
-            dialog=dialog if error and _is_for_the_form(error, form) else "",
+            file_kinds=await attachments.project_kinds(session, view.document.project.public_id),
+            dialog=dialog if error and _is_correctable(error, form) else "",
             created=created,
-            may_reply=seen.replies,
-            happened=happened,
-            next_task=await _next_task(page, session, subjects, public_id) if happened else None,
+            may_reply=view.replies,
+            happened=message,
+            next_task=await _next_task(page, session, subjects, public_id) if message else None,
             moved=isinstance(error, VersionConflict | StaleInstance),
-            steps=[one.say(page.language, error.values) for one in recovery] if error else [],
-            meanwhile=seen.since(version_in(form)) if _is_overtaken(error, dialog) else (),
-            asked=partial(step_form, seen.values, form),
+            steps=[step.say(page.language, error.values) for step in recovery] if error else [],
+            meanwhile=view.since(version_in(form)) if _is_overtaken(error, dialog) else (),
+            asked=partial(step_form, view.values, form),
             keys=new_key,
         )
     )
 
 
 async def _next_task(page: PageRequest, session: AsyncSession, subjects: Subjects, public_id: UUID) -> Task | None:
-    found = await workflow.list_tasks(
+    tasks = await workflow.list_tasks(
         page.context, session, subjects=subjects, cursor=None, limit=2, now=page.context.now
     )
-    return next((one for one in found.items if one.envelope.facts.public_id != public_id), None)
+    return next((task for task in tasks.items if task.envelope.facts.public_id != public_id), None)
 
 
-def _is_for_the_form(error: DomainError, form: FormValues) -> bool:
-    """What can be put right in the dialog that was sent; a condition that read its values is about them."""
+def _is_correctable(error: DomainError, form: FormValues) -> bool:
+    """Whether the dialog can correct the error, such as a condition that read its values."""
     return error.kind is ErrorKind.INVALID or (isinstance(error, ConditionNotMet) and text(form, "judged") is not None)
 
 
 def _is_overtaken(error: DomainError | None, dialog: str) -> bool:
-    """Whether a step was refused because of another one; the version of a branch counts its own answers alone."""
+    """Whether another step caused the refusal; a branch's version counts only its own answers."""
     return error is not None and error.kind in _OVERTAKEN and dialog.startswith("act-")
 
 
 @router.get("/documents/{name}/{public_id}")
 async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
-    """The address of links in notifications and in the number register, which know the kind by its name."""
-    if (drawing := next((one.path for one in DRAWINGS.values() if one.entity_type == name), None)) is not None:
+    """Redirect links from notifications and the number register."""
+    if (drawing := next((kind.path for kind in DRAWINGS.values() if kind.entity_type == name), None)) is not None:
         return RedirectResponse(f"/drawings/{drawing}/{public_id}", status_code=303)
     if name not in BY_NAME:
         raise NotFound(f"There is no kind {name}.")
@@ -305,7 +301,7 @@ async def by_kind(name: str, public_id: UUID, _page: CurrentPage) -> Response:
 
 @router.get("/files/{public_id}")
 async def file(public_id: UUID, _caller: CurrentCaller, inline: Annotated[str, Query(max_length=5)] = "") -> Response:
-    """Lead to the file; whether the caller may read it is decided there."""
+    """Redirect to the file, whose endpoint checks the permission."""
     address = FILE_CONTENT.format(public_id=public_id)
     return RedirectResponse(f"{address}?inline=true" if inline == "1" else address, status_code=307)
 

@@ -1,4 +1,4 @@
-"""Changing what stands, on pages: how a drawing is classified, and what a project decides for one of its registers."""
+"""Pages to change a drawing's classification, and a register's settings."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -50,27 +50,27 @@ async def settings(page: CurrentPage, session: ReadSession, state: Shown, name: 
     place = (await page.choose_project(session, None)).place
     if not page.caller.may(MANAGE, Scope(project=place.id)):
         raise Forbidden(f"The permission {MANAGE} is needed here.")
-    stands = await projects.read_drawing_settings(
+    current_settings = await projects.read_drawing_settings(
         page.context, session, project_public_id=place.public_id, register=kind.path
     )
-    said = stands.model_dump(mode="json", by_alias=True, exclude_none=True)
-    said["takesAddenda"] = "1" if stands.takes_addenda else ""
-    said["ownWorkflow"] = "1" if stands.approval == "workflow" else ""
-    stored: FormValues = ImmutableMultiDict(said)
+    values = current_settings.model_dump(mode="json", by_alias=True, exclude_none=True)
+    values["takesAddenda"] = "1" if current_settings.takes_addenda else ""
+    values["ownWorkflow"] = "1" if current_settings.approval == "workflow" else ""
+    stored: FormValues = ImmutableMultiDict(values)
     return page.show(RegisterSettingsPage(register=kind, place=place, state=state.or_stored(stored)))
 
 
 @router.post("/settings")
 async def save_settings(name: str, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(settings, name):
-        given = form.filled("revisionScheme", "numberPattern")
+    async with form.show_on_refusal(settings, name):
+        typed = form.filled("revisionScheme", "numberPattern")
         addenda = kind.whole and form.text("takesAddenda") == "1"
         approval = "workflow" if form.text("ownWorkflow") == "1" else "rfa"
-        payload = {"revisionScheme": "", **given, "takesAddenda": addenda, "approval": approval}
-        wanted = form.order(RegisterSettings, payload)
+        payload = {"revisionScheme": "", **typed, "takesAddenda": addenda, "approval": approval}
+        new_settings = form.order(RegisterSettings, payload)
         await form.transact(
-            projects.save_drawing_settings, project_public_id=form.project, register=kind.path, wanted=wanted
+            projects.save_drawing_settings, project_public_id=form.project, register=kind.path, wanted=new_settings
         )
     return RedirectResponse(f"/drawings/{kind.path}", 303)
 
@@ -78,18 +78,18 @@ async def save_settings(name: str, form: CurrentForm) -> Response:
 @router.get("/{public_id}/edit")
 async def edit(page: CurrentPage, session: ReadSession, state: Shown, name: str, public_id: UUID) -> Response:
     kind = register_named(name)
-    found, version = await drawings.read(page.context, session, kind, public_id)
-    drawing = found.data
+    envelope, version = await drawings.read(page.context, session, kind, public_id)
+    drawing = envelope.data
     if not drawing.can_change:
         raise Forbidden("The drawing cannot be changed by this account.")
-    page.within(drawing.project.public_id)
-    offered = await drawings.open_tags(page.context, session, project_public_id=drawing.project.public_id)
+    page.set_project(drawing.project.public_id)
+    open_tags = await drawings.open_tags(page.context, session, project_public_id=drawing.project.public_id)
     model = DrawingEditPage(
         register=kind,
         drawing=drawing,
         disciplines=await projects.disciplines(page.context, session, project_public_id=drawing.project.public_id),
         lists=await drawings.classifications(page.context, session, kind, project_public_id=drawing.project.public_id),
-        tags=[*offered, *(one for one in drawing.tags if one not in offered)],
+        tags=[*open_tags, *(tag for tag in drawing.tags if tag not in open_tags)],
         state=state.or_stored(_form_of(drawing)),
         etag=version_to_send(state, version),
     )
@@ -97,10 +97,7 @@ async def edit(page: CurrentPage, session: ReadSession, state: Shown, name: str,
 
 
 def version_to_send(state: FormState, version: str) -> str:
-    """
-    Return by which version a form changes a drawing: the one that was seen when it was opened. Who has been told that the drawing is
-    another one by now decides anew, with what they typed.
-    """
+    """Return the version seen when the form was opened, or the new one after a conflict."""
     if state.error is None or isinstance(state.error, drawings.DrawingChanged):
         return version
     return text(state.form, "version") or version
@@ -113,16 +110,16 @@ def _form_of(drawing: DrawingAnswer) -> FormValues:
         "subCategoryCode": drawing.sub_category,
         "volumeCode": drawing.volume,
     }
-    said = {name: one.code for name, one in coded.items() if one is not None}
+    values = {name: item.code for name, item in coded.items() if item is not None}
     plain = {"volumePage": drawing.volume_page, "scale": drawing.scale, "sheetSize": drawing.sheet_size}
-    said |= {name: str(value) for name, value in (plain | {"zone": drawing.zone}).items() if value is not None}
-    return ImmutableMultiDict([*said.items(), *(("tag", one.code) for one in drawing.tags)])
+    values |= {name: str(value) for name, value in (plain | {"zone": drawing.zone}).items() if value is not None}
+    return ImmutableMultiDict([*values.items(), *(("tag", item.code) for item in drawing.tags)])
 
 
 @router.post("/{public_id}/edit")
 async def change(name: str, public_id: UUID, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(edit, name, public_id):
+    async with form.show_on_refusal(edit, name, public_id):
         names = (*_FIELDS, *(("volumeCode",) if kind.whole else ()))
         payload: dict[str, object] = {name: form.text(name) for name in names}
         payload["tags"] = texts(form.values, "tag")

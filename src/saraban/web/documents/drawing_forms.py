@@ -1,4 +1,4 @@
-"""Registering drawings on a page, one or a hundred to a form, with their files; and the next revision of one."""
+"""Pages to register up to a hundred drawings with their files."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,11 +37,11 @@ MOST_LINES: Final = 100
 MOST_DERIVED: Final = 100
 _MOST_NAMED: Final = 10
 _WITH_REVISION: Final = re.compile(r"(.+?)(?<!\s)\s++Rev\.?\s*(\S+)", re.IGNORECASE)
-_ALL: Final = (
+_SHARED_FIELDS: Final = (
     *("contractPublicId", "originatorOrganizationPublicId", "disciplineCode", "categoryCode", "subCategoryCode"),
     *("volumeCode", "scale", "sheetSize", "zone"),
 )
-_OF_REVISION: Final = ("date", "statusCode")
+_REVISION_FIELDS: Final = ("date", "statusCode")
 _TOO_MANY: Final = Text("ลงทะเบียนได้ครั้งละไม่เกิน {most} แบบ", "At most {most} drawings can be registered at once.")
 _ONE_NUMBER: Final = Text(
     "ออกเลขที่จากรูปแบบได้ครั้งละ 1 แบบ ระบุชื่อแบบเพียงบรรทัดเดียว",
@@ -55,7 +55,7 @@ _STRAY: Final = Text(
 
 @dataclass(frozen=True, slots=True)
 class DrawingLine:
-    """One drawing as it was typed or pasted: number, title, title in English, revision."""
+    """A typed or pasted line."""
 
     line: int
     number: str
@@ -65,7 +65,7 @@ class DrawingLine:
 
 
 def typed_lines(typed: str) -> Iterator[DrawingLine]:
-    """Read columns of a spreadsheet; where there is none, the number ends at the first blank."""
+    """Columns are separated by tabs; without tabs the number ends at the first blank."""
     for place, line in enumerate(typed.splitlines(), 1):
         if line.strip():
             cells = line.split("\t") if "\t" in line else line.split(maxsplit=1)
@@ -74,24 +74,25 @@ def typed_lines(typed: str) -> Iterator[DrawingLine]:
 
 def files_by_number(numbers: Sequence[str], files: Sequence[tuple[str, str]]) -> tuple[dict[str, list[str]], list[str]]:
     """
-    Give each file to the drawing whose number its name begins with, the longest that does.
-
+    Assign each file to the longest drawing number that its name begins with.
     :param files: public ids and names
-    :returns: public ids by number, and the names that belong to none
+    :returns: public ids by number, and the names without a drawing
     """
-    found: dict[str, list[str]] = {}
+    ids_by_number: dict[str, list[str]] = {}
     strays = []
     for public_id, name in files:
         stem = fold(PurePath(name).stem).casefold()
-        fits = [one for one in numbers if re.match(re.escape(_in_file_names(one)) + r"(?![0-9a-zก-๙])", stem)]
-        if fits:
-            found.setdefault(max(fits, key=len), []).append(public_id)
+        matching_numbers = [
+            number for number in numbers if re.match(re.escape(_file_name_form(number)) + r"(?![0-9a-zก-๙])", stem)
+        ]
+        if matching_numbers:
+            ids_by_number.setdefault(max(matching_numbers, key=len), []).append(public_id)
         else:
             strays.append(name)
-    return found, strays
+    return ids_by_number, strays
 
 
-def _in_file_names(number: str) -> str:
+def _file_name_form(number: str) -> str:
     return re.sub(r"[/\\:]", "-", fold(number)).casefold()
 
 
@@ -109,7 +110,7 @@ class NewDrawingsPage(PageModel, template="documents/drawing_form.html"):
 
 
 def register_named(name: str) -> DrawingKind:
-    """:raises NotFound: for no register"""
+    """:raises NotFound:"""
     if name not in KINDS:
         raise NotFound(f"There is no register of {name} drawings.")
     return KINDS[name]
@@ -120,13 +121,13 @@ async def new(page: CurrentPage, session: ReadSession, state: Shown, name: str) 
     page.caller.require_somewhere(CREATE)
     kind = register_named(name)
     place = (await page.choose_project(session, None)).place
-    detail, own = await own_organizations(page, session, place.public_id)
+    detail, organizations = await own_organizations(page, session, place.public_id)
     form = state.form
-    originator, contract = _chosen(form, own, detail.contracts)
+    originator, contract = _chosen(form, organizations, detail.contracts)
     model = NewDrawingsPage(
         register=kind,
         place=place,
-        own=own or detail.organizations,
+        own=organizations or detail.organizations,
         originator=originator,
         contract=contract,
         contracts=detail.contracts,
@@ -142,31 +143,39 @@ async def new(page: CurrentPage, session: ReadSession, state: Shown, name: str) 
 async def own_organizations(
     page: PageRequest, session: AsyncSession, project: UUID
 ) -> tuple[ProjectDetail, list[PartySummary]]:
-    """Return a project, and which of its organizations are the caller's, their first one first."""
+    """Return a project, and the caller's organizations in it, the main one first."""
     detail = await projects.read_project(page.context, session, public_id=project)
     profile = await identity.profile(page.context, session)
-    mine = [profile.organization, *profile.organizations] if profile.organization else list(profile.organizations)
-    members = {one.public_id: one for one in detail.organizations}
-    own = {one.public_id: members[one.public_id] for one in mine if one.public_id in members}
-    return detail, list(own.values())
+    organizations = (
+        [profile.organization, *profile.organizations] if profile.organization else list(profile.organizations)
+    )
+    members = {organization.public_id: organization for organization in detail.organizations}
+    own_by_id = {
+        organization.public_id: members[organization.public_id]
+        for organization in organizations
+        if organization.public_id in members
+    }
+    return detail, list(own_by_id.values())
 
 
-def _chosen(form: FormValues, own: Sequence[PartySummary], contracts: Sequence[ContractSummary]) -> tuple[str, str]:
-    """Return originator and contract as they were chosen; before that the caller's own, and the only one it is a party to."""
+def _chosen(
+    form: FormValues, own_parties: Sequence[PartySummary], contracts: Sequence[ContractSummary]
+) -> tuple[str, str]:
+    """Return originator and contract: chosen, or the caller's own and its only contract."""
     if "lines" in form:
         return str(form.get("originatorOrganizationPublicId", "")), str(form.get("contractPublicId", ""))
-    if not own:
+    if not own_parties:
         return "", ""
-    first = own[0].public_id
-    of_party = [one for one in contracts if any(party.public_id == first for party in one.organizations)]
+    first = own_parties[0].public_id
+    of_party = [contract for contract in contracts if any(party.public_id == first for party in contract.organizations)]
     return str(first), str(of_party[0].public_id) if len(of_party) == 1 else ""
 
 
 @router.post("/{name}/new")
 async def create(name: str, form: CurrentForm, services: Documents) -> Response:
-    """Register what was typed, all or nothing; a refusal comes back with every line and file."""
+    """Register all lines or none."""
     kind = register_named(name)
-    async with form.shown_again(new, name):
+    async with form.show_on_refusal(new, name):
         if not form.text("issuesNumber"):
             return RedirectResponse(await form.db.transact(_register, form, kind), 303)
         async with form.db.reading() as session:
@@ -178,30 +187,33 @@ async def create(name: str, form: CurrentForm, services: Documents) -> Response:
 
 def _single(form: SentForm, derived: Sequence[str]) -> NewDrawing:
     """
-    Return the one drawing that gets the next number of the format; its line says title, title in English and revision.
-
-    :raises Invalid: for several lines, naming the field
+    Return the one drawing that gets the format's next number.
+    :raises Invalid: for several lines
     """
-    lines = [one for one in (form.text("lines") or "").splitlines() if one.strip()]
+    lines = [item for item in (form.text("lines") or "").splitlines() if item.strip()]
     if len(lines) > 1:
         raise Invalid(fields=[FieldProblem("/lines", "too_long", _ONE_NUMBER)])
     title, title_en, label = [*(cell.strip() for cell in "".join(lines).split("\t")), "", ""][:3]
     line = DrawingLine(1, "", title, title_en, label)
     files = [public_id for public_id, _ in uploaded(form.values)]
-    payload = {"projectPublicId": str(form.project), **form.filled(*_ALL), **_own(form, line, files, derived)}
+    payload = {
+        "projectPublicId": str(form.project),
+        **form.filled(*_SHARED_FIELDS),
+        **_line_payload(form, line, files, derived),
+    }
     try:
         return form.order(NewDrawing, payload)
     except Invalid as error:
         error.fields = tuple(
-            replace(one, pointer="/lines") if one.pointer in {"/title", "/titleEn", "/revision/label"} else one
-            for one in error.fields
+            replace(item, pointer="/lines") if item.pointer in {"/title", "/titleEn", "/revision/label"} else item
+            for item in error.fields
         )
         raise
 
 
 async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) -> str:
     """
-    :returns: where to go on: the register, with what is there now
+    :returns: the address of the register
     :raises Invalid: naming the lines and files
     """
     lines = list(typed_lines(form.text("lines") or ""))
@@ -209,28 +221,30 @@ async def _register(form: SentForm, session: AsyncSession, kind: DrawingKind) ->
         raise required("/lines")
     if len(lines) > MOST_LINES:
         raise Invalid(fields=[FieldProblem("/lines", "too_long", _TOO_MANY, {"most": MOST_LINES})])
-    numbers = [one.number for one in lines]
+    numbers = [item.number for item in lines]
     attached, strays = files_by_number(numbers, uploaded(form.values))
     if strays:
-        raise Invalid(fields=[FieldProblem("/attachmentPublicIds", "unknown", _STRAY, {"file": one}) for one in strays])
-    shared = {"projectPublicId": str(form.project), **form.filled(*_ALL)}
+        raise Invalid(
+            fields=[FieldProblem("/attachmentPublicIds", "unknown", _STRAY, {"file": item}) for item in strays]
+        )
+    shared = {"projectPublicId": str(form.project), **form.filled(*_SHARED_FIELDS)}
     derived = await derived_from(kind, form, session)
     for line in lines:
         try:
-            order = form.order(NewDrawing, shared | _own(form, line, attached.get(line.number, []), derived))
+            order = form.order(NewDrawing, shared | _line_payload(form, line, attached.get(line.number, []), derived))
             await drawings.register(form.context, session, kind, order)
         except DomainError as error:
-            error.fields = tuple(_at_line(one, line) for one in error.fields)
+            error.fields = tuple(_at_line(item, line) for item in error.fields)
             raise
     return f"/drawings/{kind.path}?{urlencode({'registered': chr(10).join(numbers)})}"
 
 
 async def derived_from(kind: DrawingKind, form: SentForm, session: AsyncSession) -> list[str]:
     """
-    Return the public ids of what the drawings of a form derive from: contract drawings, or revisions of shop drawings, the current
-    one unless a line says another.
+    Return the ids of the source drawings: contract drawings, or shop drawing revisions.
 
-    :raises Invalid: at the list, naming the lines that the register does not have
+    Without a revision in the line it is the current one.
+    :raises Invalid: naming the lines with unknown numbers
     """
     if kind.derives_from is None:
         return []
@@ -239,41 +253,41 @@ async def derived_from(kind: DrawingKind, form: SentForm, session: AsyncSession)
     if len(lines) > MOST_DERIVED:
         problem = FieldProblem(f"/{FIELDS[other]}", "too_long", _TOO_MANY_DERIVED, {"most": MOST_DERIVED})
         raise Invalid(fields=[problem])
-    typed = {one: _revision_named(other, one) for one in lines}
-    found = await drawings.revisions_by_number(
+    typed = {item: _parse_revision(other, item) for item in lines}
+    revisions = await drawings.revisions_by_number(
         form.context, session, other, project=form.project, wanted=list(typed.values())
     )
-    if faults := [unknown_number(other, one, line) for one, line in lines.items() if typed[one] not in found]:
+    if faults := [unknown_number(other, item, line) for item, line in lines.items() if typed[item] not in revisions]:
         raise Invalid("A number is in no register.", fields=faults[:_MOST_NAMED])
-    named = [found[one].head if other.whole else found[one].revision for one in typed.values()]
-    return list(dict.fromkeys(str(one.public_id) for one in named))
+    chosen = [revisions[item].head if other.whole else revisions[item].revision for item in typed.values()]
+    return list(dict.fromkeys(str(item.public_id) for item in chosen))
 
 
-def _revision_named(kind: DrawingKind, typed: str) -> drawings.NumberedRevision:
-    found = None if kind.whole else _WITH_REVISION.fullmatch(typed)
-    return drawings.NumberedRevision(*found.groups()) if found else drawings.NumberedRevision(typed)
+def _parse_revision(kind: DrawingKind, typed: str) -> drawings.NumberedRevision:
+    match = None if kind.whole else _WITH_REVISION.fullmatch(typed)
+    return drawings.NumberedRevision(*match.groups()) if match else drawings.NumberedRevision(typed)
 
 
-def _own(form: SentForm, line: DrawingLine, files: Sequence[str], derived: Sequence[str]) -> dict[str, object]:
-    """Return what a line says of its drawing; without a title of its own the number stands for it."""
-    said = {"drawingNumber": line.number, "title": line.title or line.number, "titleEn": line.title_en}
+def _line_payload(form: SentForm, line: DrawingLine, files: Sequence[str], derived: Sequence[str]) -> dict[str, object]:
+    """Return the fields of one line; an empty title becomes the number."""
+    values = {"drawingNumber": line.number, "title": line.title or line.number, "titleEn": line.title_en}
     revision = {
         "label": line.label,
-        **form.filled(*_OF_REVISION),
+        **form.filled(*_REVISION_FIELDS),
         "attachmentPublicIds": list(files),
         "derivedFromPublicIds": list(derived),
     }
     return {
-        **{name: value for name, value in said.items() if value},
+        **{name: value for name, value in values.items() if value},
         "revision": {name: value for name, value in revision.items() if value},
     }
 
 
 def _at_line(problem: FieldProblem, line: DrawingLine) -> FieldProblem:
-    """Say in which line a fault is, unless it is in what all lines share."""
+    """Add the line to the message, unless the field is shared by all lines."""
     name = problem.pointer.removeprefix("/").partition("/")[0]
     inner = problem.pointer.removeprefix("/revision/")
-    if name in _ALL or inner in _OF_REVISION:
+    if name in _SHARED_FIELDS or inner in _REVISION_FIELDS:
         return replace(problem, pointer=f"/{inner}") if name == "revision" else problem
     words = Text(f"บรรทัดที่ {{line}}: {problem.text.th}", f"Line {{line}}: {problem.text.en}")
     return FieldProblem("/lines", problem.code, words, {**problem.values, "line": line.line})

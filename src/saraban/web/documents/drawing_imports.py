@@ -1,4 +1,4 @@
-"""Drawings from a sheet: whose lines are that state nobody is chosen first; codes that the project lacks can be made."""
+"""Import of drawings from a sheet."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -52,31 +52,31 @@ class DrawingImportPages(ImportPages):
         self.address = self.importer.path
 
     async def list_page(
-        self, page: PageRequest, session: AsyncSession, asked: ImportPlace
+        self, page: PageRequest, session: AsyncSession, query: ImportPlace
     ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
-        place = (await page.choose_project(session, id_of(asked.project))).place
-        detail, own = await own_organizations(page, session, place.public_id)
+        place = (await page.choose_project(session, id_of(query.project))).place
+        detail, organizations = await own_organizations(page, session, place.public_id)
         return place, partial(
             DrawingImportsPage,
             register=self._kind,
             contracts=detail.contracts,
-            own=own or detail.organizations,
-            contract=asked.contract,
-            originator=asked.originator if asked.chosen or not own else own[0].organization_code,
+            own=organizations or detail.organizations,
+            contract=query.contract,
+            originator=query.originator if query.chosen or not organizations else organizations[0].organization_code,
         )
 
-    def import_page(self, page: PageRequest, found: AnyImportRow) -> Callable[..., ImportPage]:
-        missing = (found.row.report or {}).get("missing", {})
+    def import_page(self, page: PageRequest, import_row: AnyImportRow) -> Callable[..., ImportPage]:
+        missing = (import_row.row.report or {}).get("missing", {})
         codes = [(label, missing.get(name, [])) for name, label in _MISSING]
         pairs = [f"{category} – {sub}" for category, sub in missing.get("pairs", [])]
         return partial(
             DrawingImportPage,
             register=self._kind,
             missing_codes=[*codes, (_PAIRS, pairs)],
-            may_make_codes=page.caller.may(DRAWING_CATEGORIES[0].create, Scope(project=found.row.project_id)),
+            may_make_codes=page.caller.may(DRAWING_CATEGORIES[0].create, Scope(project=import_row.row.project_id)),
         )
 
-    def choice(self, values: FormValues, found: AnyImportRow) -> DrawingImportCommit:  # noqa: ARG002
+    def choice(self, values: FormValues, import_row: AnyImportRow) -> DrawingImportCommit:  # noqa: ARG002
         return DrawingImportCommit(create_missing=values.get("createMissing") == "1")
 
 

@@ -1,7 +1,7 @@
 """
-Drawings for the lists of numbers in forms: found by number or title, or all that stand in a category.
+Find drawings by number, title or category, for the lists of numbers in forms.
 
-What is picked is a number in the list of its register, beside what was pasted there, and the form is read as before.
+A choice adds the number to the register's list in the form.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,10 +34,9 @@ VIEW: Final = "document.view"
 
 class PickerQuery(BaseModel):
     """
-    What a picker asks for, of the project of the form it stands in.
-
-    :param kinds: paths of the registers that the form takes
-    :param kind: the register whose category is added; the first one when it is none of them
+    The picker's query.
+    :param kinds: registers that the form accepts
+    :param kind: register of the added category; by default the first
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -53,17 +52,17 @@ class PickerQuery(BaseModel):
     @property
     def registers(self) -> list[DrawingKind]:
         """:raises NotFound: when it names none"""
-        found = [KINDS[one] for one in self.kinds if one in KINDS]
-        if not found:
+        registers = [KINDS[name] for name in self.kinds if name in KINDS]
+        if not registers:
             raise NotFound("There is no such register of drawings.")
-        return found
+        return registers
 
     @property
     def register(self) -> DrawingKind:
-        return next((one for one in self.registers if one.path == self.kind), self.registers[0])
+        return next((kind for kind in self.registers if kind.path == self.kind), self.registers[0])
 
 
-Asked = Annotated[PickerQuery, Query()]
+PickerParameters = Annotated[PickerQuery, Query()]
 
 
 class FoundDrawingsFragment(PageModel, template="documents/parts/drawings_found.html"):
@@ -88,49 +87,45 @@ class AddedDrawingsFragment(PageModel, template="documents/parts/drawings_added.
     into: str
 
 
-def _project(page: PageRequest, asked: PickerQuery) -> UUID:
-    """
-    Return the project of the form.
-
-    :raises NotFound: when there is none
-    """
-    found = id_of(asked.new or asked.draft) or page.project
-    if found is None:
+def _project(page: PageRequest, query: PickerQuery) -> UUID:
+    """:raises NotFound:"""
+    project = id_of(query.new or query.draft) or page.project
+    if project is None:
         raise NotFound("There is no such project.")
-    return found
+    return project
 
 
 @router.get("")
-async def find(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
-    """Drawings of any of the registers, in the order of numbers: the same one in two of them stands twice, each with its register."""
+async def find(page: CurrentPage, session: ReadSession, picker: PickerParameters) -> Response:
+    """Find drawings in all registers of the form, in the order of numbers."""
     page.caller.require_somewhere(VIEW)
-    text = "" if control_character(asked.find) is not None else asked.find.strip()
-    found: list[DrawingSummary] = []
+    text = "" if control_character(picker.find) is not None else picker.find.strip()
+    summaries: list[DrawingSummary] = []
     more = False
-    for kind in asked.registers if text else ():
-        query = _query(_project(page, asked), q=text, limit=MOST_FOUND)
+    for kind in picker.registers if text else ():
+        query = _query(_project(page, picker), q=text, limit=MOST_FOUND)
         listed = await drawings.list_drawings(page.context, session, kind, query)
-        found += listed.items
+        summaries += listed.items
         more = more or listed.next_cursor is not None
-    found.sort(key=lambda one: one.drawing_number)
+    summaries.sort(key=lambda summary: summary.drawing_number)
     model = FoundDrawingsFragment(
-        found=found[:MOST_FOUND], text=text, more=more or len(found) > MOST_FOUND, registers=KINDS, lists=FIELDS
+        found=summaries[:MOST_FOUND], text=text, more=more or len(summaries) > MOST_FOUND, registers=KINDS, lists=FIELDS
     )
     return page.show(model)
 
 
-def _query(project: UUID, **given: Any) -> DrawingQuery:
-    return DrawingQuery.model_validate({"projectPublicId": project, **given})
+def _query(project: UUID, **filters: Any) -> DrawingQuery:
+    return DrawingQuery.model_validate({"projectPublicId": project, **filters})
 
 
 @router.get("/categories")
-async def categories(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
+async def categories(page: CurrentPage, session: ReadSession, query: PickerParameters) -> Response:
     page.caller.require_somewhere(VIEW)
-    kind, project = asked.register, _project(page, asked)
+    kind, project = query.register, _project(page, query)
     lists = await drawings.classifications(page.context, session, kind, project_public_id=project)
     model = CategoriesFragment(
         register=kind,
-        offered=asked.registers,
+        offered=query.registers,
         categories=lists["category"],
         disciplines=await projects.disciplines(page.context, session, project_public_id=project),
     )
@@ -138,12 +133,12 @@ async def categories(page: CurrentPage, session: ReadSession, asked: Asked) -> R
 
 
 @router.get("/category")
-async def category(page: CurrentPage, session: ReadSession, asked: Asked) -> Response:
+async def category(page: CurrentPage, session: ReadSession, picker: PickerParameters) -> Response:
     page.caller.require_somewhere(VIEW)
-    kind = asked.register
-    given = {name: value for name in ("category", "discipline") if (value := getattr(asked, name))}
+    kind = picker.register
+    filters = {name: value for name in ("category", "discipline") if (value := getattr(picker, name))}
     numbers, more = list[str](), False
-    if given:
-        query = _query(_project(page, asked), **given)
+    if filters:
+        query = _query(_project(page, picker), **filters)
         numbers, more = await drawings.list_numbers(page.context, session, kind, query, most=MOST_ADDED)
-    return page.show(AddedDrawingsFragment(numbers=numbers, more=more, chosen=bool(given), into=FIELDS[kind]))
+    return page.show(AddedDrawingsFragment(numbers=numbers, more=more, chosen=bool(filters), into=FIELDS[kind]))

@@ -1,4 +1,4 @@
-"""The registers of drawings as pages: what is current, or was on a day, and one drawing with its history and its links."""
+"""Pages of the drawing registers and of one drawing."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -122,14 +122,14 @@ async def listing(
     kind = register_named(name)
     page.caller.require_somewhere(VIEW)
     place = (await page.choose_project(session, id_of(asked.project))).place
-    given: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
-    query, faults = usable_query(page, DrawingQuery, given | ({"cursor": cursor} if cursor else {}))
-    found = await drawings.list_drawings(page.context, session, kind, query)
+    parameters: dict[str, Any] = {**asked.given, "projectPublicId": str(place.public_id), "limit": str(ROWS)}
+    query, faults = usable_query(page, DrawingQuery, parameters | ({"cursor": cursor} if cursor else {}))
+    drawings_page = await drawings.list_drawings(page.context, session, kind, query)
     model = DrawingRegisterPage(
         register=kind,
         registers=KINDS,
-        items=found.items,
-        next_cursor=found.next_cursor,
+        items=drawings_page.items,
+        next_cursor=drawings_page.next_cursor,
         asked=asked,
         disciplines=await projects.disciplines(page.context, session, project_public_id=place.public_id),
         tags=await drawings.open_tags(page.context, session, project_public_id=place.public_id),
@@ -151,31 +151,31 @@ class DrawingFilePage(PageModel, template="documents/drawing_file.html"):
 
 @router.get("/files/{public_id}")
 async def view(public_id: UUID, page: CurrentPage, session: ReadSession, readers: Readers) -> Response:
-    """A file of a drawing under the words which revision it is; for whoever may read the file, by whatever carries it."""
-    found = await attachments.find(page.context, session, public_id=public_id, rules=readers)
-    sheet = await drawings.drawing_of_file(page.context, session, found.id)
-    page.within(sheet.project)
-    return page.show(DrawingFilePage(sheet=sheet, file=found))
+    """A drawing's file with the name of its revision, for callers who may read the file."""
+    attachment = await attachments.find(page.context, session, public_id=public_id, rules=readers)
+    sheet = await drawings.drawing_of_file(page.context, session, attachment.id)
+    page.set_project(sheet.project)
+    return page.show(DrawingFilePage(sheet=sheet, file=attachment))
 
 
 @router.get("/{name}/{public_id}")
 async def show(page: CurrentPage, session: ReadSession, state: Shown, name: str, public_id: UUID) -> Response:
     page.caller.require_somewhere(VIEW)
     kind = register_named(name)
-    found, version = await drawings.read(page.context, session, kind, public_id)
-    drawing = found.data
-    flow = found.workflow
+    envelope, version = await drawings.read(page.context, session, kind, public_id)
+    drawing = envelope.data
+    flow = envelope.workflow
     values = await step_data_of(session, public_id=flow.instance_public_id) if flow is not None else NO_STEP_DATA
     correction = state.form if text(state.form, "revision") else NEW_FORM.form
-    page.within(drawing.project.public_id)
-    carried: dict[UUID, list[RfaOfDrawing]] = {one.public_id: [] for one in drawing.revisions}
-    for one in await rfas.rfas_of_revisions(page.context, session, kind, list(carried)):
-        carried[one.revision_public_id].append(one)
+    page.set_project(drawing.project.public_id)
+    rfas_by_revision: dict[UUID, list[RfaOfDrawing]] = {item.public_id: [] for item in drawing.revisions}
+    for item in await rfas.rfas_of_revisions(page.context, session, kind, list(rfas_by_revision)):
+        rfas_by_revision[item.revision_public_id].append(item)
     model = DrawingDetailPage(
         register=kind,
         registers=KINDS,
         drawing=drawing,
-        rfas=carried,
+        rfas=rfas_by_revision,
         state=replace(state, form=_links(kind, drawing)) if correction else state.or_stored(_links(kind, drawing)),
         correctable=await drawings.correctable(page.context, session, kind, public_id)
         if page.caller.may_anywhere(REVISE)
@@ -193,7 +193,7 @@ async def show(page: CurrentPage, session: ReadSession, state: Shown, name: str,
 
 
 def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
-    """Return the dialog that is open again: the one in which something can be put right."""
+    """Return the dialog to reopen, if it can correct the error."""
     action = text(state.form, "action")
     if isinstance(state.error, drawings.DrawingChanged):
         return f"correct-{text(state.form, 'revision')}"
@@ -204,22 +204,22 @@ def _refused_dialog(state: FormState, actions: Sequence[str]) -> str:
 
 
 def _links(kind: DrawingKind, drawing: DrawingAnswer) -> FormValues:
-    """Return what the form of the next revision begins with: the drawings that the current one derives from."""
-    newest = drawing.revisions[0].derived_from
+    """Prefill the next revision with the source drawings of the current one."""
+    sources = drawing.revisions[0].derived_from
     if kind.derives_from is None:
         return NEW_FORM.form
-    return form_with(**{FIELDS[KINDS[kind.derives_from]]: "\n".join(one.drawing_number for one in newest)})
+    return form_with(**{FIELDS[KINDS[kind.derives_from]]: "\n".join(source.drawing_number for source in sources)})
 
 
 @router.post("/{name}/{public_id}/revisions")
 async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(show, name, public_id):
-        given = form.filled("label") | {field: form.text(field) for field in _TEXTS if field in form.values}
+    async with form.show_on_refusal(show, name, public_id):
+        typed = form.filled("label") | {field: form.text(field) for field in _TEXTS if field in form.values}
         async with form.db.reading() as session:
             derived = await derived_from(kind, form, session)
         lists = {"attachmentPublicIds": texts(form.values, "attachment"), "derivedFromPublicIds": derived}
-        order = form.order(NewDrawingRevision, {**given, **lists})
+        order = form.order(NewDrawingRevision, {**typed, **lists})
         await form.confirm(drawings.warnings, kind=kind, public_id=public_id, new=order)
         await form.transact(drawings.revise, kind, public_id, order)
     return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)
@@ -228,11 +228,11 @@ async def revise(name: str, public_id: UUID, form: CurrentForm) -> Response:
 @router.post("/{name}/{public_id}/revisions/{revision}")
 async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(show, name, public_id):
-        given = {field: form.text(field) for field in _TEXTS if field in form.values}
-        if given.get("statusCode") == form.text("statusWas"):  # a code from before codes were checked stays
-            given.pop("statusCode", None)
-        order = form.order(RevisionCorrections, {**given, "attachmentPublicIds": texts(form.values, "attachment")})
+    async with form.show_on_refusal(show, name, public_id):
+        typed = {field: form.text(field) for field in _TEXTS if field in form.values}
+        if typed.get("statusCode") == form.text("statusWas"):  # an old, unchecked code may stay
+            typed.pop("statusCode", None)
+        order = form.order(RevisionCorrections, {**typed, "attachmentPublicIds": texts(form.values, "attachment")})
         await form.confirm(drawings.warnings, kind=kind, public_id=public_id, new=order)
         receipt = await form.transact(drawings.correct, kind, revision, order, form.text("version"))
     return RedirectResponse(f"/drawings/{kind.path}/{receipt.resource_id}", 303)
@@ -240,9 +240,8 @@ async def correct(name: str, public_id: UUID, revision: UUID, form: CurrentForm)
 
 @router.post("/{name}/{public_id}/actions")
 async def act(name: str, public_id: UUID, form: CurrentForm, transitions: InstanceTransitions) -> Response:
-    """One step of the workflow of the current revision, by the version that the reader saw."""
     kind = register_named(name)
-    async with form.shown_again(show, name, public_id):
+    async with form.show_on_refusal(show, name, public_id):
         async with form.db.reading() as session:
             flow = (await drawings.read(form.context, session, kind, public_id))[0].workflow
             if flow is None:
@@ -257,6 +256,6 @@ async def act(name: str, public_id: UUID, form: CurrentForm, transitions: Instan
 @router.post("/{name}/{public_id}/approval")
 async def start_approval(name: str, public_id: UUID, form: CurrentForm) -> Response:
     kind = register_named(name)
-    async with form.shown_again(show, name, public_id):
+    async with form.show_on_refusal(show, name, public_id):
         await form.transact(drawings.start_approval, kind, public_id)
     return RedirectResponse(f"/drawings/{kind.path}/{public_id}", 303)

@@ -1,7 +1,4 @@
-"""
-What a register is narrowed by: the filters as the address says them, what can be chosen, what is wrong at a field, and each filter
-that is set as something to take away.
-"""
+"""The filters of a register: in the address, as choices, and as chips to remove."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -57,7 +54,7 @@ _RFA_TYPE: Final = Text("ประเภท RFA", "RFA type")
 
 
 class RegisterFilters(BaseModel):
-    """What the address bar says, as it was typed: links live longer than lists, so what cannot be used is said and left out."""
+    """Filters as typed in the address; invalid ones are reported and ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True, alias_generator=to_camel)
 
@@ -79,45 +76,44 @@ class RegisterFilters(BaseModel):
 
     @property
     def given(self) -> dict[str, str]:
-        """What is not left open, by its names in the address, in the order of the form."""
-        said = self.model_dump(by_alias=True) | {"q": self.text}
-        return {name: value for name, value in said.items() if value}
+        """The filters that are set, by their names in the address."""
+        values = self.model_dump(by_alias=True) | {"q": self.text}
+        return {name: value for name, value in values.items() if value}
 
     @property
     def text(self) -> str:
         return self.q.strip()
 
     @property
-    def order(self) -> Any:  # one of those that a register knows
+    def order(self) -> Any:
         return self.sort if self.sort.removeprefix("-") in SORTS else _FIRST
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self._but("sort"))
+        return bool(self._other_filters("sort"))
 
     @property
     def query(self) -> str:
-        """The filters as an address, without what was left open."""
         return urlencode(self.given)
 
     def without(self, name: str) -> str:
-        return urlencode(self._but(name))
+        return urlencode(self._other_filters(name))
 
     def sorted_by(self, name: str) -> str:
-        """Return the same address in the order of a column; in the other direction where it is in that order."""
-        turned = {name: f"-{name}", f"-{name}": name}
-        wanted = turned.get(self.order, f"-{name}" if name == "created" else name)
-        kept = self._but("sort")
-        return urlencode(kept if wanted == _FIRST else kept | {"sort": wanted})
+        """Return the address sorted by a column, or in its other direction."""
+        reversed_orders = {name: f"-{name}", f"-{name}": name}
+        new_sort = reversed_orders.get(self.order, f"-{name}" if name == "created" else name)
+        rest = self._other_filters("sort")
+        return urlencode(rest if new_sort == _FIRST else rest | {"sort": new_sort})
 
-    def _but(self, name: str) -> dict[str, str]:
+    def _other_filters(self, name: str) -> dict[str, str]:
         return {key: value for key, value in self.given.items() if key != name}
 
     @property
     def sent(self) -> list[str]:
-        """The fields that the address names, set or left open, and at which something can be wrong."""
-        named = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
-        return [name for name in ("q", "state", "type", "due", *MORE) if name in named]
+        """Fields in the address, set or empty, that can have errors."""
+        names = {type(self).model_fields[name].alias or name for name in self.model_fields_set}
+        return [name for name in ("q", "state", "type", "due", *MORE) if name in names]
 
     @staticmethod
     def name_in(web: WebKind, name: str) -> Text:
@@ -126,7 +122,6 @@ class RegisterFilters(BaseModel):
         return _NAMES_OF_SHEETS.get(name, _NAMES[name]) if web.is_sheet else _NAMES[name]
 
     def direction(self, name: str) -> str | None:
-        """Return how a column is sorted, in the words of `aria-sort`."""
         return {name: "ascending", f"-{name}": "descending"}.get(self.order)
 
 
@@ -137,25 +132,25 @@ class FilterChoices(NamedTuple):
     people: Sequence[FilterChoice]
 
     def of(self, name: str) -> dict[str, FilterChoice]:
-        offered = {"party": self.parties, "discipline": self.disciplines, "type": self.types, "person": self.people}
-        return {one.value: one for one in offered.get(name, ())}
+        choices = {"party": self.parties, "discipline": self.disciplines, "type": self.types, "person": self.people}
+        return {choice.value: choice for choice in choices.get(name, ())}
 
 
 async def filter_choices(page: PageRequest, session: AsyncSession, web: WebKind) -> FilterChoices:
     chosen = page.project
-    known = await page.projects_with(session, None)
-    places = [one for one in known if one.public_id == chosen] or known
+    refs = await page.projects_with(session, None)
+    places = [item for item in refs if item.public_id == chosen] or refs
     parties, disciplines, types = await projects.filter_choices(session, places)
     return FilterChoices(
         parties,
         disciplines if "discipline" in web.asks else (),
         types if "rfa_type" in web.asks else (),
-        [_person(one) for one in await core.people_offered(page.context, session, places)],
+        [_person_choice(item) for item in await core.people_offered(page.context, session, places)],
     )
 
 
-def _person(one: identity.OrganizationMember) -> FilterChoice:
-    return FilterChoice(str(one.public_id), one.display_name, *((None, None) if one.is_active else _CLOSED))
+def _person_choice(member: identity.OrganizationMember) -> FilterChoice:
+    return FilterChoice(str(member.public_id), member.display_name, *((None, None) if member.is_active else _CLOSED))
 
 
 def needs_choices(web: WebKind, asked: RegisterFilters) -> bool:
@@ -168,24 +163,26 @@ def register_query(
     payload = _payload(page, web, asked) | {"cursor": cursor}
     query, faults = usable_query(page, core.RegisterQuery, payload)
     fields = dict(faults.fields)
-    for name, offered in _offered(web, choices).items():
+    for name, options in _valid_options(web, choices).items():
         value = asked.given.get(name)
-        if value is not None and value not in offered:
+        if value is not None and value not in options:
             fields[name] = [_NO_CHOICE.say(page.language)]
-    return _in_order(query), FormErrors(fields=fields)
+    return _order_days(query), FormErrors(fields=fields)
 
 
 def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[str, object]:
-    """The parameters of the register; a day that is typed says more than "soon"."""
-    said: dict[str, object] = {name: value for name in ("q", *MORE) if (value := asked.given.get(name)) is not None}
+    """Typed days take precedence over "soon"."""
+    parameters: dict[str, object] = {
+        name: value for name in ("q", *MORE) if (value := asked.given.get(name)) is not None
+    }
     if asked.due == "soon" and not asked.due_from and not asked.due_until:
         today = local_date(page.context.now, page.context.zone)
-        said |= {"dueFrom": today, "dueUntil": today + SOON}
+        parameters |= {"dueFrom": today, "dueUntil": today + SOON}
     if asked.state in web.states:
-        said["status"] = asked.state
+        parameters["status"] = asked.state
     if asked.type in web.types or (asked.type and "rfa_type" in web.asks):
-        said["type"] = asked.type
-    return said | {
+        parameters["type"] = asked.type
+    return parameters | {
         "projectPublicId": page.project,
         "mine": asked.mine == "1",
         "pendingWithMe": asked.pending == "1",
@@ -195,34 +192,32 @@ def _payload(page: PageRequest, web: WebKind, asked: RegisterFilters) -> dict[st
     }
 
 
-def _in_order(query: core.RegisterQuery) -> core.RegisterQuery:
-    """Put two days in their order, whichever of them was typed first."""
+def _order_days(query: core.RegisterQuery) -> core.RegisterQuery:
+    """Swap two days in the wrong order."""
     days: dict[str, date] = {}
     for first, last in (("since", "until"), ("due_from", "due_until")):
-        one, other = getattr(query, first), getattr(query, last)
-        if one is not None and other is not None and one > other:
-            days |= {first: other, last: one}
+        start, end = getattr(query, first), getattr(query, last)
+        if start is not None and end is not None and start > end:
+            days |= {first: end, last: start}
     return query.model_copy(update=days)
 
 
-def _offered(web: WebKind, choices: FilterChoices | None) -> dict[str, Collection[str]]:
-    found: dict[str, Collection[str]] = {"state": web.states, "due": _DUE}
+def _valid_options(web: WebKind, choices: FilterChoices | None) -> dict[str, Collection[str]]:
+    options: dict[str, Collection[str]] = {"state": web.states, "due": _DUE}
     if web.types:
-        found["type"] = web.types
+        options["type"] = web.types
     if choices is not None:
-        found |= {name: choices.of(name) for name in ("party", "discipline", "person")}
+        options |= {name: choices.of(name) for name in ("party", "discipline", "person")}
     if choices is not None and "rfa_type" in web.asks:
-        found["type"] = choices.of("type")
-    return found
+        options["type"] = choices.of("type")
+    return options
 
 
 @dataclass(frozen=True, slots=True)
 class SetFilter:
     """
-    A filter that is set.
-
     :param value: empty where its name says all
-    :param without: the address that leaves it out
+    :param without: the address without the filter
     """
 
     name: Text
@@ -234,18 +229,21 @@ class SetFilter:
 def set_filters(
     page: PageRequest, web: WebKind, asked: RegisterFilters, choices: FilterChoices | None, faults: FormErrors
 ) -> list[SetFilter]:
-    """Name each filter that is set, as the reader would; the search stands in its own field."""
+    """Describe each filter; the search has its own field."""
     return [
         SetFilter(
-            asked.name_in(web, name), _said(page, name, value, choices), asked.without(name), name in faults.fields
+            asked.name_in(web, name),
+            _value_text(page, name, value, choices),
+            asked.without(name),
+            name in faults.fields,
         )
         for name, value in asked.given.items()
         if name in _NAMES
     ]
 
 
-def _said(page: PageRequest, name: str, value: str, choices: FilterChoices | None) -> str:
-    """Say what a filter is set to: a code, a name or a day; as it was typed where it is none."""
+def _value_text(page: PageRequest, name: str, value: str, choices: FilterChoices | None) -> str:
+    """Return the value as a reader knows it, or as typed."""
     match name:
         case "mine" | "pending":
             return ""
@@ -255,7 +253,7 @@ def _said(page: PageRequest, name: str, value: str, choices: FilterChoices | Non
         case "state" | "due":
             words = labels.state(value) if name == "state" else _DUE.get(value)
             return value if words is None else words.say(page.language)
-    found = choices.of(name).get(value) if choices is not None else None
-    if found is not None:
-        return found.code
+    choice = choices.of(name).get(value) if choices is not None else None
+    if choice is not None:
+        return choice.code
     return labels.type_name(value).say(page.language) if name == "type" else value

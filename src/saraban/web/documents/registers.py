@@ -1,4 +1,4 @@
-"""The registers as pages show them: search, filters, rows that go on; the address always says what is shown."""
+"""Pages of the document registers; the address always contains the filters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
 @dataclass(frozen=True, slots=True)
 class DocumentRegister:
-    """A register with what pages say of it, and the kind of its documents, which the verbs of `documents.core` take."""
+    """A register's texts for pages, and its kind for `documents.core`."""
 
     web: WebKind
     kind: core.AnyKind
@@ -56,13 +56,11 @@ DOCUMENT_REGISTERS: Final = {
 
 
 def register_at(path: str) -> DocumentRegister:
-    """
-    :raises NotFound: when there is no such register
-    """
-    found = DOCUMENT_REGISTERS.get(path)
-    if found is None:
+    """:raises NotFound:"""
+    register = DOCUMENT_REGISTERS.get(path)
+    if register is None:
         raise NotFound(f"There is no register {path}.")
-    return found
+    return register
 
 
 class RegisterPage(
@@ -104,25 +102,25 @@ async def show(
     web = register.web
     page.caller.require_somewhere(VIEW)
     if (project := id_of(asked.project)) is not None:
-        page.within(project)
+        page.set_project(project)
     asked = asked.model_copy(update={"project": ""})
     choices = await filter_choices(page, session, web) if more or needs_choices(web, asked) else None
     search, faults = register_query(page, web, asked, choices, cursor)
-    found = await core.listing(page.context, session, register.kind, search=search)
-    shown = RegisterPage(
+    documents = await core.listing(page.context, session, register.kind, search=search)
+    model = RegisterPage(
         kind=web,
-        lines=found.items,
-        next_cursor=found.next_cursor,
+        lines=documents.items,
+        next_cursor=documents.next_cursor,
         asked=asked,
         chips=() if cursor else set_filters(page, web, asked, choices, faults),
         choices=choices,
         faults=faults,
     )
-    return page.show_list(shown, cursor, address=web.url + (f"?{asked.query}" if asked.query else ""))
+    return page.show_list(model, cursor, address=web.url + (f"?{asked.query}" if asked.query else ""))
 
 
 async def show_more_filters(page: CurrentPage, session: ReadSession, asked: CurrentFilters) -> Response:
-    """The filters that are rarely used, when somebody opens them: what they offer is not read before."""
+    """Rarely used filters, whose options are loaded only when they are opened."""
     web = register_at(page.request.url.path.split("/")[1]).web
     page.caller.require_somewhere(VIEW)
     return page.show(MoreFiltersFragment(kind=web, asked=asked, choices=await filter_choices(page, session, web)))
@@ -133,22 +131,22 @@ for _path in DOCUMENT_REGISTERS:
     router.add_api_route(f"/{_path}/filters", show_more_filters, methods=["GET"], name=f"filters-{_path}")
 
 
-def state_of(found: Any) -> str:
-    """Say the code of the state that a page shows: a cancelled document has no other one."""
-    if found.data.cancelled_at is not None or found.workflow is None:
+def state_of(envelope: Any) -> str:
+    """A cancelled document has no other state."""
+    if envelope.data.cancelled_at is not None or envelope.workflow is None:
         return CANCELLED.name
-    return str(found.workflow.current_state)
+    return str(envelope.workflow.current_state)
 
 
 async def documents_to_pick(
     ctx: RequestContext, session: AsyncSession, *, text: str, project: UUID | None, limit: int = 8
 ) -> list[Any]:
-    found: list[Any] = []
+    documents: list[Any] = []
     for register in DOCUMENT_REGISTERS.values():
         if not register.web.is_sheet:
             search = core.RegisterQuery(text=text, project=project, limit=limit)
-            found.extend((await core.listing(ctx, session, register.kind, search=search)).items)
-    return found[: limit * 2]
+            documents.extend((await core.listing(ctx, session, register.kind, search=search)).items)
+    return documents[: limit * 2]
 
 
 @router.get("/find")
@@ -158,7 +156,7 @@ async def find(
     find: Annotated[str, Query(max_length=200)] = "",
     project: Annotated[str, Query(alias="projectPublicId", max_length=40)] = "",
 ) -> Response:
-    here = id_of(project) or page.project
+    project_id = id_of(project) or page.project
     text = "" if control_character(find) is not None else find.strip()
-    found = await documents_to_pick(page.context, session, text=text, project=here) if text else []
-    return page.show(FoundDocumentsFragment(found=found, text=text))
+    documents = await documents_to_pick(page.context, session, text=text, project=project_id) if text else []
+    return page.show(FoundDocumentsFragment(found=documents, text=text))

@@ -1,4 +1,4 @@
-"""The items of an RFA in its forms: drawings by their numbers, one to a line, and an answer for each of them."""
+"""Items of an RFA in forms: one drawing number per line, and an answer for each item."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -34,15 +34,11 @@ _MOST_NAMED: Final = 10
 async def items_typed(
     ctx: RequestContext, session: AsyncSession, form: FormValues, *, project: UUID | None
 ) -> list[dict[str, str]]:
-    """
-    Return the items of an RFA that a form names.
-
-    :raises Invalid: naming the numbers that the registers of the project do not have
-    """
-    found = await revisions_typed(ctx, session, form, (SHOP, ASBUILT), project=project)
+    """:raises Invalid: naming the unknown numbers"""
+    revisions = await revisions_typed(ctx, session, form, (SHOP, ASBUILT), project=project)
     return [
-        *({"drawingRevisionPublicId": one} for one in found),
-        *({"documentPublicId": one} for one in texts(form, DOCUMENT)),
+        *({"drawingRevisionPublicId": public_id} for public_id in revisions),
+        *({"documentPublicId": public_id} for public_id in texts(form, DOCUMENT)),
     ]
 
 
@@ -50,31 +46,32 @@ async def revisions_typed(
     ctx: RequestContext, session: AsyncSession, form: FormValues, kinds: Sequence[DrawingKind], *, project: UUID | None
 ) -> list[str]:
     """
-    Return the public ids of what is current of the drawings whose numbers a form has, one to a line.
-
-    :raises Invalid: at the list of a register, naming the lines whose numbers it does not have
+    Return the ids of the current revisions of the typed numbers.
+    :raises Invalid: naming the lines with unknown numbers
     """
-    found: list[str] = []
+    revision_ids: list[str] = []
     faults: list[FieldProblem] = []
     for kind in kinds:
         numbers = numbers_typed(form, kind)
-        known: Mapping[str, UUID] = {}
+        id_by_number: Mapping[str, UUID] = {}
         if project is not None:
-            known = await drawings.current_by_number(ctx, session, kind, project=project, numbers=numbers)
-        found += [str(known[one]) for one in numbers if one in known]
-        faults += [unknown_number(kind, one, line) for one, line in numbers.items() if one not in known][:_MOST_NAMED]
+            id_by_number = await drawings.current_by_number(ctx, session, kind, project=project, numbers=numbers)
+        revision_ids += [str(id_by_number[number]) for number in numbers if number in id_by_number]
+        faults += [
+            unknown_number(kind, number, line) for number, line in numbers.items() if number not in id_by_number
+        ][:_MOST_NAMED]
     if faults:
         raise Invalid("A number is in no register.", fields=faults)
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(revision_ids))
 
 
 def numbers_typed(form: FormValues, kind: DrawingKind) -> dict[str, int]:
-    """Return the numbers in the list of a register, each with the first line it stands in."""
-    found: dict[str, int] = {}
+    """Return each number with its first line."""
+    line_by_number: dict[str, int] = {}
     for line, typed in enumerate((text(form, FIELDS[kind]) or "").splitlines(), 1):
         if number := fold(typed.strip()):
-            found.setdefault(number, line)
-    return found
+            line_by_number.setdefault(number, line)
+    return line_by_number
 
 
 def unknown_number(kind: DrawingKind, number: str, line: int) -> FieldProblem:
@@ -82,25 +79,21 @@ def unknown_number(kind: DrawingKind, number: str, line: int) -> FieldProblem:
 
 
 def form_of_items(document: Any) -> Iterator[tuple[str, str]]:
-    yield from form_of_numbers((one.kind, one.number) for one in document.items)
-    for one in document.items:
-        if one.kind == "document":
-            yield DOCUMENT, str(one.public_id)
+    yield from form_of_numbers((item.kind, item.number) for item in document.items)
+    for item in document.items:
+        if item.kind == "document":
+            yield DOCUMENT, str(item.public_id)
 
 
 def form_of_numbers(listed: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """
-    Give the fields of numbers, one to a line.
-
-    :param listed: register and number of each drawing
-    """
+    """:param listed: register and number of each drawing"""
     numbers = list(listed)
     for kind, field in FIELDS.items():
         yield field, "\n".join(number for name, number in numbers if name == kind.path)
 
 
 def answers_of(form: FormValues) -> list[dict[str, str | None]]:
-    """Return the answers to single items; those that were left empty get that of the whole."""
+    """Return the answers to items; an empty one gets the document's answer."""
     return [
         {"publicId": item, "responseCode": str(code), "comment": text(form, _NOTE + item)}
         for name, code in form.items()

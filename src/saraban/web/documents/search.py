@@ -1,4 +1,4 @@
-"""One box that finds documents, circulations and drawings, and what it has found."""
+"""Search of documents, circulations and drawings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +59,7 @@ class SuggestionsFragment(PageModel, template="documents/parts/suggestions.html"
 
 
 class FacetsPage(PageModel, template="documents/parts/search_facets.html"):
-    """:param groups: by the title of a facet its values, each with what it is called and the address of the search it narrows"""
+    """:param groups: values by facet title, with the address of the narrowed search"""
 
     groups: Sequence[tuple[Text, Sequence["FacetLink"]]]
 
@@ -72,7 +72,7 @@ class FacetLink:
 
 
 class SearchAddress(BaseModel):
-    """What the address bar says, as it was typed: what cannot be used is left out."""
+    """The query of the address; invalid values are ignored."""
 
     q: str = Field("", max_length=2_000)
     kind: str = Field("", max_length=30)
@@ -90,9 +90,8 @@ class SearchAddress(BaseModel):
         )
 
     def with_(self, **more: str) -> str:
-        """Return the address of the same search with something else in it."""
-        said = {"q": self.q, "kind": self.kind, "sort": self.sort} | more
-        return "/search?" + urlencode({name: value for name, value in said.items() if value})
+        parameters = {"q": self.q, "kind": self.kind, "sort": self.sort} | more
+        return "/search?" + urlencode({name: value for name, value in parameters.items() if value})
 
 
 Address = Annotated[SearchAddress, Query()]
@@ -102,26 +101,24 @@ Address = Annotated[SearchAddress, Query()]
 async def suggest_below(
     page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=2_000)] = ""
 ) -> Response:
-    """What stands below the box in the header while somebody types."""
     return page.show(SuggestionsFragment(found=await suggest(page.context, session, q)))
 
 
 @router.get("")
 async def find(page: CurrentPage, session: ReadSession, address: Address) -> Response:
-    """What is found of everything that the reader may see, whichever project they have chosen."""
-    found, error = _NOTHING, None
+    results, error = _NOTHING, None
     if address.q.strip():
         try:
-            found = await search(page.context, session, address.question(limit=ROWS))
-        except Invalid as refused:
-            error = refused
+            results = await search(page.context, session, address.question(limit=ROWS))
+        except Invalid as invalid:
+            error = invalid
     model = SearchPage(
         asked={"q": address.q, "kind": address.kind, "sort": address.sort},
         names=NAMES,
         offered=tuple(SearchKind),
-        found=found,
+        found=results,
         counted=COUNTED,
-        next_cursor=str(found.following) if found.following else None,
+        next_cursor=str(results.following) if results.following else None,
         faults=FormErrors(
             fields={"q": list(chain(*form_errors(error, page.language).fields.values()))} if error else {}
         ),
@@ -131,29 +128,29 @@ async def find(page: CurrentPage, session: ReadSession, address: Address) -> Res
 
 @router.get("/facets")
 async def facets(page: CurrentPage, session: ReadSession, address: Address) -> Response:
-    """What the first 10,000 matches are, as links that narrow the search; it comes after the first page, which is sooner without."""
+    """Counts of the first 10,000 matches as links, loaded after the first page for speed."""
     try:
-        found = await search(page.context, session, address.question(limit=0, with_facets=True))
-    except Invalid:  # the page says what is wrong
-        found = _NOTHING
-    groups = _groups(found.facets, address, page.language) if found.facets else []
+        results = await search(page.context, session, address.question(limit=0, with_facets=True))
+    except Invalid:  # the page shows the error
+        results = _NOTHING
+    groups = _groups(results.facets, address, page.language) if results.facets else []
     return page.show(FacetsPage(groups=groups))
 
 
-def _groups(found: SearchFacets, address: SearchAddress, language: str) -> list[tuple[Text, list[FacetLink]]]:
-    """Leave out what does not tell matches apart."""
+def _groups(facets: SearchFacets, address: SearchAddress, language: str) -> list[tuple[Text, list[FacetLink]]]:
+    """Omit facets whose values do not narrow the search."""
 
-    def link(name: str, one: FacetAnswer) -> FacetLink:
+    def link(name: str, item: FacetAnswer) -> FacetLink:
         if name == "kind":
-            return FacetLink(address.with_(kind=one.value), NAMES[_KINDS[one.value]].say(language), one.count)
-        label = one.value
+            return FacetLink(address.with_(kind=item.value), NAMES[_KINDS[item.value]].say(language), item.count)
+        label = item.value
         if name == "year" and language == "th":
-            label = str(int(one.value) + BUDDHIST_OFFSET)
-        elif one.name is not None and name != "party":
-            label = (one.name_th if language == "th" else one.name) or one.value
-        said = one.value if name == "year" else f'"{one.value}"'
-        return FacetLink(address.with_(q=f"{address.q} {name}:{said}"), label, one.count)
+            label = str(int(item.value) + BUDDHIST_OFFSET)
+        elif item.name is not None and name != "party":
+            label = (item.name_th if language == "th" else item.name) or item.value
+        term = item.value if name == "year" else f'"{item.value}"'
+        return FacetLink(address.with_(q=f"{address.q} {name}:{term}"), label, item.count)
 
-    groups = [(title, [link(name, one) for one in getattr(found, name)]) for name, title in _FACETS.items()]
-    total = sum(one.count for one in found.kind)
-    return [(title, links) for title, links in groups if any(one.count < total for one in links)]
+    groups = [(title, [link(name, item) for item in getattr(facets, name)]) for name, title in _FACETS.items()]
+    total = sum(item.count for item in facets.kind)
+    return [(title, links) for title, links in groups if any(item.count < total for item in links)]

@@ -1,4 +1,4 @@
-"""The values that a step takes, as a dialog asks for them, and what was typed as the payload of a transition."""
+"""The fields of a workflow step in a dialog, and the payload from their values."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ from saraban.workflow.runtime.schemas import TransitionIn
 from saraban.workflow.runtime.service.step_data import StepData
 
 STEP_PREFIX: Final = "payload."
-TAKES: Final = "takes"  # names what a form asks for: it may be another action's by the time that it is sent again
-# A dialog is no place for more; what has so many is sent by a program.
+TAKES: Final = "takes"  # names of the fields: a form that is sent again may be another action's
+# More fields do not fit a dialog; programs send them.
 MOST_STEP_FIELDS: Final = 60
 TICKED: Final = "true"
 _MOST_KEPT: Final = 100_000
@@ -32,7 +32,7 @@ _EXAMPLES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class StepField:
-    """One field as the page shows it: with what was typed, before that what the document remembers."""
+    """A field with its typed or remembered value."""
 
     field: Field
     typed: str
@@ -43,7 +43,7 @@ class StepField:
 
     @property
     def at(self) -> str:
-        """How its faults are found: of a long name they have the beginning."""
+        """The id of its errors, with the start of a long name."""
         return field_id(self.field.name)
 
     @property
@@ -52,10 +52,10 @@ class StepField:
 
     @property
     def pattern(self) -> str:
-        """For the browser, as far as it reads it as the server does; it knows whole matches only."""
-        told = self.field.pattern
-        plain = told is not None and not any(part in told for part in ("(?", "\\p", "\\P", "[[", "&&"))
-        return f".*(?:{told}).*" if plain else ""
+        """For the browser, if it reads the pattern like the server; it matches whole values only."""
+        regex = self.field.pattern
+        is_plain = regex is not None and not any(part in regex for part in ("(?", "\\p", "\\P", "[[", "&&"))
+        return f".*(?:{regex}).*" if is_plain else ""
 
     @property
     def example(self) -> str:
@@ -65,12 +65,10 @@ class StepField:
 @dataclass(frozen=True, slots=True)
 class StepForm:
     """
-    What the form of one action asks for.
-
-    :param stated: what came before, for who decides about it, asked again or not
-    :param judged: a condition reads it, so that it must come now
-    :param folded: what came before still counts, and nothing asks for it anew
-    :param too_many: nothing is asked, because there are too many to be shown
+    :param stated: earlier values, for the person who decides
+    :param judged: a condition reads the values, so they must be sent now
+    :param folded: earlier values count, and need not be sent again
+    :param too_many: the dialog shows no fields, because there are too many
     """
 
     rows: Sequence[StepField] = ()
@@ -90,40 +88,38 @@ class StepForm:
 
 
 def step_form(values: StepData, form: Mapping[str, Any], action: str) -> StepForm:
-    """Return the fields of an action's form, filled in as they were when it was refused."""
-    offered = values.of(action)
-    if len(offered) > MOST_STEP_FIELDS:
+    fields = values.of(action)
+    if len(fields) > MOST_STEP_FIELDS:
         return StepForm(stated=values.stated, too_many=True)
     again = form.get("action") == action
-    rows = [StepField(one, _shown(one, values.remembered, form if again else None)) for one in offered]
+    rows = [StepField(field, _initial_text(field, values.remembered, form if again else None)) for field in fields]
     judged = action in values.judged
     return StepForm(
         rows,
         values.stated,
         judged,
         json.dumps(dict(values.remembered), ensure_ascii=False) if values.remembered else "",
-        folded=not judged and any(one.name in values.remembered for one in offered),
+        folded=not judged and any(field.name in values.remembered for field in fields),
     )
 
 
 def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
     """
-    Return the payload that a form stands for, and nothing where it says what the document remembers anyway.
+    Return the payload, without values that the document remembers.
 
-    It depends on nothing but the form and the definition, so that a form that is sent twice says the same twice.
-
-    :raises Invalid: at each value that is no JSON where it must be, or does not fit the schema
+    It depends only on the form and the definition, so a form sent twice has the same payload.
+    :raises Invalid: for each value that is no JSON, or does not fit the schema
     """
-    asked_for = _sent(form, TAKES)
-    offered = [one for one in values.fields if isinstance(asked_for, list) and one.name in asked_for]
-    if not offered or len(offered) > MOST_STEP_FIELDS:
+    names = _read_hidden(form, TAKES)
+    fields = [field for field in values.fields if isinstance(names, list) and field.name in names]
+    if not fields or len(fields) > MOST_STEP_FIELDS:
         return {}
-    given, wrong = _typed_field(offered, form)
-    if wrong:
-        raise Invalid(f"{wrong[0].pointer}: this is no JSON.", fields=wrong)
-    remembered = _sent(form, "remembered")
-    judged, before = form.get("judged") == "1", remembered if isinstance(remembered, dict) else {}
-    payload = (_changed if values.merges else _whole)(offered, given, before, judged=judged)
+    typed, problems = _parse_fields(fields, form)
+    if problems:
+        raise Invalid(f"{problems[0].pointer}: this is no JSON.", fields=problems)
+    remembered = _read_hidden(form, "remembered")
+    judged, earlier = form.get("judged") == "1", remembered if isinstance(remembered, dict) else {}
+    payload = (_changed_values if values.merges else _all_values)(fields, typed, earlier, judged=judged)
     if payload or judged:
         values.check(payload)
     return payload
@@ -131,13 +127,12 @@ def payload_of_step(values: StepData, form: Any) -> dict[str, Any]:
 
 def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str, object]] = ()) -> TransitionIn:
     """
-    Return the step that a dialog asks for, by the version that its reader saw.
-
+    Return the transition of a dialog.
     :param items: answers to single items
-    :raises Invalid: naming every field
+    :raises Invalid:
     """
     payload = payload_of_step(values, form.values)
-    said = {
+    payload_ = {
         "action": form.text("action") or "",
         "comment": form.text("comment"),
         "payload": {**payload, **({"itemResults": items} if items else {})},
@@ -146,37 +141,39 @@ def step_order(form: SentForm, values: StepData, *, items: Sequence[Mapping[str,
         "clientVersionNo": version_in(form.values),
         "onBehalfOf": form.text("onBehalfOf"),
     }
-    return form.order(TransitionIn, said)
+    return form.order(TransitionIn, payload_)
 
 
 def version_in(form: FormValues) -> int:
-    """What is no version is an old one: the reader is asked to look again."""
-    shown = text(form, "version")
-    return int(shown) if shown and shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
+    """Treat an invalid version as outdated."""
+    typed = text(form, "version")
+    return int(typed) if typed and typed.isascii() and typed.isdigit() and len(typed) < 10 else 0
 
 
-def _changed(
-    offered: Sequence[Field], given: Mapping[str, Any], before: Mapping[str, Any], *, judged: bool
+def _changed_values(
+    fields: Sequence[Field], typed: Mapping[str, Any], earlier: Mapping[str, Any], *, judged: bool
 ) -> dict[str, Any]:
-    """What is new; all of it for a condition. What was emptied is taken back, and a box that was not ticked says no."""
-    boxes = {one.name: False for one in offered if one.kind == "boolean" and one.name not in given}
-    emptied = [one.name for one in offered if one.name not in {**given, **boxes} and before.get(one.name) is not None]
-    now = {**given, **{name: no for name, no in boxes.items() if name in before}, **dict.fromkeys(emptied)}
-    new = {name: value for name, value in now.items() if name not in before or not same(before[name], value)}
-    payload = {name: value for name, value in now.items() if judged or name in new}
-    return payload | {name: no for name, no in boxes.items() if name not in before} if new or judged else {}
+    """Return changes, or all values for a condition; emptied is null, unticked is false."""
+    boxes = {field.name: False for field in fields if field.kind == "boolean" and field.name not in typed}
+    emptied = [
+        field.name for field in fields if field.name not in {**typed, **boxes} and earlier.get(field.name) is not None
+    ]
+    current = {**typed, **{name: no for name, no in boxes.items() if name in earlier}, **dict.fromkeys(emptied)}
+    changes = {name: value for name, value in current.items() if name not in earlier or not same(earlier[name], value)}
+    payload = {name: value for name, value in current.items() if judged or name in changes}
+    return payload | {name: no for name, no in boxes.items() if name not in earlier} if changes or judged else {}
 
 
-def _whole(
-    offered: Sequence[Field], given: Mapping[str, Any], before: Mapping[str, Any], *, judged: bool
+def _all_values(
+    fields: Sequence[Field], typed: Mapping[str, Any], earlier: Mapping[str, Any], *, judged: bool
 ) -> dict[str, Any]:
-    """All values, as versions want them in which a payload replaces the one before."""
-    names = {one.name for one in offered}
-    # No field can say null, except in JSON; an empty one leaves it as it was.
-    rest = {name: value for name, value in before.items() if name not in names or value is None}
-    boxes = {one.name: False for one in offered if one.kind == "boolean" and one.name not in given}
-    payload = {**rest, **given, **(boxes if given or before or judged else {})}
-    same_as_before = {**before, **{name: False for name in boxes if before and name not in before}}
+    """Return all values, for definitions whose payload replaces the earlier one."""
+    names = {field.name for field in fields}
+    # A field other than JSON cannot be null; an empty one keeps its value.
+    rest = {name: value for name, value in earlier.items() if name not in names or value is None}
+    boxes = {field.name: False for field in fields if field.kind == "boolean" and field.name not in typed}
+    payload = {**rest, **typed, **(boxes if typed or earlier or judged else {})}
+    same_as_before = {**earlier, **{name: False for name in boxes if earlier and name not in earlier}}
     return {} if not judged and payload == same_as_before else payload
 
 
@@ -184,49 +181,49 @@ def field_id(name: str) -> str:
     return STEP_PREFIX + name[:60]
 
 
-def _shown(one: Field, remembered: Mapping[str, Any], form: Mapping[str, Any] | None) -> str:
+def _initial_text(field: Field, remembered: Mapping[str, Any], form: Mapping[str, Any] | None) -> str:
     if form is not None:
-        return str(form.get(STEP_PREFIX + one.name, ""))
-    value, as_json = remembered.get(one.name), one.kind in {"choice", "json"}
-    if one.name not in remembered or (value is None and not as_json):
+        return str(form.get(STEP_PREFIX + field.name, ""))
+    value, as_json = remembered.get(field.name), field.kind in {"choice", "json"}
+    if field.name not in remembered or (value is None and not as_json):
         return ""
     return json.dumps(value, ensure_ascii=False) if as_json else written(value)
 
 
-def _typed_field(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], list[FieldProblem]]:
-    found: dict[str, object] = {}
-    wrong: list[FieldProblem] = []
-    for one, typed in _filled(fields, form):
-        match one.kind:
+def _parse_fields(fields: Sequence[Field], form: Any) -> tuple[dict[str, Any], list[FieldProblem]]:
+    values: dict[str, object] = {}
+    problems: list[FieldProblem] = []
+    for field, typed in _filled_fields(fields, form):
+        match field.kind:
             case "number" | "integer":
-                found[one.name] = figure(typed)
+                values[field.name] = figure(typed)
             case "boolean":
-                found[one.name] = typed == TICKED
+                values[field.name] = typed == TICKED
             case "choice" | "json":
-                value, fault = read_json(typed, f"/payload/{_escaped(one.name)}")
-                found[one.name] = value
-                wrong += [fault] if fault else []
+                value, fault = read_json(typed, f"/payload/{_escape(field.name)}")
+                values[field.name] = value
+                problems += [fault] if fault else []
             case "date":
                 day = parse_date(typed)
-                found[one.name] = day.isoformat() if day else typed
+                values[field.name] = day.isoformat() if day else typed
             case _:
-                found[one.name] = typed
-    return found, wrong
+                values[field.name] = typed
+    return values, problems
 
 
-def _filled(fields: Sequence[Field], form: Any) -> Iterator[tuple[Field, str]]:
-    for one in fields:
-        typed = text(form, STEP_PREFIX + one.name)
+def _filled_fields(fields: Sequence[Field], form: Any) -> Iterator[tuple[Field, str]]:
+    for field in fields:
+        typed = text(form, STEP_PREFIX + field.name)
         if typed is not None:
-            yield one, typed
+            yield field, typed
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return name[:60].replace("~", "~0").replace("/", "~1")
 
 
-def _sent(form: Any, name: str) -> Any:
-    """What the page itself put into the form as JSON; nobody types it, so what cannot be read is nothing."""
+def _read_hidden(form: Any, name: str) -> Any:
+    """Return JSON that the page itself put into the form, or None if it is unreadable."""
     typed = form.get(name)
     if not isinstance(typed, str) or len(typed) > _MOST_KEPT:
         return None

@@ -1,1 +1,1 @@
-"""Pages of the number register: series, single numbers, formats, ranges, imports and what administrators do."""
+"""Pages of the number register."""

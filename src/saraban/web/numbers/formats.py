@@ -1,4 +1,4 @@
-"""The number formats of a project: the list, and an editor that shows what saving would do."""
+"""The number formats of a project, and their editor with a preview of the effect."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,19 +129,19 @@ class FormatPage(PageModel, template="numbers/format.html"):
 
 
 def _prints_period(template: str) -> bool:
-    found = parse_template(template, drawing=True).template
-    return found is not None and found.prints_period
+    parsed = parse_template(template, drawing=True).template
+    return parsed is not None and parsed.prints_period
 
 
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, project: Annotated[UUID | None, Query()] = None) -> Response:
     page.caller.require_somewhere(VIEW)
     chosen = await page.choose_project(session, project, VIEW)
-    here = chosen.place.public_id
-    found = await numbering.list_formats(page.context, session, project_public_id=here, cursor=None, limit=MOST)
+    project_id = chosen.place.public_id
+    formats = await numbering.list_formats(page.context, session, project_public_id=project_id, cursor=None, limit=MOST)
     return page.show(
         FormatsPage(
-            rows=sorted(found.items, key=lambda row: (row.type_code or "", row.format.narrowing)),
+            rows=sorted(formats.items, key=lambda row: (row.type_code or "", row.format.narrowing)),
             place=chosen.place,
             places=chosen.places,
             may_manage=page.may(MANAGE_FORMATS, chosen.place),
@@ -158,24 +158,24 @@ async def new(page: CurrentPage, session: ReadSession, project: Annotated[UUID |
 
 @router.post("/check")
 async def check(form: CurrentForm) -> Response:
-    """What is typed, piece by piece, and what saving it would do; typing is never an error."""
+    """Preview the effect of an unsaved format. Errors in it are no failure of the request."""
     page, typed = form.page, FormatForm.of(form.values)
     await limit_reading(page.request)
-    found = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
-    said = [one.text.say(page.language, one.values) for one in found.faults] if typed.template else []
+    parsed = parse_template(typed.template or "", drawing=typed.type == "DRAWING")
+    messages = [fault.text.say(page.language, fault.values) for fault in parsed.faults] if typed.template else []
     effect = None
-    if found.template is not None:
+    if parsed.template is not None:
         try:
             async with form.db.reading() as session:
-                target = numbering.FormatTarget(_uuid(typed.project), typed.type, typed.narrowing)
+                target = numbering.FormatTarget(_project_id(typed.project), typed.type, typed.narrowing)
                 effect = await numbering.format_effect(page.context, session, target, typed.draft)
         except DomainError as error:
-            # Who only reads the format sees its pieces; what saving it would do is not their business.
-            said = [] if error.kind is ErrorKind.FORBIDDEN else error_messages(error, page.language)
+            # Callers who may only read the format see its fields without the effect.
+            messages = [] if error.kind is ErrorKind.FORBIDDEN else error_messages(error, page.language)
     return page.show(
         FormatEffectFragment(
-            anatomy=found,
-            said=said,
+            anatomy=parsed,
+            said=messages,
             effect=effect,
             meanings=TOKEN_MEANINGS,
         )
@@ -184,7 +184,7 @@ async def check(form: CurrentForm) -> Response:
 
 @router.post("/new")
 async def create(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again, None):
+    async with form.show_on_refusal(_show_again, None):
         typed = FormatForm.of(form.values)
         order = form.order(FormatIn, typed.change | typed.documents)
         public_id = await form.transact(_create, order)
@@ -201,7 +201,7 @@ async def show(
 
 @router.post("/{public_id}")
 async def change(public_id: UUID, form: CurrentForm) -> Response:
-    async with form.shown_again(_show_again, public_id):
+    async with form.show_on_refusal(_show_again, public_id):
         typed = FormatForm.of(form.values)
         order = form.order(FormatChange, typed.change)
         version = _version(typed.version)
@@ -211,7 +211,7 @@ async def change(public_id: UUID, form: CurrentForm) -> Response:
 
 @router.post("/{public_id}/delete")
 async def delete(public_id: UUID, form: CurrentForm) -> Response:
-    async with form.shown_again(_show_kept, public_id):
+    async with form.show_on_refusal(_show_saved, public_id):
         async with form.db.reading() as session:
             row = await numbering.read_format(form.context, session, public_id=public_id)
         order = form.order(FormatChange, {"reason": form.text("reason")})
@@ -220,18 +220,18 @@ async def delete(public_id: UUID, form: CurrentForm) -> Response:
 
 
 async def _create(ctx: RequestContext, session: AsyncSession, order: FormatIn) -> UUID:
-    await _refuse_another(ctx, session, order)
+    await _refuse_existing(ctx, session, order)
     row = await numbering.save_format(ctx, session, order.target, order.draft)
     return row.format.public_id
 
 
-async def _refuse_another(ctx: RequestContext, session: AsyncSession, order: FormatIn) -> None:
-    """This form makes formats; who changes one must have seen it."""
-    found = await numbering.list_formats(
+async def _refuse_existing(ctx: RequestContext, session: AsyncSession, order: FormatIn) -> None:
+    """A change needs the version that the caller saw, so creation refuses an existing format."""
+    formats = await numbering.list_formats(
         ctx, session, project_public_id=order.project_public_id, cursor=None, limit=MOST
     )
-    asked = (order.target.type_code, order.target.narrowing)
-    if any((row.type_code, row.format.narrowing) == asked for row in found.items):
+    selection = (order.target.type_code, order.target.narrowing)
+    if any((row.type_code, row.format.narrowing) == selection for row in formats.items):
         raise invalid(
             "/correspondenceTypeCode",
             "exists",
@@ -241,7 +241,7 @@ async def _refuse_another(ctx: RequestContext, session: AsyncSession, order: For
 
 
 def _version(shown: str | None) -> int | None:
-    """Whoever sends no version, or one that no format has, is asked to look at the format as it is now."""
+    """Return 0 for an invalid version, which is refused as outdated."""
     if not shown:
         return None
     return int(shown) if shown.isascii() and shown.isdigit() and len(shown) < 10 else 0
@@ -252,7 +252,7 @@ async def _show_again(page: PageRequest, session: AsyncSession, state: FormState
     return await _show(page, session, state, FormatForm.of(state.form), row)
 
 
-async def _show_kept(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
+async def _show_saved(page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
     row = await numbering.read_format(page.context, session, public_id=public_id)
     return await _show(page, session, state, FormatForm.saved(row), row)
 
@@ -264,7 +264,7 @@ async def _show(
     typed: FormatForm,
     row: numbering.FormatRow | None = None,
 ) -> Response:
-    place = await projects.find_project(session, public_id=_uuid(typed.project), pointer="/projectPublicId")
+    place = await projects.find_project(session, public_id=_project_id(typed.project), pointer="/projectPublicId")
     versions = await numbering.format_history(page.context, session, public_id=row.format.public_id) if row else []
     return page.show(
         FormatPage(
@@ -272,7 +272,7 @@ async def _show(
             typed=typed,
             saved=row,
             versions=versions,
-            types=[one.code for one in await projects.correspondence_types(session)],
+            types=[document_type.code for document_type in await projects.correspondence_types(session)],
             codes={} if row else await _codes(page, session, place.public_id),
             meanings=TOKEN_MEANINGS,
             may_manage=page.may(MANAGE_FORMATS, place),
@@ -281,17 +281,19 @@ async def _show(
 
 
 async def _codes(page: PageRequest, session: AsyncSession, project: UUID) -> dict[str, list[str]]:
-    """What a format can be narrowed to; several contracts may have the same code."""
+    """Return the codes that narrow a format, without duplicates from several contracts."""
     ctx = page.context
     return {
-        "sub_type": sorted({one.code for one in await projects.sub_types(ctx, session, project_public_id=project)}),
-        "rfa_type": sorted({one.code for one in await projects.rfa_types(ctx, session, project_public_id=project)}),
-        "discipline": sorted({one.code for one in await projects.disciplines(ctx, session, project_public_id=project)}),
+        "sub_type": sorted({item.code for item in await projects.sub_types(ctx, session, project_public_id=project)}),
+        "rfa_type": sorted({item.code for item in await projects.rfa_types(ctx, session, project_public_id=project)}),
+        "discipline": sorted(
+            {item.code for item in await projects.disciplines(ctx, session, project_public_id=project)}
+        ),
     }
 
 
-def _uuid(value: str) -> UUID:
-    found = id_of(value)
-    if found is None:
+def _project_id(value: str) -> UUID:
+    project = id_of(value)
+    if project is None:
         raise NotFound("There is no such project.")
-    return found
+    return project

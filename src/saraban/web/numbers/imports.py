@@ -1,4 +1,4 @@
-"""Legacy numbers from a sheet: which series go on after the highest number of the file is ticked."""
+"""Pages of the import of legacy numbers, with the counters to advance."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,19 +29,19 @@ class NumberImportPages(ImportPages):
     importer, address, permission = NUMBER_IMPORTER, "/numbers/imports", OVERRIDE
 
     async def list_page(
-        self, page: PageRequest, session: AsyncSession, asked: ImportPlace
+        self, page: PageRequest, session: AsyncSession, query: ImportPlace
     ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
-        chosen = await page.choose_project(session, id_of(asked.project), OVERRIDE)
+        chosen = await page.choose_project(session, id_of(query.project), OVERRIDE)
         return chosen.place, partial(NumberImportsPage, places=chosen.places)
 
-    def import_page(self, page: PageRequest, found: AnyImportRow) -> Callable[..., ImportPage]:  # noqa: ARG002
-        return partial(NumberImportPage, place=found.project)
+    def import_page(self, page: PageRequest, import_row: AnyImportRow) -> Callable[..., ImportPage]:  # noqa: ARG002
+        return partial(NumberImportPage, place=import_row.project)
 
-    def choice(self, values: FormValues, found: AnyImportRow) -> ImportCommitIn:
-        """Each box holds the series and the number that was shown beside it; the first one stands for all of them."""
+    def choice(self, values: FormValues, import_row: AnyImportRow) -> ImportCommitIn:
+        """Each box contains a series and its highest number; the box `all` stands for all series."""
         if values.get("all") == "1":
-            offered = (found.row.report or {}).get("series", [])
-            moves = [(one["series"], one["highest"]) for one in offered if one["jump"]]
+            series_rows = (import_row.row.report or {}).get("series", [])
+            moves = [(row["series"], row["highest"]) for row in series_rows if row["jump"]]
         else:
             boxes = [box.partition("|") for box in texts(values, "move")]
             moves = [(series, int(to) if to.isdecimal() else 0) for to, _, series in boxes]

@@ -1,4 +1,4 @@
-"""A number registered by hand, with what that would do shown first; and a counter reset by a Super Admin who says why."""
+"""Pages to register an issued number, with a preview, and to reset a counter."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -40,7 +40,7 @@ _TEXTS = (
 
 
 class ManualNumberDraft(ManualNumberIn):
-    """The same before a reason was given: it is shown, not done."""
+    """For the preview, which needs no reason."""
 
     reason: Annotated[str, SingleLine(500, shortest=0)] = ""
 
@@ -62,7 +62,7 @@ class ManualNumberPage(PageModel, template="numbers/manual_number.html"):
 
 @router.post("/numbers/by-hand/check")
 async def check(form: CurrentForm) -> Response:
-    """What the number would be and what it would do; half a form is no error."""
+    """Preview the effect; incomplete input is no error."""
     page = form.page
     page.caller.require_somewhere(OVERRIDE)
     await limit_reading(page.request)
@@ -79,7 +79,7 @@ async def check(form: CurrentForm) -> Response:
 @router.post("/numbers/by-hand")
 async def state(form: CurrentForm, once: Idempotent) -> Response:
     form.page.caller.require_somewhere(OVERRIDE)
-    async with form.shown_again(show):
+    async with form.show_on_refusal(show):
         order = form.order(ManualNumberIn, _payload(form.values))
         await limit_issuing(form.page.request)
         receipt = await form.once(_register, once, order)
@@ -118,7 +118,7 @@ async def _effect(page: PageRequest, session: AsyncSession, form: FormValues) ->
 
 
 def _payload(form: FormValues) -> dict[str, object]:
-    """What was left empty is left out."""
+    """Omit empty fields."""
     payload: dict[str, object] = {name: typed for name in _TEXTS if (typed := text(form, name))}
     payload |= {name: number_or_text(typed) for name in ("sequence", "confirmedJump") if (typed := text(form, name))}
     if recipient := text(form, "to"):
@@ -131,18 +131,18 @@ async def show(
     page: CurrentPage, session: ReadSession, state: Shown, project: Annotated[UUID | None, Query()] = None
 ) -> Response:
     page.caller.require_somewhere(OVERRIDE)
-    wanted = id_of(text(state.form, "projectPublicId")) or project
-    place = (await page.choose_project(session, wanted, OVERRIDE)).place
-    ctx, here = page.context, place.public_id
+    wanted_project = id_of(text(state.form, "projectPublicId")) or project
+    place = (await page.choose_project(session, wanted_project, OVERRIDE)).place
+    ctx, project_id = page.context, place.public_id
     return page.show(
         ManualNumberPage(
             state=state,
             place=place,
-            detail=await projects.read_project(ctx, session, public_id=here),
+            detail=await projects.read_project(ctx, session, public_id=project_id),
             types=await projects.correspondence_types(session),
-            disciplines=await projects.disciplines(ctx, session, project_public_id=here),
-            rfa_types=await projects.rfa_types(ctx, session, project_public_id=here),
-            sub_types=await projects.sub_types(ctx, session, project_public_id=here),
+            disciplines=await projects.disciplines(ctx, session, project_public_id=project_id),
+            rfa_types=await projects.rfa_types(ctx, session, project_public_id=project_id),
+            sub_types=await projects.sub_types(ctx, session, project_public_id=project_id),
             effect=await _effect_again(page, session, state.form) if state.error else None,
             key=str(new_id()),
         )
@@ -152,7 +152,7 @@ async def show(
 async def _effect_again(
     page: PageRequest, session: AsyncSession, form: FormValues
 ) -> numbering.ManualNumberEffect | None:
-    """Who has no scripts confirms the jump that the refusal shows."""
+    """Without scripts, the reader confirms the jump that the refused form shows."""
     try:
         return await _effect(page, session, form)
     except DomainError:
@@ -173,8 +173,8 @@ async def show_reset(
 
 @router.post("/numbers/reset")
 async def reset(form: CurrentForm) -> Response:
-    async with form.shown_again(_show_reset):
-        last = number_or_text(form.text("lastNumber") or "")  # empty too: left out it would mean 0
+    async with form.show_on_refusal(_show_reset):
+        last = number_or_text(form.text("lastNumber") or "")  # must be present: the default is 0
         order = form.order(ResetIn, {**form.filled("projectPublicId", "series", "reason"), "lastNumber": last})
         await form.transact(
             numbering.reset_counter,
@@ -193,5 +193,5 @@ async def _show_reset(page: PageRequest, session: AsyncSession, state: FormState
     project, series = id_of(text(state.form, "projectPublicId")), text(state.form, "series") or ""
     if project is None:
         raise NotFound("There is no such project.")
-    found = await numbering.series_ledger(page.context, session, project_public_id=project, series=series, limit=1)
-    return page.show(CounterResetPage(account=found, place=project, state=state))
+    ledger = await numbering.series_ledger(page.context, session, project_public_id=project, series=series, limit=1)
+    return page.show(CounterResetPage(account=ledger, place=project, state=state))

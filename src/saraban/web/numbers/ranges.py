@@ -1,4 +1,4 @@
-"""The ranges of a project's series: what is kept for somebody or barred, closing one, releasing one."""
+"""Pages of the reserved and blocked ranges of a project's series."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated
@@ -30,7 +30,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/numb
 ROWS = 50
 _ENDS = ("firstNumber", "lastNumber")
 _FIELDS = ("projectPublicId", "series", "kind", *_ENDS, "organizationPublicId", "reason", "confirmedSize")
-_PROPOSED = 100
+_MOST_PROPOSED_SERIES = 100
 
 
 class RangeForm(Schema):
@@ -58,7 +58,7 @@ class RangesPage(PageModel, template="numbers/ranges.html", fragments=("numbers/
 
 @router.post("")
 async def close(form: CurrentForm) -> Response:
-    async with form.shown_again(listing):
+    async with form.show_on_refusal(listing):
         order = form.order(RangeForm, form.filled(*_FIELDS))
         draft = numbering.RangeDraft(
             order.kind,
@@ -79,7 +79,7 @@ async def close(form: CurrentForm) -> Response:
 
 @router.post("/{public_id}/release")
 async def release(public_id: UUID, form: CurrentForm) -> Response:
-    async with form.shown_again(_show_released):
+    async with form.show_on_refusal(_show_released):
         order = form.order(ReleaseIn, form.filled("reason"))
         await form.transact(numbering.release_range, public_id=public_id, reason=order.reason)
     project = id_of(form.text("projectPublicId")) or ""
@@ -87,7 +87,7 @@ async def release(public_id: UUID, form: CurrentForm) -> Response:
 
 
 async def _show_released(page: PageRequest, session: AsyncSession, state: FormState) -> Response:
-    """The form on the page is that of a new range, which says nothing of the release."""
+    """Keep the release's values out of the page's form, which is for a new range."""
     form = form_with(projectPublicId=text(state.form, "projectPublicId") or "")
     return await listing(page, session, FormState(form, state.error))
 
@@ -104,20 +104,24 @@ async def listing(
     page.caller.require_somewhere(VIEW_COUNTERS)
     state = state.or_stored(form_with(series="" if control_character(series) is not None else series))
     chosen = await page.choose_project(session, project or id_of(text(state.form, "projectPublicId")), VIEW_COUNTERS)
-    ctx, here = page.context, chosen.place.public_id
-    found = await numbering.list_ranges(ctx, session, project_public_id=here, cursor=cursor, limit=ROWS)
-    members = await projects.organizations(ctx, session, project_public_id=here)
+    ctx, project_id = page.context, chosen.place.public_id
+    ranges = await numbering.list_ranges(ctx, session, project_public_id=project_id, cursor=cursor, limit=ROWS)
+    members = await projects.organizations(ctx, session, project_public_id=project_id)
     may_manage = page.may(MANAGE_FORMATS, chosen.place)
-    known = await numbering.list_series(ctx, session, project_public_id=here, limit=_PROPOSED) if may_manage else None
+    series_page = (
+        await numbering.list_series(ctx, session, project_public_id=project_id, limit=_MOST_PROPOSED_SERIES)
+        if may_manage
+        else None
+    )
     return page.show_list(
         RangesPage(
-            rows=found.items,
-            next_cursor=found.next_cursor,
+            rows=ranges.items,
+            next_cursor=ranges.next_cursor,
             place=chosen.place,
             places=chosen.places,
             members=members,
-            codes={one.public_id: one.organization_code for one in members},
-            known=[one.series for one in known.items] if known else [],
+            codes={item.public_id: item.organization_code for item in members},
+            known=[item.series for item in series_page.items] if series_page else [],
             may_manage=may_manage,
             state=state,
             size=_size(state.form),
@@ -127,8 +131,8 @@ async def listing(
 
 
 def _size(form: FormValues) -> int | None:
-    """How many sequences are to be closed, for whoever is asked to confirm it."""
+    """Return the number of sequences, for the confirmation."""
     ends = [text(form, name) or "" for name in _ENDS]
-    if not all(one.isascii() and one.isdigit() and len(one) < 10 for one in ends):
+    if not all(end.isascii() and end.isdigit() and len(end) < 10 for end in ends):
         return None
     return int(ends[1]) - int(ends[0]) + 1

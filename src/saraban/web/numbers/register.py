@@ -1,4 +1,4 @@
-"""The register of numbers: the series of a project, the ledger of one, and the page of a number with what may be done to it."""
+"""The number register: series, ledger and the page of a number."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -68,24 +68,24 @@ async def listing(
     project: Annotated[UUID | None, Query()] = None,
     cursor: Annotated[str | None, Query(max_length=1100)] = None,
 ) -> Response:
-    """The series of the chosen project, by name; to what is searched for, the numbers that were ever printed so."""
+    """List the series, and for a search the numbers that were ever printed so."""
     page.caller.require_somewhere(VIEW_COUNTERS)
     text = "" if control_character(q) is not None else q.strip()
     chosen = await page.choose_project(session, project, VIEW_COUNTERS)
-    here = chosen.place.public_id
-    found = await numbering.list_series(
-        page.context, session, project_public_id=here, text=text or None, cursor=cursor, limit=ROWS
+    project_id = chosen.place.public_id
+    series_page = await numbering.list_series(
+        page.context, session, project_public_id=project_id, text=text or None, cursor=cursor, limit=ROWS
     )
     hits = (
-        await numbering.search_numbers(page.context, session, project_public_id=here, text=text, limit=HITS)
+        await numbering.search_numbers(page.context, session, project_public_id=project_id, text=text, limit=HITS)
         if text and not cursor
         else []
     )
-    asked = {"project": str(here)} | ({"q": text} if text else {})
+    parameters = {"project": str(project_id)} | ({"q": text} if text else {})
     return page.show_list(
         SeriesPage(
-            rows=found.items,
-            next_cursor=found.next_cursor,
+            rows=series_page.items,
+            next_cursor=series_page.next_cursor,
             hits=hits,
             most=HITS,
             q=text,
@@ -95,7 +95,7 @@ async def listing(
             sees_project=page.may(VIEW_COUNTERS, chosen.place),
         ),
         cursor,
-        address=f"/numbers?{urlencode(asked)}",
+        address=f"/numbers?{urlencode(parameters)}",
     )
 
 
@@ -109,21 +109,21 @@ async def account(
     cursor: PageCursor = None,
 ) -> Response:
     page.caller.require_somewhere(VIEW_COUNTERS)
-    if (drawings := labels.external_register(series)) is not None:  # they were not counted: their register has them
+    if (drawings := labels.external_register(series)) is not None:  # external numbers have no ledger
         return RedirectResponse(f"/drawings/{drawings}?project={project}", status_code=303)
     begin = int(first) if first.isascii() and first.isdigit() and 0 < int(first) < 10**9 else 1
-    found = await numbering.series_ledger(
+    ledger = await numbering.series_ledger(
         page.context, session, project_public_id=project, series=series, first=begin, cursor=cursor, limit=ROWS
     )
     managed = await page.projects_with(session, OVERRIDE)
     viewed = await page.projects_with(session, None)
     return page.show_list(
         LedgerPage(
-            account=found,
+            account=ledger,
             place=project,
             first=begin,
-            may_manage=any(one.public_id == project for one in managed),
-            sees_project=any(one.public_id == project and page.may(VIEW_COUNTERS, one) for one in viewed),
+            may_manage=any(ref.public_id == project for ref in managed),
+            sees_project=any(ref.public_id == project and page.may(VIEW_COUNTERS, ref) for ref in viewed),
             may_reset=numbering.may_reset_counter(page.context),
         ),
         cursor,
@@ -138,7 +138,7 @@ class NumberPage(PageModel, template="numbers/number.html"):
 
 @router.post("/numbers/{public_id}/void")
 async def void(public_id: UUID, form: CurrentForm, numbers: Numbers) -> Response:
-    async with form.shown_again(show_number, public_id):
+    async with form.show_on_refusal(show_number, public_id):
         order = form.order(VoidIn, {"publicId": str(public_id), **form.filled("reason")})
         if form.text("replace") != "1":
             await form.transact(numbering.void_number, public_id=public_id, reason=order.reason)
@@ -153,7 +153,7 @@ async def void(public_id: UUID, form: CurrentForm, numbers: Numbers) -> Response
 async def _replace(
     ctx: RequestContext, numbers: numbering.NumberServices, order: VoidIn, request: numbering.NumberRequest
 ) -> numbering.Issued:
-    """A form that is sent twice issues one number."""
+    """Sending the form twice issues one number."""
     operation = Operation.of(ctx, "PAGE /numbers/void", {"publicId": str(order.public_id)})
     void = numbering.NumberToVoid(order.public_id, order.reason)
     return await numbering.replace_number(ctx, numbers, operation, void=void, request=request)
@@ -161,14 +161,14 @@ async def _replace(
 
 @router.post("/numbers/{public_id}/confirm")
 async def confirm(public_id: UUID, form: CurrentForm) -> Response:
-    async with form.shown_again(show_number, public_id):
+    async with form.show_on_refusal(show_number, public_id):
         await form.transact(numbering.confirm_reservation, token=public_id)
     return RedirectResponse(f"/numbers/{public_id}?done=confirmed", 303)
 
 
 @router.post("/numbers/{public_id}/cancel")
 async def cancel(public_id: UUID, form: CurrentForm) -> Response:
-    async with form.shown_again(show_number, public_id):
+    async with form.show_on_refusal(show_number, public_id):
         order = form.order(CancelReservationIn, {"reservationToken": str(public_id), **form.filled("reason")})
         await form.transact(numbering.cancel_reservation, token=public_id, reason=order.reason)
     return RedirectResponse(f"/numbers/{public_id}?done=cancelled", 303)
@@ -176,5 +176,5 @@ async def cancel(public_id: UUID, form: CurrentForm) -> Response:
 
 @router.get("/numbers/{public_id}")
 async def show_number(page: CurrentPage, session: ReadSession, state: Shown, public_id: UUID) -> Response:
-    found = await numbering.number_history(page.context, session, public_id=public_id)
-    return page.show(NumberPage(life=found, entry=found.entry, key=str(new_id()), state=state))
+    history = await numbering.number_history(page.context, session, public_id=public_id)
+    return page.show(NumberPage(life=history, entry=history.entry, key=str(new_id()), state=state))

@@ -1,1 +1,1 @@
-"""Pages for those who look after an installation: the audit trail, events, the system, what was done with numbers."""
+"""Pages for operators: audit trail, events, system and number audit."""

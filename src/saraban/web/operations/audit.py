@@ -1,4 +1,4 @@
-"""The audit trail as a page: filters as people type them, each entry in words, and what it changed field by field."""
+"""The audit trail page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ Period = TypeVar("Period", bound=PeriodQuery)
 ROWS: Final = 50
 _LONGEST: Final = 300
 _YES, _NO = Text("ใช่", "Yes"), Text("ไม่ใช่", "No")
-# Fields of details that no form has; the others are called as forms call them.
+# Fields that no form has; the others use the labels of forms.
 FIELDS: Final[Mapping[str, Text]] = {
     "status": Text("สถานะ", "Status"),
     "action": Text("การดำเนินการ", "Action"),
@@ -85,7 +85,7 @@ FIELDS: Final[Mapping[str, Text]] = {
 }
 
 
-_MASTER_FIELDS: Final = {one.name: one.label for kind in master_kinds.KINDS for one in kind.fields}
+_MASTER_FIELDS: Final = {field.name: field.label for kind in master_kinds.KINDS for field in kind.fields}
 
 
 class AuditFilters(AddressFilters):
@@ -120,11 +120,7 @@ class FieldWords:
 
 @dataclass(frozen=True, slots=True)
 class AuditLine:
-    """
-    An entry as the page shows it.
-
-    :param step: what was done in a step of a workflow
-    """
+    """:param step: label of the workflow step"""
 
     entry: AuditEntryOut
     url: str
@@ -141,8 +137,8 @@ async def show(
         raise Forbidden("The audit trail is for those who may see it.")
     query, faults = usable_filters(page, AuditQuery, asked.given)
     reading = await audit_trail.read_trail(page.context, session, query, cursor=cursor, limit=ROWS)
-    shown = AuditTrailPage(
-        rows=[_row(page, one, reading.names) for one in reading.page.items],
+    model = AuditTrailPage(
+        rows=[_row(page, entry, reading.names) for entry in reading.page.items],
         next_cursor=reading.page.next_cursor,
         asked=asked,
         export=urlencode(query.model_dump(mode="json", by_alias=True, exclude_none=True)),
@@ -151,11 +147,11 @@ async def show(
         sees_all=audit_trail.sees_all(page.context),
         faults=faults,
     )
-    return page.show_list(shown, cursor, address="/audit" + (f"?{asked.query}" if asked.query else ""))
+    return page.show_list(model, cursor, address="/audit" + (f"?{asked.query}" if asked.query else ""))
 
 
 def usable_filters(page: PageRequest, schema: type[Period], given: Mapping[str, str]) -> tuple[Period, FormErrors]:
-    """Return what can be asked, and what is wrong with the rest, by its field; two days are put in their order."""
+    """Return the valid filters, with days in order, and errors by field."""
     query, faults = usable_query(page, schema, given)
     if query.since and query.until and query.since > query.until:
         query = query.model_copy(update={"since": query.until, "until": query.since})
@@ -169,36 +165,39 @@ def _row(page: PageRequest, entry: AuditEntryOut, names: Mapping[str, str]) -> A
         _step(page, entry),
         [
             FieldWords(
-                _field(page, one.field),
-                _words(page, one.field, one.before, names),
-                _words(page, one.field, one.after, names),
+                _field_label(page, change.field),
+                _value_words(page, change.field, change.before, names),
+                _value_words(page, change.field, change.after, names),
             )
-            for one in entry.changes
+            for change in entry.changes
         ],
-        [FieldWords(_field(page, name), "", _words(page, name, value, names)) for name, value in entry.details.items()],
+        [
+            FieldWords(_field_label(page, name), "", _value_words(page, name, value, names))
+            for name, value in entry.details.items()
+        ],
     )
 
 
 def _step(page: PageRequest, entry: AuditEntryOut) -> str:
     action = entry.details.get("action")
-    said = isinstance(action, str) and entry.action.startswith("workflow.")
-    return labels.action(str(action)).say(page.language) if said else ""
+    is_step = isinstance(action, str) and entry.action.startswith("workflow.")
+    return labels.action(str(action)).say(page.language) if is_step else ""
 
 
-def _address(thing: AuditObjectOut) -> str:
-    """Return where a thing has a page of its own; otherwise what else was done to it."""
-    if thing.reference is None:
+def _address(subject: AuditObjectOut) -> str:
+    """Return the page of an object, or the audit trail filtered by it."""
+    if subject.reference is None:
         return ""
-    if thing.kind in BY_NAME:
-        return f"{BY_NAME[thing.kind].url}/{thing.reference}"
-    own = {"event": "/events", "number_import": "/numbers/imports"}
-    if thing.kind in own:
-        return f"{own[thing.kind]}/{thing.reference}"
-    return "/audit?" + urlencode({"object": thing.reference, "kind": thing.kind})
+    if subject.kind in BY_NAME:
+        return f"{BY_NAME[subject.kind].url}/{subject.reference}"
+    pages_by_kind = {"event": "/events", "number_import": "/numbers/imports"}
+    if subject.kind in pages_by_kind:
+        return f"{pages_by_kind[subject.kind]}/{subject.reference}"
+    return "/audit?" + urlencode({"object": subject.reference, "kind": subject.kind})
 
 
-def _field(page: PageRequest, name: str) -> str:
-    """Say a field as forms do; of a place in a file the last part."""
+def _field_label(page: PageRequest, name: str) -> str:
+    """Return the label of a field; of a path, the label of its last part."""
     if not name:
         return ""
     *place, last = name.split(" · ")
@@ -207,28 +206,28 @@ def _field(page: PageRequest, name: str) -> str:
     return " · ".join([*place, words.say(page.language) if words else last])
 
 
-def _words(page: PageRequest, field: str, value: Json, names: Mapping[str, str]) -> str:
-    """Write a value as people read it: names for public ids, days in their era, states by their labels."""
+def _value_words(page: PageRequest, field: str, value: Json, names: Mapping[str, str]) -> str:
+    """Format a value: names for public ids, dates in the reader's era, labels for states."""
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
         return (_YES if value else _NO).say(page.language)
     if isinstance(value, str):
-        return names.get(value) or _said(page, field, value)
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return ", ".join(names.get(one, one) for one in value) or "–"
-    return value if isinstance(value, str) else _cut(orjson.dumps(value).decode())
+        return names.get(value) or _text_words(page, field, value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(names.get(item, item) for item in value) or "–"
+    return value if isinstance(value, str) else _shorten(orjson.dumps(value).decode())
 
 
-def _said(page: PageRequest, field: str, value: str) -> str:
+def _text_words(page: PageRequest, field: str, value: str) -> str:
     if field == "status" and (state := labels.state(value)) is not None:
         return state.say(page.language)
     if field == "action":
         return labels.action(value).say(page.language)
     if field.endswith(("Date", "On", "day")) and (day := parse_date(value)) is not None:
         return day_text(day, page.language)
-    return _cut(value)
+    return _shorten(value)
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

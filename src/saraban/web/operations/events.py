@@ -1,4 +1,4 @@
-"""The events that wait, were delivered or were given up, as pages for operators: what happened, and about what."""
+"""Pages of pending, delivered and failed events."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,10 +89,9 @@ class EventDetailPage(PageModel, template="operations/event.html"):
 @dataclass(frozen=True, slots=True)
 class EventThing:
     """
-    What an event is about.
-
-    :param called: number and subject of a document, else nothing
-    :param url: of its page, where it has one
+    The subject of an event.
+    :param called: number and subject of a document
+    :param url: empty without a page
     """
 
     kind: Text
@@ -101,17 +100,20 @@ class EventThing:
 
     @classmethod
     def of(cls, event: events.EventView) -> "EventThing":
-        said = event.payload
+        payload = event.payload
         kind = _THINGS.get(event.aggregate_type) or audit_words.kind_words(event.aggregate_type)
-        number, title = said.get("documentNumber") or said.get("number"), said.get("subject") or said.get("title")
-        document, register = said.get("documentPublicId"), said.get("documentKind") or said.get("kind")
+        number, title = (
+            payload.get("documentNumber") or payload.get("number"),
+            payload.get("subject") or payload.get("title"),
+        )
+        document, register = payload.get("documentPublicId"), payload.get("documentKind") or payload.get("kind")
         if document and register in audit_words.DOCUMENTS:
             url = f"/documents/{register}/{document}"
         elif event.aggregate_type == "user":
             url = f"/people/{event.aggregate}"
         else:
             url = ""
-        return cls(kind, " · ".join(str(one) for one in (number, title) if one), url)
+        return cls(kind, " · ".join(str(part) for part in (number, title) if part), url)
 
 
 def _known_name(name: str) -> str:
@@ -135,18 +137,20 @@ async def listing(
     done: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     page.caller.require(SEES, Scope())
-    asked = {key: value.strip() for key, value in (("state", state), ("name", name)) if value.strip()}
-    wanted, faults = usable_query(page, EventQuery, asked)
-    found = await events.list_events(session, events.EventSearch(wanted.state, wanted.name), cursor=cursor, limit=ROWS)
+    filters = {key: value.strip() for key, value in (("state", state), ("name", name)) if value.strip()}
+    query, faults = usable_query(page, EventQuery, filters)
+    events_page = await events.list_events(
+        session, events.EventSearch(query.state, query.name), cursor=cursor, limit=ROWS
+    )
     return page.show_list(
         EventsPage(
-            items=found.items,
-            next_cursor=found.next_cursor,
-            things={one.public_id: EventThing.of(one) for one in found.items},
+            items=events_page.items,
+            next_cursor=events_page.next_cursor,
+            things={event.public_id: EventThing.of(event) for event in events_page.items},
             states=EVENT_STATES,
             names=EVENT_NAMES,
-            asked=asked,
-            query=urlencode(asked),
+            asked=filters,
+            query=urlencode(filters),
             message=DONE.get(done),
             faults=faults,
         ),
@@ -160,7 +164,7 @@ class _ReasonForm(Schema):
 
 @router.post("/events/{public_id}/requeue")
 async def requeue(public_id: UUID, form: CurrentForm) -> Response:
-    async with form.shown_again(show_event, public_id):
+    async with form.show_on_refusal(show_event, public_id):
         order = form.order(_ReasonForm, form.filled("reason"))
         await form.transact(event_administration.requeue, public_id, order.reason)
     return RedirectResponse(f"/events/{public_id}?done=requeue", 303)
@@ -168,8 +172,8 @@ async def requeue(public_id: UUID, form: CurrentForm) -> Response:
 
 @router.post("/events/{public_id}/drop")
 async def drop(public_id: UUID, form: CurrentForm) -> Response:
-    """Forget it; the audit trail keeps what it said."""
-    async with form.shown_again(show_event, public_id):
+    """Delete the event; the audit trail keeps its content."""
+    async with form.show_on_refusal(show_event, public_id):
         order = form.order(_ReasonForm, form.filled("reason"))
         await form.transact(event_administration.drop, public_id, order.reason)
     return RedirectResponse("/events?state=dead&done=drop", 303)
@@ -178,14 +182,14 @@ async def drop(public_id: UUID, form: CurrentForm) -> Response:
 @router.get("/events/{public_id}")
 async def show_event(page: CurrentPage, session: ReadSession, state: Shown, public_id: UUID) -> Response:
     page.caller.require(SEES, Scope())
-    found = await events.read_event(session, public_id=public_id)
+    event = await events.read_event(session, public_id=public_id)
     return page.show(
         EventDetailPage(
-            event=found,
-            said=EVENT_NAMES.get(found.name, Text(found.name, found.name)),
-            thing=EventThing.of(found),
+            event=event,
+            said=EVENT_NAMES.get(event.name, Text(event.name, event.name)),
+            thing=EventThing.of(event),
             states=EVENT_STATES,
-            payload=orjson.dumps(dict(found.payload), option=orjson.OPT_INDENT_2).decode(),
+            payload=orjson.dumps(dict(event.payload), option=orjson.OPT_INDENT_2).decode(),
             state=state,
             may_manage=page.caller.may(MANAGES, Scope()),
             message=DONE.get(state.done),

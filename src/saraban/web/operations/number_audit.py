@@ -1,4 +1,4 @@
-"""The audit of numbers as a page: what was done with the numbers of a project, and what was refused or failed, a sentence each."""
+"""The number audit page: operations of a project, and refusals, one sentence each."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS: Final = 50
 VIEW_COUNTERS: Final = "numbering.view_counters"
 OPERATIONS, REFUSALS = "operations", "refusals"
-_CHANGED: Final = Text(
+_FORMAT_CHANGED: Final = Text(
     "{who} เปลี่ยนรูปแบบเลขที่ของ{type} เป็น {template}", "{who} changed the number format of {type} to {template}"
 )
 SENTENCES: Final[Mapping[str, Text]] = {
@@ -62,10 +62,10 @@ SENTENCES: Final[Mapping[str, Text]] = {
         "{who} ปรับตัวนับของชุด {series} จาก {before} เป็น {after}",
         "{who} reset the counter of {series} from {before} to {after}",
     ),
-    OperationCode.FORMAT_CHANGE: _CHANGED,
+    OperationCode.FORMAT_CHANGE: _FORMAT_CHANGED,
 }
-# What an operation is called in full, by what it left behind.
-_IN_FULL: Final[Mapping[tuple[str, str], Text]] = {
+# Sentences of the variants of an operation.
+_VARIANTS: Final[Mapping[tuple[str, str], Text]] = {
     (OperationCode.RANGE, RangeKind.KEPT): Text(
         "{who} จองช่วงเลข {stretch} ในชุด {series}", "{who} reserved the range {stretch} in {series}"
     ),
@@ -123,7 +123,7 @@ class RefusalQuery(PeriodQuery):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """What was done, in the reader's language: a number in it is a link, what stands before and after it is not."""
+    """A sentence whose number is a link."""
 
     before: str
     number: str
@@ -133,7 +133,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class NumberAuditLine:
-    """:param more: the reason that was given; of what was refused, the call and its trace"""
+    """:param more: the reason, or the request and trace of a refusal"""
 
     at: datetime
     says: Sentence
@@ -176,51 +176,56 @@ async def show(
     tab: Annotated[str, Query(max_length=20)] = OPERATIONS,
     cursor: PageCursor = None,
 ) -> Response:
-    """Operations of a project for who sees its numbers; refusals of all projects for operators."""
-    places = [one for one in await page.projects_with(session, None) if page.may(VIEW_COUNTERS, one)]
+    """Callers see the operations of their projects; operators also the refusals of all."""
+    places = [ref for ref in await page.projects_with(session, None) if page.may(VIEW_COUNTERS, ref)]
     sees_refusals = page.caller.may(SEES, Scope())
     if not (places or sees_refusals) or (tab == REFUSALS and not sees_refusals):
         raise Forbidden("The audit of numbers is for those who see the numbers of the project.")
     place = None
     if places and tab != REFUSALS:
-        wanted = asked.project or str(page.project)
-        place = next((one for one in places if str(one.public_id) == wanted), places[0])
-        page.within(place.public_id)
-    read = await (
+        wanted_project = asked.project or str(page.project)
+        place = next((ref for ref in places if str(ref.public_id) == wanted_project), places[0])
+        page.set_project(place.public_id)
+    reading = await (
         _read_refusals(page, session, asked, cursor)
         if place is None
         else _read_operations(page, session, asked, place, cursor)
     )
-    narrowed = asked.given
-    query = urlencode(narrowed | ({"project": str(place.public_id)} if place else {"tab": REFUSALS}))
-    shown = NumberAuditPage(
-        read=read,
+    filters = asked.given
+    query = urlencode(filters | ({"project": str(place.public_id)} if place else {"tab": REFUSALS}))
+    model = NumberAuditPage(
+        read=reading,
         tab=OPERATIONS if place else REFUSALS,
         asked=asked,
         query=query,
-        is_narrowed=bool(narrowed),
+        is_narrowed=bool(filters),
         place=place,
         places=places,
         sees_refusals=sees_refusals,
-        operation_names={one: labels.number_operation(one) for one in OperationCode},
+        operation_names={ref: labels.number_operation(ref) for ref in OperationCode},
         failure_names=FAILURE_NAMES,
-        faults=read.faults,
+        faults=reading.faults,
     )
-    return page.show_list(shown, cursor, address=f"/numbers/audit?{query}")
+    return page.show_list(model, cursor, address=f"/numbers/audit?{query}")
 
 
 async def _read_operations(
     page: PageRequest, session: AsyncSession, asked: NumberAuditFilters, place: ProjectRef, cursor: str | None
 ) -> Reading:
     query, faults = usable_filters(page, NumberAuditQuery, asked.given)
-    found = await numbering.list_operations(
+    operations = await numbering.list_operations(
         page.context, session, query, project_public_id=place.public_id, cursor=cursor, limit=ROWS
     )
     lines = [
-        NumberAuditLine(one.audit.created_at, sentence(page.language, one), one.audit.reason, one.audit.ip_address)
-        for one in found.items
+        NumberAuditLine(
+            operation.audit.created_at,
+            sentence(page.language, operation),
+            operation.audit.reason,
+            operation.audit.ip_address,
+        )
+        for operation in operations.items
     ]
-    return Reading(lines, found.next_cursor, faults)
+    return Reading(lines, operations.next_cursor, faults)
 
 
 async def _read_refusals(
@@ -229,16 +234,16 @@ async def _read_refusals(
     query, faults = usable_filters(page, RefusalQuery, asked.given)
     period = moments_of_days(query.since, query.until, page.context.zone)
     filters = NumberErrorFilters(query.kind, query.person, None, *period)
-    found = await numbering.list_errors(page.context, session, filters, cursor=cursor, limit=ROWS)
+    errors = await numbering.list_errors(page.context, session, filters, cursor=cursor, limit=ROWS)
     says = {error.code: error.says for error in loaded_errors()}
-    return Reading([refusal(page.language, one, says) for one in found.items], found.next_cursor, faults)
+    return Reading([refusal(page.language, row, says) for row in errors.items], errors.next_cursor, faults)
 
 
 def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
-    """Say what was done. A number is a link to its history, wherever it stands in the sentence."""
+    """Describe an operation; its number links to the history."""
     audit = row.audit
-    code, revised = audit.operation, audit.operation == OperationCode.REVISE
-    words = _IN_FULL.get((code, _left(audit)), SENTENCES.get(code, _OTHER))
+    code, is_revision = audit.operation, audit.operation == OperationCode.REVISE
+    words = _VARIANTS.get((code, _operation_variant(audit)), SENTENCES.get(code, _OTHER))
     kind = labels.type_name(audit.document_type) if audit.document_type else _ALL_TYPES
     values = {
         "who": row.person or row.username,
@@ -251,13 +256,13 @@ def sentence(language: str, row: numbering.NumberOperation) -> Sentence:
         "after": audit.new_value,
     }
     before, _, after = words.say(language).partition("{number}")
-    number = (audit.new_value if revised else audit.generated_number) or ""
+    number = (audit.new_value if is_revision else audit.generated_number) or ""
     url = f"/numbers/{audit.reservation_uuid}" if audit.reservation_uuid else ""
     return Sentence(before.format_map(values), number if "{number}" in words.th else "", url, after.format_map(values))
 
 
-def _left(audit: NumberAudit) -> str:
-    """Return what tells two kinds of one operation apart."""
+def _operation_variant(audit: NumberAudit) -> str:
+    """Return the variant of an operation."""
     if audit.operation == OperationCode.RANGE:
         return str(orjson.loads(audit.new_value or "{}").get("state"))
     if audit.operation == OperationCode.VOID and audit.new_value:
@@ -268,18 +273,21 @@ def _left(audit: NumberAudit) -> str:
 
 
 def refusal(language: str, row: numbering.NumberErrorRow, says: Mapping[str, Text]) -> NumberAuditLine:
-    kept = row.error
-    context = kept.context_data or {}
+    error = row.error
+    context = error.context_data or {}
     code = str(context.get("code", ""))
-    if kept.error_type == "REDIS_ERROR":
-        words, said = _NOT_REACHED, ""
+    if error.error_type == "REDIS_ERROR":
+        words, message = _NOT_REACHED, ""
     else:
-        words = _REFUSED if kept.error_type == "VALIDATION_ERROR" else _FAILED
-        # Its values were not kept; the message beside it has them.
-        said = _PLACEHOLDER.sub("…", says[code].say(language)) if code in says else kept.error_message or code
+        words = _REFUSED if error.error_type == "VALIDATION_ERROR" else _FAILED
+        # The error's values are not stored; its message contains them.
+        message = _PLACEHOLDER.sub("…", says[code].say(language)) if code in says else error.error_message or code
     who = row.person or row.username or _SOMEBODY.say(language)
-    text = words.say(language).format(who=who, said=said, numbers=context.get("numbers", 1))
-    known = [context.get("request"), context.get("series"), kept.error_message, kept.trace_id]
+    text = words.say(language).format(who=who, said=message, numbers=context.get("numbers", 1))
+    details = [context.get("request"), context.get("series"), error.error_message, error.trace_id]
     return NumberAuditLine(
-        kept.created_at, Sentence(text, "", "", ""), " · ".join(str(one) for one in known if one), kept.ip_address
+        error.created_at,
+        Sentence(text, "", "", ""),
+        " · ".join(str(detail) for detail in details if detail),
+        error.ip_address,
     )

@@ -1,4 +1,4 @@
-"""The state of the installation as a page for operators; the reference of the API."""
+"""The system page for operators, and the API reference."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ STATUSES: Final[Mapping[str, tuple[Text, str]]] = {
     "down": (Text("ขัดข้อง", "Down"), "red"),
     "off": (Text("ไม่ได้ใช้", "Off"), "grey"),
 }
-# What `/health/ready` says in English; what is not here is shown as it is.
+# Messages of `/health/ready`; others stay in English.
 _REASONS: Final[Mapping[str, str]] = {
     "answers": "ตอบสนอง",
     "takes writes": "เขียนได้",
@@ -42,7 +42,7 @@ _REASONS: Final[Mapping[str, str]] = {
     "less than 50 MB are free": "เหลือที่ว่างน้อยกว่า 50 MB",
     "not set up; the database alone keeps numbers unique": "ไม่ได้ตั้งค่า ฐานข้อมูลเป็นผู้ทำให้เลขที่ไม่ซ้ำ",
 }
-# Those with a value in them.
+# Messages with values.
 _PATTERNS: Final = (
     (r"at (\w+)", r"เวอร์ชัน \1"),
     (
@@ -58,7 +58,7 @@ _PATTERNS: Final = (
     (r"no heartbeat of any worker yet; .*", r"ยังไม่มีงานเบื้องหลังทำงาน ให้เริ่ม `saraban worker`"),
 )
 
-# What each setting is for, in Thai; its own description is English. A test sees to it that none is left out.
+# Thai descriptions of the settings; a test requires all of them.
 SETTINGS: Final[Mapping[str, str]] = {
     "env": "ในโหมด production บัญชีสาธิตเข้าสู่ระบบไม่ได้",
     "host": "ที่อยู่ที่เซิร์ฟเวอร์รอรับการเชื่อมต่อ",
@@ -148,7 +148,7 @@ class SystemPage(PageModel, template="operations/system.html"):
 @router.get("/system")
 async def system(page: CurrentPage, request: Request) -> Response:
     report = await system_report.read_system(page.context, wiring(request, OpsWiring))
-    reasons = {one.reason: reason_in_thai(one.reason) for one in report.dependencies.values()}
+    reasons = {dependency.reason: reason_in_thai(dependency.reason) for dependency in report.dependencies.values()}
     return page.show(
         SystemPage(
             report=report,

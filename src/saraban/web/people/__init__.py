@@ -1,1 +1,1 @@
-"""Pages about people's work: tasks, notifications, delegations, passwords, review teams, calendar and webhooks."""
+"""Pages of accounts, tasks, notifications, delegations, teams, calendars and webhooks."""

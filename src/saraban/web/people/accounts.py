@@ -1,4 +1,4 @@
-"""People and programs with an account: the list, the form for a new one, and one of them with what may be done about it."""
+"""Pages of accounts of people and programs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ class HeldRoleRef(Schema):
 
 @dataclass(frozen=True, slots=True)
 class TellOnce:
-    """What the page says in this answer only: a link, or the password of a program."""
+    """A link, or a program's password, that only this response shows."""
 
     link: str = ""
     password: str = ""
@@ -87,7 +87,7 @@ class NewPersonPage(PageModel, template="people/new_person.html"):
 
 
 class PersonPage(PageModel, template="people/person.html"):
-    """:param sessions: None for who sees the account because they give roles, and no more of it"""
+    """:param sessions: None for callers who may only assign roles"""
 
     user: UserOut
     tag: str
@@ -115,11 +115,11 @@ async def listing(
     cursor: PageCursor = None,
 ) -> Response:
     wanted = {"q": q.strip(), "organization": organization, "role": role, "state": state, "kind": kind}
-    found = await people.list_people(page.context, session, _search(page, wanted), cursor=cursor, limit=ROWS)
+    people_page = await people.list_people(page.context, session, _search(page, wanted), cursor=cursor, limit=ROWS)
     offer = await people.offered_roles(page.context, session)
     model = PeoplePage(
-        rows=found.items,
-        next_cursor=found.next_cursor,
+        rows=people_page.items,
+        next_cursor=people_page.next_cursor,
         query="&".join(f"{name}={value}" for name, value in wanted.items() if value),
         wanted=wanted,
         offer=offer,
@@ -129,14 +129,14 @@ async def listing(
     return page.show_list(model, cursor)
 
 
-def _search(page: PageRequest, wanted: Mapping[str, str]) -> UserSearch:
-    """A filter that names nothing, as an address that was typed may have it, is left out."""
+def _search(page: PageRequest, parameters: Mapping[str, str]) -> UserSearch:
+    """Ignore invalid filters."""
     filters = {
-        "search": wanted["q"],
-        "organizationPublicId": wanted["organization"],
-        "role": wanted["role"],
-        "state": wanted["state"],
-        "isService": {"people": False, "programs": True}.get(wanted["kind"]),
+        "search": parameters["q"],
+        "organizationPublicId": parameters["organization"],
+        "role": parameters["role"],
+        "state": parameters["state"],
+        "isService": {"people": False, "programs": True}.get(parameters["kind"]),
         "sort": "name",
     }
     return usable_query(page, UserSearch, {name: value for name, value in filters.items() if value not in {"", None}})[
@@ -159,13 +159,15 @@ async def new_person(page: CurrentPage, session: ReadSession, state: Shown) -> R
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    """The account, and in the same form a first role; what is told once stands on the page that this answers with."""
-    async with form.shown_again(new_person):
+    """Create an account, optionally with a role; the response shows its link or password once."""
+    async with form.show_on_refusal(new_person):
         order = form.order(UserIn, _order(form))
-        password_hash, told = await people.first_password(form.db, order)
+        password_hash, password = await people.first_password(form.db, order)
         person, link = await form.db.transact(_create, form, order, password_hash)
     async with form.db.reading() as session:
-        return await _show(form.page, session, FormState(done="made"), person, _tell(form.page.request, link, told))
+        return await _show(
+            form.page, session, FormState(done="made"), person, _shown_once(form.page.request, link, password)
+        )
 
 
 def _order(form: SentForm) -> dict[str, object]:
@@ -194,12 +196,12 @@ async def _create(
 
 
 async def _grant(form: SentForm, session: AsyncSession, home: UUID | None) -> RoleGrantIn:
-    """The role of a form; without a place that of an organization is given in the person's, another in the only place."""
+    """Return the form's role; its place defaults to the person's organization, or the only place."""
     offer = await people.offered_roles(form.context, session)
     name = form.text("role")
     if name is None:
         raise required("/role")
-    role = next((one for one in offer.roles if one.role_name == name), None)
+    role = next((offered for offered in offer.roles if offered.role_name == name), None)
     level = role.scope if role else GLOBAL
     place: object = form.text("placePublicId")
     if place is None and level == ORGANIZATION:
@@ -213,7 +215,9 @@ async def _grant(form: SentForm, session: AsyncSession, home: UUID | None) -> Ro
     )
 
 
-def _tell(request: Request, path: str | None, password: str | None = None, *, handed_over: bool = False) -> TellOnce:
+def _shown_once(
+    request: Request, path: str | None, password: str | None = None, *, handed_over: bool = False
+) -> TellOnce:
     base = invitation_base(request, handed_over=handed_over)
     link = "" if path is None or base is None else base + path
     return TellOnce(link, password or "", mailed=path is not None and base is None)
@@ -226,7 +230,7 @@ async def show(public_id: PersonId, page: CurrentPage, session: ReadSession, sta
 
 @router.post("/{publicId}")
 async def save(public_id: PersonId, form: CurrentForm) -> Response:
-    async with form.shown_again(_show, public_id):
+    async with form.show_on_refusal(_show, public_id):
         changes: dict[str, object] = {name: form.text(name) or "" for name in ("firstName", "lastName", "email")}
         if "organizationPublicId" in form.values:
             changes["organizationPublicId"] = form.text("organizationPublicId")
@@ -240,7 +244,7 @@ async def save(public_id: PersonId, form: CurrentForm) -> Response:
 
 @router.post("/{publicId}/{action}")
 async def act(public_id: PersonId, action: str, form: CurrentForm) -> Response:
-    async with form.shown_again(_show, public_id):
+    async with form.show_on_refusal(_show, public_id):
         match action:
             case "close" | "reopen":
                 await form.transact(accounts.set_active, username=public_id, active=action == "reopen")
@@ -271,28 +275,28 @@ async def _give_role(form: SentForm, session: AsyncSession, public_id: UUID) -> 
 
 
 async def _invite(public_id: UUID, form: SentForm, *, handed_over: bool) -> Response:
-    invited = await form.transact(invitations.invite_again, username=public_id, handed_over=handed_over)
-    told = _tell(form.page.request, invited.path, handed_over=handed_over)
+    invitation = await form.transact(invitations.invite_again, username=public_id, handed_over=handed_over)
+    shown_once = _shown_once(form.page.request, invitation.path, handed_over=handed_over)
     state = FormState(done="reset-link" if handed_over else "invited")
     async with form.db.reading() as session:
-        return await _show(form.page, session, state, public_id, told)
+        return await _show(form.page, session, state, public_id, shown_once)
 
 
 async def _set_password(public_id: UUID, form: SentForm) -> Response:
-    """Of a person the one that was typed; of a program, where none was, one that is made and told once."""
-    password_hash, made = await accounts.reset_password(
+    """Set the typed password; without one, generate a program's password and show it once."""
+    password_hash, generated = await accounts.reset_password(
         form.context, form.db, person=public_id, password=form.text("password")
     )
     await form.transact(accounts.keep_password, person=public_id, password_hash=password_hash)
-    if made is None:
+    if generated is None:
         return RedirectResponse(f"{HOME}/{public_id}?done=password", status_code=303)
-    told = _tell(form.page.request, None, made)
+    shown_once = _shown_once(form.page.request, None, generated)
     async with form.db.reading() as session:
-        return await _show(form.page, session, FormState(done="password"), public_id, told)
+        return await _show(form.page, session, FormState(done="password"), public_id, shown_once)
 
 
 async def _show(
-    page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID, told: TellOnce = NOTHING_TOLD
+    page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID, shown_once: TellOnce = NOTHING_TOLD
 ) -> Response:
     user = await people.read_person(page.context, session, public_id)
     rights = await accounts.rights_over(page.context, session, public_id)
@@ -309,7 +313,7 @@ async def _show(
             role_name=role_words,
             may_edit="user.edit" in rights,
             may_close="user.delete" in rights,
-            told=told,
+            told=shown_once,
             state=state,
         )
     )

@@ -1,4 +1,4 @@
-"""What awaits the reader across all kinds of documents, and who acts for them while they are away."""
+"""Pages of the reader's tasks and delegations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,12 +37,12 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute)
 ROWS = 25
 DELEGATION_ROWS: Final = 50
 DELEGATIONS: Final = "/delegations"
-# Workflows as people know them: by the documents they carry.
-_NAMED: Final = {
+# Workflows are named by their documents.
+_WORKFLOW_NAMES: Final = {
     **{register.code: BY_NAME[kind].plural for kind, register in REGISTERS.items()},
     "SHOP_DRAWING_FLOW_V1": Text("แบบขยาย", "Shop drawings"),
 }
-_OF_TYPES: Final = {code: of for register in REGISTERS.values() for of, code in register.codes}
+_TYPE_BY_CODE: Final = {code: of for register in REGISTERS.values() for of, code in register.codes}
 PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
     DelegationStatus.UPCOMING: (Text("ยังไม่เริ่ม", "Upcoming"), "blue"),
     DelegationStatus.ACTIVE: (Text("มีผลอยู่", "Active"), "green"),
@@ -51,7 +51,6 @@ PERIOD_STATES: Final[dict[str, tuple[Text, str]]] = {
 }
 
 
-# What a project needs, as somebody is told to see to it.
 TO_DO: Final[Mapping[Missing, Text]] = {
     Missing.ORGANIZATIONS: Text("องค์กรที่เข้าร่วมและบทบาท อย่างน้อยสององค์กร", "Organizations and their roles: two at least"),
     Missing.CONTRACTS: Text("สัญญาและคู่สัญญา", "A contract with its parties"),
@@ -68,7 +67,7 @@ TO_DO: Final[Mapping[Missing, Text]] = {
 
 @dataclass(frozen=True, slots=True)
 class ProjectToDo:
-    """What is to be done of a project until its first number: a line with its address, and whether it is done."""
+    """The set-up tasks of a project: text, address, and whether it is done."""
 
     project: ProjectRef
     lines: Sequence[tuple[Text, str, bool]]
@@ -89,12 +88,12 @@ async def inbox(
     page: CurrentPage, session: ReadSession, subjects: RegisteredSubjects, cursor: PageCursor = None
 ) -> Response:
     ctx = page.context
-    found = await workflow.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=ROWS, now=ctx.now)
+    tasks = await workflow.list_tasks(ctx, session, subjects=subjects, cursor=cursor, limit=ROWS, now=ctx.now)
     today = local_date(ctx.now, ctx.zone)
     return page.show_list(
         MyTasksPage(
-            items=found.items,
-            next_cursor=found.next_cursor,
+            items=tasks.items,
+            next_cursor=tasks.next_cursor,
             today=today,
             to_do=None if page.is_fragment else await _to_do(page, session),
             may_begin=not page.is_fragment and not page.projects and page.caller.may(setup.CREATE, Scope()),
@@ -104,16 +103,16 @@ async def inbox(
 
 
 async def _to_do(page: PageRequest, session: AsyncSession) -> ProjectToDo | None:
-    """What the chosen project lacks, or the first of those that the reader manages; None once it lacks nothing."""
+    """Return the open tasks of the chosen project, or of the first that the reader manages."""
     managed = await page.projects_with(session, setup.MANAGE)
-    project = next((one for one in managed if page.project in {None, one.public_id}), None)
+    project = next((item for item in managed if page.project in {None, item.public_id}), None)
     if project is None:
         return None
-    found = await setup.read_checklist(page.context, session, public_id=project.public_id)
-    if found.complete:
+    checklist = await setup.read_checklist(page.context, session, public_id=project.public_id)
+    if checklist.complete:
         return None
-    places = {one.kind: checklist_page(one.kind, project.public_id, found.contract) for one in found.items}
-    lines = [(TO_DO[one.kind], places[one.kind], one.done) for one in found.items]
+    places = {item.kind: checklist_page(item.kind, project.public_id, checklist.contract) for item in checklist.items}
+    lines = [(TO_DO[item.kind], places[item.kind], item.done) for item in checklist.items]
     return ProjectToDo(project, lines)
 
 
@@ -139,13 +138,13 @@ class DelegationsPage(PageModel, template="people/delegations.html"):
 async def colleagues(
     page: CurrentPage, session: ReadSession, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
-    found = await delegations.colleagues(page.context, session, text=q)
-    return page.show(PeopleOptions(people=found, chosen=""))
+    members = await delegations.colleagues(page.context, session, text=q)
+    return page.show(PeopleOptions(people=members, chosen=""))
 
 
 @router.post("/delegations")
 async def delegate(form: CurrentForm) -> Response:
-    async with form.shown_again(delegations_page):
+    async with form.show_on_refusal(delegations_page):
         codes = texts(form.values, "workflowCodes")
         typed = form.filled("delegatePublicId", "startsOn", "endsOn", "projectPublicId", "reason")
         order = form.order(DelegationIn, typed | ({"workflowCodes": codes} if codes else {}))
@@ -160,22 +159,22 @@ async def revoke(public_id: UUID, page: CurrentPage, db: Db) -> Response:
 
 
 def name_of(code: str) -> Text:
-    if code in _OF_TYPES:
-        return labels.type_name(_OF_TYPES[code])
-    return _NAMED.get(code, Text(code, code))
+    if code in _TYPE_BY_CODE:
+        return labels.type_name(_TYPE_BY_CODE[code])
+    return _WORKFLOW_NAMES.get(code, Text(code, code))
 
 
 @router.get("/delegations")
 async def delegations_page(
     page: CurrentPage, session: ReadSession, state: Shown, cursor: PageCursor = None
 ) -> Response:
-    found = await delegations.listing(page.context, session, cursor=cursor, limit=DELEGATION_ROWS)
-    mine = page.caller.public_id
+    delegations_found = await delegations.listing(page.context, session, cursor=cursor, limit=DELEGATION_ROWS)
+    own_id = page.caller.public_id
     return page.show(
         DelegationsPage(
-            given=[one for one in found.items if one.delegator.public_id == mine],
-            received=[one for one in found.items if one.delegator.public_id != mine],
-            next_cursor=found.next_cursor,
+            given=[delegation for delegation in delegations_found.items if delegation.delegator.public_id == own_id],
+            received=[delegation for delegation in delegations_found.items if delegation.delegator.public_id != own_id],
+            next_cursor=delegations_found.next_cursor,
             older=cursor is not None,
             people=await delegations.colleagues(page.context, session),
             codes=await delegations.known_workflows(session),

@@ -1,4 +1,4 @@
-"""What people and systems are notified of: the bell, the list behind it, the settings; webhooks and how they fare."""
+"""Pages of notifications, their settings, and webhooks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class PreferencesPage(PageModel, template="people/preferences.html"):
 async def listing(
     page: CurrentPage, session: ReadSession, cursor: PageCursor = None, unread: Annotated[str, Query(max_length=5)] = ""
 ) -> Response:
-    found = await notifications.listing(
+    notices = await notifications.listing(
         page.context,
         session,
         language=page.language,
@@ -66,16 +66,16 @@ async def listing(
         limit=ROWS,
     )
     return page.show_list(
-        NotificationsPage(items=found.items, next_cursor=found.next_cursor, only_unread=unread == "1"),
+        NotificationsPage(items=notices.items, next_cursor=notices.next_cursor, only_unread=unread == "1"),
         cursor,
     )
 
 
 @router.get("/notifications/bell")
 async def bell(page: CurrentPage, session: ReadSession) -> Response:
-    found = await notifications.listing(page.context, session, language=page.language, limit=IN_BELL)
+    notices = await notifications.listing(page.context, session, language=page.language, limit=IN_BELL)
     count = await notifications.unread_count(page.context, session)
-    return page.show(BellFragment(items=found.items, count=count))
+    return page.show(BellFragment(items=notices.items, count=count))
 
 
 @router.post("/notifications/read-all")
@@ -90,13 +90,13 @@ async def open_one(
 ) -> Response:
     await db.transact(notifications.read, ctx, public_id=public_id)
     kind, _, _ = to.removeprefix("/").partition("/")
-    known = {"webhooks", *(web.path for web in BY_NAME.values())}
-    return RedirectResponse(to if to.startswith("/") and kind in known else "/notifications", status_code=303)
+    registers = {"webhooks", *(web.path for web in BY_NAME.values())}
+    return RedirectResponse(to if to.startswith("/") and kind in registers else "/notifications", status_code=303)
 
 
 @router.post("/notifications/preferences")
 async def choose(form: CurrentForm) -> Response:
-    async with form.shown_again(preferences):
+    async with form.show_on_refusal(preferences):
         await form.transact(notifications.save_preferences, order=form.order(PreferencesOrder, _payload(form)))
     return RedirectResponse("/notifications/preferences?done=1", 303)
 
@@ -126,7 +126,7 @@ async def preferences(page: CurrentPage, session: ReadSession, state: Shown) -> 
 
 @dataclass(frozen=True, slots=True)
 class WebhookGroup:
-    """Webhooks of one project, or the reader's own when `code` is None."""
+    """Webhooks of a project, or the reader's own when `code` is None."""
 
     code: str | None
     rows: list[Webhook]
@@ -138,30 +138,30 @@ class WebhooksPage(PageModel, template="people/webhooks.html"):
 
 @router.get("/webhooks")
 async def webhooks_page(page: CurrentPage, session: ReadSession, state: Shown) -> Response:
-    own = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
-    groups = [WebhookGroup(None, own.items)]
+    own_webhooks = await webhooks.listing_own(page.context, session, cursor=None, limit=MOST_WEBHOOKS)
+    groups = [WebhookGroup(None, own_webhooks.items)]
     for project in await projects.projects_of(page.context, session):
         if project.public_id == page.project and page.may(EDIT_PROJECT, project):
-            found = await webhooks.listing(
+            project_webhooks = await webhooks.listing(
                 page.context, session, project_public_id=project.public_id, cursor=None, limit=MOST_WEBHOOKS
             )
-            groups.append(WebhookGroup(project.code, found.items))
+            groups.append(WebhookGroup(project.code, project_webhooks.items))
     return page.show(WebhooksPage(groups=groups, state=state))
 
 
 @router.post("/webhooks/{public_id}/on")
 async def on(public_id: UUID, page: CurrentPage, db: Db) -> Response:
-    """Also what Saraban itself has switched off because nothing got through."""
-    return await _switched(page, db, public_id, is_active=True)
+    """Switch a webhook on, also after Saraban switched it off for failures."""
+    return await _set_active(page, db, public_id, is_active=True)
 
 
 @router.post("/webhooks/{public_id}/off")
 async def off(public_id: UUID, page: CurrentPage, db: Db) -> Response:
-    """What happens meanwhile is not told later."""
-    return await _switched(page, db, public_id, is_active=False)
+    """Events in the meantime are never delivered."""
+    return await _set_active(page, db, public_id, is_active=False)
 
 
-async def _switched(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
+async def _set_active(page: PageRequest, db: Database, public_id: UUID, *, is_active: bool) -> Response:
     change = WebhookChangeIn(is_active=is_active)
     await db.transact(webhooks.change, page.context, public_id=public_id, change=change, if_match=None)
     return RedirectResponse(f"/webhooks?done={'on' if is_active else 'off'}", status_code=303)

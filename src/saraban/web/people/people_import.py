@@ -1,7 +1,7 @@
 """
-People from a spreadsheet: sent in and checked, shown with every fault, then invited.
+Import people from a spreadsheet: check, correct, invite.
 
-Nothing is kept between the two: the page contains the rows, and they are checked again when they come back.
+Nothing is stored in between: the page contains the rows, which are checked again.
 """
 
 import asyncio
@@ -64,26 +64,26 @@ async def template(page: CurrentPage) -> Response:
 
 @router.post("")
 async def check(page: CurrentPage, sent: OneFile, db: Db) -> Response:
-    """Do what the file asks for and take it back, and show what would come of it."""
+    """Run the import, roll it back, and show the result."""
     page.caller.require_somewhere(CREATE)
     try:
         rows = await read_sent_file(page, sent, partial(read_people_sheet, sheet=sent.sheet))
-        found = await db.transact(import_people, page.context, rows=rows, dry_run=True)
+        result = await db.transact(import_people, page.context, rows=rows, dry_run=True)
     except DomainError as error:
         if has_own_page(error):
             raise
         return _page(page, error=error)
-    return _page(page, found=found, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
+    return _page(page, found=result, packed=pack_rows(rows), left_out=[row for row in rows if row.is_left_out])
 
 
 @router.post("/commit")
 async def commit(form: CurrentForm) -> Response:
-    """Invite everybody. Where nothing is mailed, the links are told here, once."""
+    """Invite all people. Without mail, this page shows the links once."""
     page = form.page
     page.caller.require_somewhere(CREATE)
     try:
         rows = unpack_rows(form.text("rows") or "", COLUMNS)
-        found = await form.transact(import_people, rows=rows)
+        result = await form.transact(import_people, rows=rows)
     except DomainError as error:
         if has_own_page(error):
             raise
@@ -91,14 +91,14 @@ async def commit(form: CurrentForm) -> Response:
     base = invitation_base(page.request)
     links = [
         SheetRow(number, {"username": person.username, "name": person.display_name, "link": f"{base}{person.path}"})
-        for number, person in enumerate(found.invitations if base is not None else (), 2)
+        for number, person in enumerate(result.invitations if base is not None else (), 2)
     ]
-    return _page(page, found=found, links=links, packed=pack_rows(links), done=True)
+    return _page(page, found=result, links=links, packed=pack_rows(links), done=True)
 
 
 @router.post("/links")
 async def links_file(form: CurrentForm) -> Response:
-    """The links of the page as a file: they are kept nowhere, so the page sends them along."""
+    """The links are not stored, so the page sends them back for the file."""
     form.page.caller.require_somewhere(CREATE)
     rows = unpack_rows(form.text("rows") or "", _LINKS)
     cells = [[*row.cells.values()] for row in rows]
@@ -116,20 +116,22 @@ def _page(
     left_out: Sequence[SheetRow] = (),
     done: bool = False,
 ) -> Response:
-    of_rows = [fault for fault in error.fields if fault.pointer.count("/") == 2] if isinstance(error, Invalid) else []
-    shown = [shown_fault(int(fault.pointer.split("/")[1]), fault) for fault in of_rows[:MOST_FAULTS]]
+    row_faults = (
+        [fault for fault in error.fields if fault.pointer.count("/") == 2] if isinstance(error, Invalid) else []
+    )
+    faults = [shown_fault(int(fault.pointer.split("/")[1]), fault) for fault in row_faults[:MOST_FAULTS]]
     return page.show(
         PeopleImportPage(
             columns=COLUMNS,
             headings={column.key: column.heading for column in COLUMNS},
             found=found,
-            report={"faults": shown, "refused": len(of_rows)},
+            report={"faults": faults, "refused": len(row_faults)},
             left_out=[shown_fault(row.number, row.faults[0]) for row in left_out],
             packed=packed,
             links=links,
             is_done=done,
             mails=invitation_base(page.request) is None,
-            state=FormState(error=None if of_rows else error),
+            state=FormState(error=None if row_faults else error),
         ),
         status=422 if error is not None else None,
     )

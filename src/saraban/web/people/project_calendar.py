@@ -1,4 +1,4 @@
-"""When a project works and when it is reminded of due dates: weekend, days of its own, public holidays, reminders."""
+"""A project's working days, holidays and reminders."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -62,7 +62,7 @@ class CalendarPage(PageModel, template="people/project_calendar.html"):
 
 @router.post("/weekend")
 async def set_weekend(form: CurrentForm) -> Response:
-    async with form.shown_again(show):
+    async with form.show_on_refusal(show):
         weekend = form.order(WeekendIn, {"weekend": texts(form.values, "weekend")}).weekend
         await form.transact(projects.set_weekend, project_public_id=form.project, weekend=weekend)
     return _back(form, "weekend")
@@ -70,7 +70,7 @@ async def set_weekend(form: CurrentForm) -> Response:
 
 @router.post("/days")
 async def add(form: CurrentForm) -> Response:
-    async with form.shown_again(show):
+    async with form.show_on_refusal(show):
         day = form.order(CalendarDayForm, form.filled("date", "kind", "nameTh", "nameEn"))
         order = NewCalendarDay(kind=day.kind, name_th=day.name_th, name_en=day.name_en)
         await form.transact(projects.add_day, project_public_id=form.project, day=day.date, order=order)
@@ -79,7 +79,7 @@ async def add(form: CurrentForm) -> Response:
 
 @router.post("/days/remove")
 async def remove(form: CurrentForm) -> Response:
-    async with form.shown_again(show):
+    async with form.show_on_refusal(show):
         day = form.order(CalendarDayRef, {"date": form.text("date") or ""}).date
         await form.transact(projects.remove_day, project_public_id=form.project, day=day)
     return _back(form, "removed")
@@ -87,7 +87,7 @@ async def remove(form: CurrentForm) -> Response:
 
 @router.post("/reminders")
 async def set_reminders(form: CurrentForm) -> Response:
-    async with form.shown_again(show):
+    async with form.show_on_refusal(show):
         every, hour = form.text("every"), form.text("hour")
         days = {name: _figures(form.text(name) or "") for name in ("before", "after")}
         times = {"every": number_or_text(every) if every else None, "hour": number_or_text(hour or "")}
@@ -106,7 +106,7 @@ def _back(form: SentForm, done: str) -> Response:
 
 
 def _year(form: FormValues) -> int | None:
-    """The year that the page showed; whoever changes the address is shown the present one."""
+    """Return the year shown, or None for an invalid one."""
     year = number_or_text(text(form, "year") or "")
     return year if isinstance(year, int) and FIRST_YEAR <= year <= LAST_YEAR else None
 
@@ -122,18 +122,18 @@ async def show(
     if state.error:
         project, year = project_in(state.form), _year(state.form)
     chosen = await page.choose_project(session, project)
-    here = chosen.place.public_id
+    project_id = chosen.place.public_id
     this_year = local_date(page.context.now, page.context.zone).year
-    asked = year or this_year
+    shown_year = year or this_year
     return page.show(
         CalendarPage(
             place=chosen.place,
             places=chosen.places,
-            calendar=await projects.read_calendar(page.context, session, project_public_id=here, year=asked),
-            years=sorted({asked, *range(this_year - 1, this_year + 4)}),
+            calendar=await projects.read_calendar(page.context, session, project_public_id=project_id, year=shown_year),
+            years=sorted({shown_year, *range(this_year - 1, this_year + 4)}),
             weekdays=[(day, NAMES[day]) for day in WEEKDAYS],
             day_name=lambda day: NAMES[WEEKDAYS[date.weekday(day)]],
-            reminders=await notifications.read_reminders(page.context, session, project_public_id=here),
+            reminders=await notifications.read_reminders(page.context, session, project_public_id=project_id),
             state=state,
             may_manage=page.may(MANAGE, chosen.place),
         )

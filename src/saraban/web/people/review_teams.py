@@ -1,4 +1,4 @@
-"""Review teams of a project: who is in them and for which discipline, for those who keep them."""
+"""A project's review teams."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final
@@ -63,13 +63,13 @@ class ReviewTeamPage(PageModel, template="people/review_team.html"):
 async def people(
     page: CurrentPage, session: ReadSession, project: UUID, q: Annotated[str, Query(max_length=100)] = ""
 ) -> Response:
-    found = await projects.participants(page.context, session, project_public_id=project, search=q)
-    return page.show(PeopleOptions(people=found, chosen=""))
+    members = await projects.participants(page.context, session, project_public_id=project, search=q)
+    return page.show(PeopleOptions(people=members, chosen=""))
 
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    async with form.shown_again(listing):
+    async with form.show_on_refusal(listing):
         team = form.order(NewTeam, {**_names(form), "code": (form.text("code") or "").upper()})
         order = ReviewTeamIn(name_th=team.name_th, name_en=team.name_en)
         await form.transact(projects.save_team, project_public_id=form.project, code=team.code, order=order, new=True)
@@ -78,7 +78,7 @@ async def create(form: CurrentForm) -> Response:
 
 @router.post("/{code}")
 async def save(code: Code, form: CurrentForm) -> Response:
-    async with form.shown_again(show, code):
+    async with form.show_on_refusal(show, code):
         order = form.order(ReviewTeamIn, {**_names(form), "isActive": form.text("isActive") is not None})
         await form.transact(projects.save_team, project_public_id=form.project, code=code, order=order, new=False)
     return _to_team(form, code, "saved")
@@ -86,21 +86,21 @@ async def save(code: Code, form: CurrentForm) -> Response:
 
 @router.post("/{code}/remove")
 async def remove(code: Code, form: CurrentForm) -> Response:
-    async with form.shown_again(show, code):
+    async with form.show_on_refusal(show, code):
         await form.transact(projects.remove_team, project_public_id=form.project, code=code)
     return RedirectResponse(f"{HOME}?project={form.project}&done=removed", 303)
 
 
 @router.post("/{code}/members")
 async def place(code: Code, form: CurrentForm) -> Response:
-    async with form.shown_again(show, code):
+    async with form.show_on_refusal(show, code):
         member = form.order(NewTeamMember, form.filled("userPublicId", "disciplineCode", "role"))
         order = TeamMemberIn(discipline_code=member.discipline_code, role=member.role)
-        named = {"project_public_id": form.project, "user_public_id": member.user_public_id}
+        member_key = {"project_public_id": form.project, "user_public_id": member.user_public_id}
         try:
-            await form.transact(projects.save_member, code=code, order=order, **named)
+            await form.transact(projects.save_member, code=code, order=order, **member_key)
         except NotFound as error:
-            # Of the person; when it is the team that is gone, the page that is shown again says so.
+            # The person; if the team is missing, the page shown again reports it.
             th, en = "ไม่มีบุคคลนี้ในโครงการแล้ว", "This person is no longer in the project."
             raise invalid("/userPublicId", "unknown", th, en) from error
     return _to_team(form, code, "placed")
@@ -108,7 +108,7 @@ async def place(code: Code, form: CurrentForm) -> Response:
 
 @router.post("/{code}/members/remove")
 async def take_out(code: Code, form: CurrentForm) -> Response:
-    async with form.shown_again(show, code):
+    async with form.show_on_refusal(show, code):
         person = form.order(TeamMemberRef, {"userPublicId": form.text("userPublicId") or ""}).user_public_id
         await form.transact(projects.remove_member, project_public_id=form.project, code=code, user_public_id=person)
     return _to_team(form, code, "out")
@@ -125,12 +125,12 @@ def _to_team(form: SentForm, code: str, done: str) -> Response:
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession, state: Shown, project: Project = None) -> Response:
     chosen = await page.choose_project(session, project_in(state.form) if state.error else project)
-    here = chosen.place.public_id
+    project_id = chosen.place.public_id
     return page.show(
         ReviewTeamsPage(
             place=chosen.place,
             places=chosen.places,
-            teams=await projects.review_teams(page.context, session, project_public_id=here),
+            teams=await projects.review_teams(page.context, session, project_public_id=project_id),
             state=state,
             may_manage=page.may(MANAGE, chosen.place),
         )
@@ -142,11 +142,11 @@ async def show(page: CurrentPage, session: ReadSession, state: Shown, code: Code
     place = (await page.choose_project(session, project_in(state.form) if state.error else project)).place
     ctx, project_id = page.context, place.public_id
     teams = await projects.review_teams(ctx, session, project_public_id=project_id)
-    team = next((one for one in teams if one.code == code), None)
+    team = next((item for item in teams if item.code == code), None)
     if team is None:
         raise NotFound(f"The project has no review team {code}.")
-    # A discipline stands in each contract of the project; it is chosen once.
-    disciplines = {one.code: one for one in await projects.disciplines(ctx, session, project_public_id=project_id)}
+    # Several contracts may have the same discipline.
+    disciplines = {item.code: item for item in await projects.disciplines(ctx, session, project_public_id=project_id)}
     may_manage = page.may(MANAGE, place)
     return page.show(
         ReviewTeamPage(

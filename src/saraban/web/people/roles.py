@@ -1,4 +1,4 @@
-"""Roles and permissions: the matrix of both, and roles of one's own, made and changed in it."""
+"""Roles and permissions, with the editor of custom roles."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -44,10 +44,10 @@ class RolesPage(PageModel, template="people/roles.html"):
 
 @router.post("")
 async def create(form: CurrentForm) -> Response:
-    async with form.shown_again(listing):
-        wanted = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
-        made = await form.transact(roles.create_role, wanted=form.order(NewRole, {"name": "", **wanted}))
-    return _to_role(made.resource_id, "made", form.text("projectPublicId"))
+    async with form.show_on_refusal(listing):
+        values = form.filled("name", "nameEn", "level", "copyOf", "projectPublicId", "description")
+        receipt = await form.transact(roles.create_role, wanted=form.order(NewRole, {"name": "", **values}))
+    return _to_role(receipt.resource_id, "made", form.text("projectPublicId"))
 
 
 @router.post("/{publicId}")
@@ -72,14 +72,14 @@ async def reopen(public_id: RoleId, form: CurrentForm) -> Response:
 
 
 async def _change(public_id: UUID, form: SentForm, values: Mapping[str, object]) -> Response:
-    async with form.shown_again(listing, role=public_id):
+    async with form.show_on_refusal(listing, role=public_id):
         changes, if_match = form.order(RoleChanges, values), form.text("etag")
         await form.transact(roles.change_role, public_id=public_id, changes=changes, if_match=if_match)
     return _to_role(public_id, "saved", form.text("project"))
 
 
 async def _set_open(public_id: UUID, form: SentForm, *, is_open: bool) -> Response:
-    async with form.shown_again(listing, role=public_id):
+    async with form.show_on_refusal(listing, role=public_id):
         await form.transact(roles.set_role_open, public_id=public_id, is_open=is_open)
     return _to_role(public_id, "opened" if is_open else "closed", form.text("project"))
 
@@ -98,26 +98,30 @@ async def listing(
     copy: UUID | None = None,
 ) -> Response:
     """
-    :param role: the one that a narrow screen shows, and of which a form was sent
-    :param copy: the one that the form for a new role begins with
+    :param role: the role that a narrow screen shows, or whose form was sent
+    :param copy: the role to copy in the form of a new one
     """
     typed = str(state.form.get("project") or state.form.get("projectPublicId") or project)
-    place = next((one.public_id for one in page.projects if str(one.public_id) == typed), None)
-    found = (await roles.list_roles(page.context, session, project_public_id=place)).items
-    known = _in_order(found, place)
-    homes = [one for one in page.projects if page.may(CREATE, one)]
+    place = next((item.public_id for item in page.projects if str(item.public_id) == typed), None)
+    all_roles = (await roles.list_roles(page.context, session, project_public_id=place)).items
+    visible_roles = _sort_roles(all_roles, place)
+    homes = [item for item in page.projects if page.may(CREATE, item)]
     everywhere = page.caller.may(CREATE, Scope())
     return page.show(
         RolesPage(
-            roles=known,
-            own=[one for one in known if not one.is_shipped],
+            roles=visible_roles,
+            own=[item for item in visible_roles if not item.is_shipped],
             groups=[
-                (words, tuple(some))
-                for words, some in groupby(await roles.list_permissions(session), key=lambda one: one.module_says)
+                (words, tuple(permissions))
+                for words, permissions in groupby(
+                    await roles.list_permissions(session), key=lambda item: item.module_says
+                )
             ],
             levels=catalogue.LEVELS,
-            chosen=next((one.public_id for one in known if one.public_id == role), known[0].public_id),
-            copied=next((one for one in known if one.public_id == copy), None),
+            chosen=next(
+                (item.public_id for item in visible_roles if item.public_id == role), visible_roles[0].public_id
+            ),
+            copied=next((item for item in visible_roles if item.public_id == copy), None),
             place=place,
             places=page.projects,
             homes=homes,
@@ -128,8 +132,8 @@ async def listing(
     )
 
 
-def _in_order(found: Sequence[RoleView], project: UUID | None) -> list[RoleView]:
-    """Those that shipped as the matrix has them, then own ones by name; those of a project only where it is chosen."""
-    shipped = {offer.name: place for place, offer in enumerate(catalogue.ROLES)}
-    seen = [one for one in found if one.project_public_id in {None, project}]
-    return sorted(seen, key=lambda one: (shipped.get(one.name, len(shipped)), not one.is_active, one.name))
+def _sort_roles(candidates: Sequence[RoleView], project: UUID | None) -> list[RoleView]:
+    """Sort shipped roles in the matrix's order, then custom ones; omit other projects' roles."""
+    rank = {offer.name: place for place, offer in enumerate(catalogue.ROLES)}
+    visible = [role for role in candidates if role.project_public_id in {None, project}]
+    return sorted(visible, key=lambda role: (rank.get(role.name, len(rank)), not role.is_active, role.name))

@@ -1,4 +1,4 @@
-"""“Why may they (not)?”: a person, an action, a document or a project; and what decides, in words."""
+"""The page that explains why a person may or may not do something."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -65,45 +65,50 @@ async def why(
     document: Annotated[str, Query(max_length=40)] = "",
     project: Annotated[str, Query(max_length=40)] = "",
 ) -> Response:
-    """The form with its answer, where something was asked; anybody asks about themselves."""
-    about = id_of(document)
-    number, actions = await access.offered_actions(page.context, session, about) if about else (None, [])
+    """The form, with the answer to a question. Everybody may ask about themselves."""
+    document_id = id_of(document)
+    number, actions = await access.offered_actions(page.context, session, document_id) if document_id else (None, [])
     answer, refusal = None, None
     if wanted:
-        place = id_of(project) if about is None else None
-        question = AccessQuestion(wanted, id_of(person), about, PROJECT if place else None, place)
+        place = id_of(project) if document_id is None else None
+        question = AccessQuestion(wanted, id_of(person), document_id, PROJECT if place else None, place)
         try:
             answer = await access.explain(page.context, session, question)
         except Invalid as error:
             refusal = error
-    found = answer.explanation if answer else None
-    listed = await roles.list_permissions(session)
+    explanation = answer.explanation if answer else None
+    all_permissions = await roles.list_permissions(session)
     return page.show(
         WhyPage(
             answer=answer,
-            says=SAYS[found.reason] if found else None,
-            roles=[AskedRole(one, RolePeriod(one.starts, one.ends)) for one in found.roles] if found else (),
-            missing=[catalogue.permission_words(name) for name in found.missing] if found else (),
-            asked_roles=[catalogue.role_words(name) for name in found.role_names] if found else (),
+            says=SAYS[explanation.reason] if explanation else None,
+            roles=[AskedRole(item, RolePeriod(item.starts, item.ends)) for item in explanation.roles]
+            if explanation
+            else (),
+            missing=[catalogue.permission_words(name) for name in explanation.missing] if explanation else (),
+            asked_roles=[catalogue.role_words(name) for name in explanation.role_names] if explanation else (),
             levels=catalogue.LEVELS,
-            document=about,
+            document=document_id,
             number=number,
             actions=actions,
-            groups=[(words, tuple(some)) for words, some in groupby(listed, key=lambda one: one.module_says)],
+            groups=[
+                (words, tuple(permissions))
+                for words, permissions in groupby(all_permissions, key=lambda item: item.module_says)
+            ],
             people=await _people(page, session),
             places=page.projects,
             person=person,
             wanted=wanted,
-            asked=next((one.says for one in actions if one.code == wanted), catalogue.permission_words(wanted)),
+            asked=next((item.says for item in actions if item.code == wanted), catalogue.permission_words(wanted)),
             place=project if wanted else str(page.project or ""),
-            code=next((one.code for one in page.projects if str(one.public_id) == project), ""),
+            code=next((item.code for item in page.projects if str(item.public_id) == project), ""),
             state=FormState(error=refusal),
         )
     )
 
 
 async def _people(page: PageRequest, session: ReadSession) -> Sequence[UserOut]:
-    """Those whom the reader sees among people, the first hundred; others ask about themselves."""
+    """Return the first hundred visible people; callers without the permission ask about themselves."""
     if not any(map(page.caller.may_anywhere, (people.VIEW, people.GIVE))):
         return ()
     return (

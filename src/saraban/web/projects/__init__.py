@@ -1,1 +1,1 @@
-"""Projects as a whole: the first run, new ones, and the project file."""
+"""Pages of projects: first run, new projects, and the project file."""

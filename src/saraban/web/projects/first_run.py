@@ -1,7 +1,7 @@
 """
-The set-up page of an empty installation: the first Super Admin, their organization, and a project.
+The set-up page of an empty installation: first Super Admin, organization and project.
 
-It opens for whoever has the token that the server printed, and is gone once somebody has an account.
+It needs the token that the server printed, and is closed once an account exists.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,7 +38,6 @@ router = APIRouter(include_in_schema=False)
 OF_ADDRESS: Final = 60
 MINUTES: Final = 15
 DEMO: Final = "demo"
-# The fields that everybody fills in, by what the service calls them.
 _REQUIRED: Final = ("username", "email", "password", "organization", "organization-name")
 _FIELDS: Final = {
     "username": "username",
@@ -68,7 +67,7 @@ class SetUpPage(PageModel, template="projects/set_up.html"):
 
 
 def token_in(typed: str) -> str:
-    """Return the token, also of a whole link that was pasted."""
+    """Return the token, also from a pasted link."""
     return typed.strip().rpartition("token=")[2]
 
 
@@ -90,7 +89,7 @@ async def show(
         async with db.reading() as session:
             await identity.require_setup_token(session, token=token_in(token), now=clock.now())
     except DomainError as error:
-        return _closed(request, error)
+        return _show_closed(request, error)
     return _form(request, token_in(token))
 
 
@@ -114,13 +113,13 @@ async def set_up(
         first, order = _read(form)
         wired = wiring(request, FirstRunWiring)
         demo = wired.demo if wired.allows_demo and text(form, "start") == DEMO else None
-        await db.transact(_begin, first, order, demo, token=token, clock=clock, address=address)
+        await db.transact(_set_up_project, first, order, demo, token=token, clock=clock, address=address)
     except (Invalid, MasterCodeTaken, setup.ProjectConflict) as error:
         return _form(request, token, form, error)
     except DomainError as error:
         if has_own_page(error):
             raise
-        return _closed(request, error)
+        return _show_closed(request, error)
     if demo is not None:
         await demo.load_documents()
     request.state.opened = await identity.log_in(
@@ -136,7 +135,7 @@ async def set_up(
     return response
 
 
-async def _begin(
+async def _set_up_project(
     first: FirstAdministrator,
     session: AsyncSession,
     order: NewProjectIn | None,
@@ -152,7 +151,7 @@ async def _begin(
 
 
 def _read(form: FormValues) -> tuple[FirstAdministrator, NewProjectIn | None]:
-    """:raises Invalid: with every fault of the form at once"""
+    """:raises Invalid: with all faults of the form"""
     password = form.get("password")
     typed = {field: text(form, name) or "" for name, field in _FIELDS.items()}
     first = FirstAdministrator(password=password if isinstance(password, str) else "", **typed)
@@ -185,6 +184,6 @@ def _form(request: Request, token: str, form: FormValues = EMPTY_FORM, error: Do
     return render(request, page)
 
 
-def _closed(request: Request, error: DomainError) -> Response:
-    """Say why the page does not open, and how it would; the rest is the page of whoever has no token."""
+def _show_closed(request: Request, error: DomainError) -> Response:
+    """Show why the page is closed, and how to open it."""
     return render(request, NotSetUpPage(is_over=isinstance(error, AlreadySetUp), state=FormState(error=error)))

@@ -1,4 +1,4 @@
-"""The projects that one may see, and the form for a new one: what it begins with, and a preview of its numbers and workflows."""
+"""The list of projects, and the form of a new one with previews of its templates."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -45,12 +45,12 @@ class NewProjectPage(PageModel, template="projects/new_project.html"):
 
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
-    seen = await page.projects_with(session, None)
+    refs = await page.projects_with(session, None)
     return page.show(
         ProjectsPage(
-            open=seen,
+            open=refs,
             closed=await setup.closed_projects(page.context, session),
-            managed=frozenset(one.id for one in seen if page.may(setup.MANAGE, one)),
+            managed=frozenset(ref.id for ref in refs if page.may(setup.MANAGE, ref)),
             may_add=page.caller.may(setup.CREATE, Scope()),
             may_apply=page.caller.may(EVERYTHING, Scope()),
         )
@@ -59,7 +59,7 @@ async def listing(page: CurrentPage, session: ReadSession) -> Response:
 
 @router.post("/new")
 async def create(form: CurrentForm, once: Idempotent) -> Response:
-    async with form.shown_again(new):
+    async with form.show_on_refusal(new):
         receipt = await form.once(_create_once, once, order_of(form.values))
     response = RedirectResponse(TASKS, status_code=303)
     remember_project(response, str(receipt.resource_id))
@@ -85,11 +85,7 @@ async def new(page: CurrentPage, session: ReadSession, state: Shown) -> Response
 
 
 def order_of(form: FormValues) -> NewProjectIn:
-    """
-    Read what a form says of a new project.
-
-    :raises Invalid: naming every field
-    """
+    """:raises Invalid:"""
     start = text(form, "start") or EMPTY
     typed = {name: text(form, name) for name in ("projectCode", "projectName", "projectNameEn", "role")}
     order: dict[str, object] = {name: value for name, value in typed.items() if value}

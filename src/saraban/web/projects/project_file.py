@@ -1,4 +1,4 @@
-"""The project file on a page: downloaded; uploaded, its differences shown, and then applied as they were shown."""
+"""Download a project file; upload one, review its differences, and apply exactly these."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from saraban.web.shell.session import PageRoute
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/projects")
 
 MOST_ROWS: Final = 1000
-ROOM: Final = 64 * 1024  # around the file, in the form
+ROOM: Final = 64 * 1024  # for the other parts of the form
 CHANGES: Final[Mapping[str, tuple[Text, str]]] = {
     ChangeType.ADD: (Text("เพิ่ม", "Add"), "green"),
     ChangeType.CHANGE: (Text("แก้ไข", "Change"), "blue"),
@@ -73,7 +73,7 @@ class ChangeRow(NamedTuple):
 
 
 class ProjectFilePage(PageModel, template="projects/project_file.html"):
-    """:param rows: None before a file was looked at"""
+    """:param rows: None before a file was compared"""
 
     place: ProjectRef | None
     address: str
@@ -93,7 +93,7 @@ class ProjectFilePage(PageModel, template="projects/project_file.html"):
 
 
 class SentProjectFile(NamedTuple):
-    """What the form has: a file that was chosen, or the text of one that was shown."""
+    """An uploaded file, or the text of one that was compared."""
 
     content: str
     prune: bool
@@ -101,7 +101,7 @@ class SentProjectFile(NamedTuple):
     shown: str | None
 
 
-async def _sent(request: Request) -> SentProjectFile:
+async def _read_sent(request: Request) -> SentProjectFile:
     async with request.form(max_files=1, max_fields=10, max_part_size=LARGEST + ROOM) as form:
         chosen, typed = form.get("file"), form.get("content")
         content = typed.replace("\r\n", "\n") if isinstance(typed, str) else ""
@@ -112,7 +112,7 @@ async def _sent(request: Request) -> SentProjectFile:
         )
 
 
-Sent = Annotated[SentProjectFile, Depends(_sent)]
+Sent = Annotated[SentProjectFile, Depends(_read_sent)]
 
 
 @router.get("/file")
@@ -129,12 +129,12 @@ async def look_or_apply_any(page: CurrentPage, db: Db, sent: Sent) -> Response:
 
 @router.get("/{place}/file")
 async def show(place: Place, page: CurrentPage, session: ReadSession) -> Response:
-    return page.show(_page(page, await _managed(page, session, place)))
+    return page.show(_page(page, await _find_managed(page, session, place)))
 
 
 @router.get("/{place}/file/download")
 async def download(place: Place, page: CurrentPage, session: ReadSession) -> Response:
-    project = await _managed(page, session, place)
+    project = await _find_managed(page, session, place)
     content = await setup.export(page.context, session, code=project.code)
     headers = {"Content-Disposition": 'attachment; filename="project.yaml"', "Cache-Control": "no-store"}
     return Response(content, media_type="application/yaml; charset=utf-8", headers=headers)
@@ -142,54 +142,54 @@ async def download(place: Place, page: CurrentPage, session: ReadSession) -> Res
 
 @router.post("/{place}/file")
 async def look_or_apply(place: Place, page: CurrentPage, db: Db, sent: Sent) -> Response:
-    """Show what a file would do; with the digest of what was shown, do that."""
+    """Compare a file; with the digest of the shown differences, apply it."""
     async with db.reading() as session:
-        project = await _managed(page, session, place)
+        project = await _find_managed(page, session, place)
     return await _answer(page, db, project, sent)
 
 
-async def _managed(page: PageRequest, session: ReadSession, place: str) -> ProjectRef:
+async def _find_managed(page: PageRequest, session: ReadSession, place: str) -> ProjectRef:
     """
     :raises NotFound: when the caller sees no such project
     :raises Forbidden: when the caller does not manage it
     """
-    wanted = id_of(place)
-    seen = await page.projects_with(session, None)
-    project = next((one for one in seen if wanted == one.public_id or place == one.code), None)
+    public_id = id_of(place)
+    refs = await page.projects_with(session, None)
+    project = next((ref for ref in refs if public_id == ref.public_id or place == ref.code), None)
     if project is None:
         raise NotFound(f"There is no project {place}.")
     if not page.may(setup.MANAGE, project):
         raise Forbidden(f"The permission {setup.MANAGE} is needed here.")
-    page.within(project.public_id)
+    page.set_project(project.public_id)
     return project
 
 
 async def _answer(page: PageRequest, db: Db, project: ProjectRef | None, sent: SentProjectFile) -> Response:
-    shown = _page(page, project, sent)
+    model = _page(page, project, sent)
     try:
-        found = await _reconciled(page, db, project, sent, dry_run=sent.shown is None)
+        applied = await _reconcile(page, db, project, sent, dry_run=sent.shown is None)
     except setup.ProjectChangedMeanwhile as error:
-        found = await _reconciled(page, db, project, sent, dry_run=True)
-        return page.show(_with(replace(shown, faults=form_errors(error, page.language)), found))
+        applied = await _reconcile(page, db, project, sent, dry_run=True)
+        return page.show(_add_differences(replace(model, faults=form_errors(error, page.language)), applied))
     except DomainError as error:
         if not isinstance(error, Invalid | setup.ProjectConflict):
             raise
         faults = form_errors(error, page.language)
-        listed = [_fault(one.pointer, one.values, one.text, page.language) for one in error.fields]
-        return page.show(replace(shown, faults=replace(faults, fields={}), file_faults=listed))
-    return page.show(_with(shown, found))
+        listed = [_fault(fault.pointer, fault.values, fault.text, page.language) for fault in error.fields]
+        return page.show(replace(model, faults=replace(faults, fields={}), file_faults=listed))
+    return page.show(_add_differences(model, applied))
 
 
-async def _reconciled(
+async def _reconcile(
     page: PageRequest, db: Db, project: ProjectRef | None, sent: SentProjectFile, *, dry_run: bool
 ) -> setup.AppliedFile:
-    """:raises Invalid: also for a file of another project than that of the page"""
+    """:raises Invalid: also for a file of another project"""
     content = sent.content.encode("utf-8", "surrogateescape")
     page.caller.require(EVERYTHING, Scope())
-    read = read_file(content)
-    if project is not None and read.file.project.code != project.code:
+    parsed = read_file(content)
+    if project is not None and parsed.file.project.code != project.code:
         th, en = "ไฟล์นี้เป็นของโครงการ {value}", "This file is of the project {value}."
-        fault = read.fault(("project", "code"), "differs", th, en, value=read.file.project.code)
+        fault = parsed.fault(("project", "code"), "differs", th, en, value=parsed.file.project.code)
         raise Invalid("The file is of another project.", fields=[fault])
     return await db.transact(
         setup.apply,
@@ -203,57 +203,61 @@ async def _reconciled(
 
 
 def _page(page: PageRequest, project: ProjectRef | None, sent: SentProjectFile | None = None) -> ProjectFilePage:
-    kept = sent or SentProjectFile("", prune=False, update_shared=False, shown=None)
+    values = sent or SentProjectFile("", prune=False, update_shared=False, shown=None)
     return ProjectFilePage(
         place=project,
         address=f"/projects/{project.public_id}/file" if project else "/projects/file",
         may_apply=page.caller.may(EVERYTHING, Scope()),
-        content=kept.content.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
-        prune=kept.prune,
-        update_shared=kept.update_shared,
+        content=values.content.encode("utf-8", "surrogateescape").decode("utf-8", "replace"),
+        prune=values.prune,
+        update_shared=values.update_shared,
         changes=CHANGES,
         links_base=wiring(page.request, IdentityWiring).links.base(page.request),
     )
 
 
-def _with(shown: ProjectFilePage, found: setup.AppliedFile) -> ProjectFilePage:
+def _add_differences(model: ProjectFilePage, applied: setup.AppliedFile) -> ProjectFilePage:
     return replace(
-        shown,
-        rows=[_row(one) for one in found.differences[:MOST_ROWS]],
-        count=len(found.differences),
-        digest=found.digest,
-        conflicts=any(one.what is ChangeType.CONFLICT for one in found.differences),
-        applied=found.applied,
-        invitations=found.invitations,
+        model,
+        rows=[_row(difference) for difference in applied.differences[:MOST_ROWS]],
+        count=len(applied.differences),
+        digest=applied.digest,
+        conflicts=any(difference.what is ChangeType.CONFLICT for difference in applied.differences),
+        applied=applied.applied,
+        invitations=applied.invitations,
     )
 
 
-def _row(one: Difference) -> ChangeRow:
-    after = None if one.what is ChangeType.KEEP else one.after
-    return ChangeRow(one.what.value, _parts(one.path), _told(one.before), _told(after))
+def _row(difference: Difference) -> ChangeRow:
+    after = None if difference.what is ChangeType.KEEP else difference.after
+    return ChangeRow(
+        difference.what.value, _parts(difference.path), _values_text(difference.before), _values_text(after)
+    )
 
 
 def _parts(path: Sequence[str]) -> list[tuple[Text, str]]:
-    found: list[tuple[Text, str]] = []
+    parts: list[tuple[Text, str]] = []
     rest = list(path)
     while rest:
         kind = rest.pop(0)
-        is_seat = kind == "members" and bool(found)
+        is_seat = kind == "members" and bool(parts)
         code = rest.pop(0) if rest and kind not in {"project", "calendar"} else ""
-        found.append((_TEAM_MEMBER if is_seat else SECTIONS[kind], code))
-    return found
+        parts.append((_TEAM_MEMBER if is_seat else SECTIONS[kind], code))
+    return parts
 
 
-def _told(values: Mapping[str, object] | None) -> str:
-    return ", ".join(f"{name}: {_plain(value)}" for name, value in (values or {}).items())
+def _values_text(values: Mapping[str, object] | None) -> str:
+    return ", ".join(f"{name}: {_value_text(value)}" for name, value in (values or {}).items())
 
 
-def _plain(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return " ".join(map(str, value))
     return "–" if value is None else str(value)
 
 
 def _fault(pointer: str, values: Mapping[str, object], words: Text, language: str) -> FileFault:
-    said = words.say(language, values)
-    return FileFault(values.get("line", "–"), pointer.strip("/").replace("/", " › "), said.partition(": ")[2] or said)
+    message = words.say(language, values)
+    return FileFault(
+        values.get("line", "–"), pointer.strip("/").replace("/", " › "), message.partition(": ")[2] or message
+    )

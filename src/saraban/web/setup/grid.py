@@ -1,7 +1,7 @@
 """
-The grid: a list of master data that people read and, with the right to it, edit in place. One row is one form.
+Editable lists of master data. Each row is a form.
 
-With htmx a row comes and goes alone; without it the whole page does, with the same row open.
+With htmx single rows are replaced; without it the whole page is, with the same row open.
 """
 
 import dataclasses
@@ -58,11 +58,9 @@ _CHOICES: Final[Mapping[str, Mapping[str, Text]]] = {"role": PARTY_ROLES, "color
 @dataclass(frozen=True, slots=True)
 class GridColumn:
     """
-    A field of the rows.
-
-    :param choices: what can be chosen, where its values are chosen
-    :param is_fixed: it is stated of a new row and stays
-    :param offers: address that offers values for what has been typed
+    :param choices: for a field with fixed values
+    :param is_fixed: set for a new row only
+    :param offers: address of suggestions
     """
 
     field: MasterField
@@ -74,11 +72,9 @@ class GridColumn:
 @dataclass(frozen=True, slots=True)
 class GridHead:
     """
-    What a grid is about.
-
-    :param about: says what the list is for
-    :param crumbs: addresses and names of the pages above it
-    :param closes: False where rows are taken out instead
+    :param about: purpose of the list
+    :param crumbs: addresses and names of the parent pages
+    :param closes: False where rows are removed instead
     """
 
     kind: MasterKind
@@ -95,14 +91,12 @@ class GridHead:
 @dataclass(frozen=True, slots=True)
 class GridLine:
     """
-    One row as the grid shows it.
-
-    :param ref: names the row in forms; empty for the one that is new
-    :param was: the values as they were when the row was opened
-    :param theirs: of fields that somebody else has changed since, what they say now
-    :param series: that begin anew, if this is saved
-    :param pending: documents that wait for the organization, which is to be closed or taken out once that is confirmed
-    :param done: what has just happened to it
+    :param ref: names the row in forms; empty for a new one
+    :param was: values when the row was opened
+    :param theirs: new values of fields that another person changed since
+    :param series: series that start again if this is saved
+    :param pending: documents that wait for the organization; closing it needs a confirmation
+    :param done: the last action on the row
     """
 
     ref: str = ""
@@ -127,8 +121,10 @@ class GridLine:
 
     @property
     def others(self) -> list[str]:
-        """What is wrong with the row and with none of its cells."""
-        return [one for name, said in self.faults.fields.items() if name not in self.values for one in said]
+        """Messages that belong to no cell."""
+        return [
+            message for name, messages in self.faults.fields.items() if name not in self.values for message in messages
+        ]
 
     @property
     def code(self) -> str:
@@ -138,10 +134,8 @@ class GridLine:
 @dataclass(frozen=True, slots=True)
 class GridView:
     """
-    What of a list is looked at.
-
-    :param row: is open
-    :param done: what has just happened, to the row of `code`
+    :param row: the open row
+    :param done: the last action, on the row of `code`
     """
 
     q: str = ""
@@ -167,7 +161,7 @@ class GridPage(
 
 
 class GridLines(PageModel, template="setup/parts/grid_lines.html"):
-    """Rows alone, for htmx: the one that was asked for, or the one that was saved and the next new one."""
+    """Rows for htmx: a requested one, or a saved one with the next new row."""
 
     head: GridHead
     lines: Sequence[GridLine]
@@ -205,29 +199,29 @@ async def line(
     head = await grid_head(place, page, session)
     if not row:
         return page.show(GridLines(head=head, lines=[new_line(head, has_cursor=True)]))
-    found = line_of(place, page, await _read(place, page, session, row), is_open=not shut)
-    return page.show(GridLines(head=head, lines=[replace(found, has_cursor=True)]))
+    grid_line = line_of(place, page, await _read(place, page, session, row), is_open=not shut)
+    return page.show(GridLines(head=head, lines=[replace(grid_line, has_cursor=True)]))
 
 
 async def save(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _carried_out(place, form, _save, "saved" if form.text("ref") else "added")
+    return await _do_with_row(place, form, _save, "saved" if form.text("ref") else "added")
 
 
 async def close(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Close a row, or take a member out; of an organization that documents wait for, once that is confirmed."""
+    """Close a row or remove a member; an organization with pending documents needs a confirmation."""
     if not form.text("confirm"):
         async with form.db.reading() as session:
-            if asked := await _ask_first(place, form, session):
-                return asked
-    return await _carried_out(place, form, _close, "removed" if place.has_members else "closed")
+            if confirmation := await _confirm_pending(place, form, session):
+                return confirmation
+    return await _do_with_row(place, form, _close, "removed" if place.has_members else "closed")
 
 
 async def reopen(place: CurrentGrid, form: CurrentForm) -> Response:
-    return await _carried_out(place, form, _reopen, "reopened")
+    return await _do_with_row(place, form, _reopen, "reopened")
 
 
 async def move(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Put a row before or after another one, or one place up or down."""
+    """Move a row before or after another, or one place up or down."""
     if not place.kind.ordered:
         raise NotFound("This list stands in the order of its codes.")
     await form.db.transact(_move, form, place)
@@ -244,8 +238,8 @@ async def offers(
         raise NotFound("Nothing is offered for this list.")
     page.caller.require(place.kind.create, place.scope)
     text = organizationCode.strip()
-    found = await setup.list_rows(page.context, session, ORGANIZATION, search=text or None, limit=OFFERED)
-    return page.show(OfferedOrganizations(rows=found.items))
+    organizations = await setup.list_rows(page.context, session, ORGANIZATION, search=text or None, limit=OFFERED)
+    return page.show(OfferedOrganizations(rows=organizations.items))
 
 
 for _base in FAMILIES:
@@ -260,15 +254,18 @@ for _base in FAMILIES:
 async def grid_head(place: GridPlace, page: PageRequest, session: AsyncSession) -> GridHead:
     kind = place.kind
     columns = []
-    for one in kind.fields:
-        choices = _CHOICES.get(one.name, {})
-        if one.reference is not None and not one.choices:
+    for master_field in kind.fields:
+        choices = _CHOICES.get(master_field.name, {})
+        if master_field.reference is not None and not master_field.choices:
             types = await projects.correspondence_types(session)
             choices = {
-                each.code: Text(f"{each.code} – {each.name_th}", f"{each.code} – {each.name_en}") for each in types
+                document_type.code: Text(
+                    f"{document_type.code} – {document_type.name_th}", f"{document_type.code} – {document_type.name_en}"
+                )
+                for document_type in types
             }
-        address = f"{place.url}/offers" if place.has_members and one is kind.code else ""
-        columns.append(GridColumn(one, choices, is_fixed=one.name in place.fixed, offers=address))
+        address = f"{place.url}/offers" if place.has_members and master_field is kind.code else ""
+        columns.append(GridColumn(master_field, choices, is_fixed=master_field.name in place.fixed, offers=address))
     return GridHead(
         kind=kind,
         url=place.url,
@@ -293,13 +290,15 @@ def crumbs_of(place: GridPlace) -> list[tuple[str, Text]]:
 
 
 def as_kept(field: MasterField, typed: str) -> str:
-    """Return a day, in whichever era it was typed, as it is kept."""
+    """Return a typed date in ISO format."""
     day = parse_date(typed) if field.form is FieldForm.DAY else None
     return day.isoformat() if day else typed
 
 
 def new_line(head: GridHead, *, has_cursor: bool = False) -> GridLine:
-    return GridLine(values={one.field.name: one.field.default or "" for one in head.columns}, has_cursor=has_cursor)
+    return GridLine(
+        values={column.field.name: column.field.default or "" for column in head.columns}, has_cursor=has_cursor
+    )
 
 
 def line_of(place: GridPlace, page: PageRequest, row: MasterRow, *, is_open: bool = False) -> GridLine:
@@ -332,15 +331,15 @@ async def _read(place: GridPlace, page: PageRequest, session: AsyncSession, ref:
 
 
 async def _open(place: GridPlace, page: PageRequest, session: AsyncSession, ref: str) -> GridLine:
-    found = line_of(place, page, await _read(place, page, session, ref))
-    return replace(found, is_open=found.may_change, has_cursor=True)
+    opened = line_of(place, page, await _read(place, page, session, ref))
+    return replace(opened, is_open=opened.may_change, has_cursor=True)
 
 
 async def _show(
     place: GridPlace, view: GridView, page: PageRequest, session: AsyncSession, opened: GridLine | None = None
 ) -> Response:
     list_rows = member_rows.list_rows if place.has_members else setup.list_rows
-    found = await list_rows(
+    rows_page = await list_rows(
         page.context,
         session,
         place.kind,
@@ -351,26 +350,28 @@ async def _show(
         limit=ROWS,
     )
     head = await grid_head(place, page, session)
-    lines = [line_of(place, page, row) for row in found.items]
+    lines = [line_of(place, page, row) for row in rows_page.items]
     is_empty = not (lines or view.q or page.is_fragment)
     new = new_line(head, has_cursor=is_empty or view.done == "added") if head.may_add else None
     if opened is not None and not opened.ref:
         new = opened
     elif opened is not None:
-        shown = [opened if one.ref == opened.ref else one for one in lines]
-        lines = shown if opened in shown else [opened, *lines]
+        merged = [opened if item.ref == opened.ref else item for item in lines]
+        lines = merged if opened in merged else [opened, *lines]
     faults = opened.faults if opened else NO_ERRORS
-    model = GridPage(head=head, view=view, lines=lines, new_line=new, next_cursor=found.next_cursor, faults=faults)
+    model = GridPage(head=head, view=view, lines=lines, new_line=new, next_cursor=rows_page.next_cursor, faults=faults)
     return page.show_list(model, view.cursor, address=place.url + (f"?{view.query}" if view.query else ""))
 
 
-async def _carried_out(place: GridPlace, form: SentForm, work: RowWork, done: str) -> Response:
-    """Do something with one row; what is refused stands at its cells, with all that was typed."""
-    async with form.shown_again(_refused, place, form):
+async def _do_with_row(place: GridPlace, form: SentForm, work: RowWork, done: str) -> Response:
+    """Do something with a row; if it is refused, show the row with its values and errors."""
+    async with form.show_on_refusal(_show_refusal, place, form):
         row = await form.db.transact(work, form, place)
     if not form.page.is_fragment:
-        told = urlencode({"done": done, "code": row.code})
-        return RedirectResponse(f"{place.url}?{told}#line-{'new' if done == 'added' else line_id(ref_of(row))}", 303)
+        parameters = urlencode({"done": done, "code": row.code})
+        return RedirectResponse(
+            f"{place.url}?{parameters}#line-{'new' if done == 'added' else line_id(ref_of(row))}", 303
+        )
     async with form.db.reading() as session:
         head = await grid_head(place, form.page, session)
     saved = replace(line_of(place, form.page, row), done=done, has_cursor=done != "added")
@@ -381,8 +382,8 @@ async def _carried_out(place: GridPlace, form: SentForm, work: RowWork, done: st
     )
 
 
-async def _ask_first(place: GridPlace, form: SentForm, session: AsyncSession) -> Response | None:
-    """Show how many documents wait for the organization of a row; None where none do, or the row is of another kind."""
+async def _confirm_pending(place: GridPlace, form: SentForm, session: AsyncSession) -> Response | None:
+    """Show how many documents wait for the organization; None if there is nothing to confirm."""
     if not place.has_members and place.kind is not ORGANIZATION:
         return None
     row = await _read(place, form.page, session, form.text("ref") or "")
@@ -399,18 +400,21 @@ async def _ask_first(place: GridPlace, form: SentForm, session: AsyncSession) ->
 
 async def _save(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
     kind, ref = place.kind, form.text("ref")
-    typed = {one.name: form.text(one.name) for one in kind.fields}
-    # What is needed and empty is refused by name; what has a default has it again.
-    given = {one.name: typed[one.name] or ("" if one.required else None) for one in kind.fields}
-    stated = {name: value for name, value in given.items() if value is not None or not kind.field(name).default}
+    typed = {master_field.name: form.text(master_field.name) for master_field in kind.fields}
+    # An empty required field is refused; an empty optional one gets its default.
+    values = {
+        master_field.name: typed[master_field.name] or ("" if master_field.required else None)
+        for master_field in kind.fields
+    }
+    new_values = {name: value for name, value in values.items() if value is not None or not kind.field(name).default}
     if ref is None:
-        new = form.order(new_row(kind), stated)
+        new = form.order(new_row(kind), new_values)
         create = member_rows.create if place.has_members else setup.create
         return await create(form.context, session, kind, owner=place.owner, new=new)
-    free = {name: value for name, value in stated.items() if name not in place.fixed}
-    wanted = form.order(row_change(kind), free | ({"confirmSeries": True} if form.text("confirm") else {}))
+    changes = {name: value for name, value in new_values.items() if name not in place.fixed}
+    row_changes = form.order(row_change(kind), changes | ({"confirmSeries": True} if form.text("confirm") else {}))
     change = member_rows.change if place.has_members else setup.change
-    return await change(form.context, session, kind, place.address(ref), wanted=wanted, if_match=form.text("etag"))
+    return await change(form.context, session, kind, place.address(ref), wanted=row_changes, if_match=form.text("etag"))
 
 
 async def _close(form: SentForm, session: AsyncSession, place: GridPlace) -> MasterRow:
@@ -428,48 +432,53 @@ async def _set_active(form: SentForm, session: AsyncSession, place: GridPlace, *
 
 
 async def _move(form: SentForm, session: AsyncSession, place: GridPlace) -> None:
-    found = await setup.list_rows(form.context, session, place.kind, owner=place.owner, include_closed=True, limit=MOST)
-    refs = [ref_of(row) for row in found.items]
-    offered = [ref_of(row) for row in found.items if row.is_active]
+    rows_page = await setup.list_rows(
+        form.context, session, place.kind, owner=place.owner, include_closed=True, limit=MOST
+    )
+    refs = [ref_of(row) for row in rows_page.items]
+    active_refs = [ref_of(row) for row in rows_page.items if row.is_active]
     before, after = form.text("before"), form.text("after")
     if form.text("step"):
-        before = neighbour(offered, form.text("ref") or "", up=form.text("step") == "up")
+        before = neighbour(active_refs, form.text("ref") or "", up=form.text("step") == "up")
     elif after in refs:
         before = next(iter(refs[refs.index(after) + 1 :]), None)
     order = put_before(refs, form.text("ref") or "", before)
-    named = {ref_of(row): f"{row.code} {row.within}".strip() for row in found.items}
-    await setup.reorder(form.context, session, place.kind, owner=place.owner, codes=[named[one] for one in order])
+    code_by_ref = {ref_of(row): f"{row.code} {row.within}".strip() for row in rows_page.items}
+    await setup.reorder(form.context, session, place.kind, owner=place.owner, codes=[code_by_ref[ref] for ref in order])
 
 
-async def _refused(
+async def _show_refusal(
     page: PageRequest, session: AsyncSession, state: FormState, place: GridPlace, form: SentForm
 ) -> Response:
     ref = form.text("ref") or ""
-    typed = {one.name: as_kept(one, form.text(one.name) or "") for one in place.kind.fields}
+    typed = {
+        master_field.name: as_kept(master_field, form.text(master_field.name) or "")
+        for master_field in place.kind.fields
+    }
     opened = GridLine(values=typed, faults=form_errors(state.error, page.language), has_cursor=True)
     if ref:
-        now = line_of(place, page, await _read(place, page, session, ref), is_open=True)
-        typed |= {name: now.values[name] for name in place.fixed if name}
-        opened = _retyped(now, opened, form, state.error)
+        stored = line_of(place, page, await _read(place, page, session, ref), is_open=True)
+        typed |= {name: stored.values[name] for name in place.fixed if name}
+        opened = _merge_typed(stored, opened, form, state.error)
     if not page.is_fragment:
         return await _show(place, GridView(), page, session, opened)
     head = await grid_head(place, page, session)
     return page.show(GridLines(head=head, lines=[opened], faults=opened.faults))
 
 
-def _retyped(now: GridLine, typed: GridLine, form: SentForm, error: DomainError | None) -> GridLine:
-    """The row with what was typed; where somebody else has changed it, with what it says now beside that."""
+def _merge_typed(stored: GridLine, typed: GridLine, form: SentForm, error: DomainError | None) -> GridLine:
+    """Keep typed values, and show the stored ones that another person changed meanwhile."""
     stale = error is not None and error.kind is ErrorKind.STALE
-    was = _was(form.text("was"))
+    was = _opened_values(form.text("was"))
     series = error.series if isinstance(error, PrintedCodeChanges) else ()
-    # What this reader has not touched is taken as it is now.
-    mine = {name: now.values[name] if value == was.get(name) else value for name, value in typed.values.items()}
-    theirs = {name: now.values[name] for name, value in mine.items() if stale and value != now.values[name]}
+    # Fields that the reader did not change get their stored values.
+    merged = {name: stored.values[name] if value == was.get(name) else value for name, value in typed.values.items()}
+    theirs = {name: stored.values[name] for name, value in merged.items() if stale and value != stored.values[name]}
     return replace(
-        now,
-        values=mine if stale else typed.values,
-        etag=now.etag if stale else form.text("etag") or "",
-        was=now.was if stale else form.text("was") or "{}",
+        stored,
+        values=merged if stale else typed.values,
+        etag=stored.etag if stale else form.text("etag") or "",
+        was=stored.was if stale else form.text("was") or "{}",
         faults=replace(typed.faults, fields={}) if series else typed.faults,
         theirs=theirs,
         is_stale=stale,
@@ -478,9 +487,9 @@ def _retyped(now: GridLine, typed: GridLine, form: SentForm, error: DomainError 
     )
 
 
-def _was(sent: str | None) -> Mapping[str, object]:
+def _opened_values(sent: str | None) -> Mapping[str, object]:
     try:
-        found = orjson.loads(sent or "{}")
+        values = orjson.loads(sent or "{}")
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}

@@ -1,4 +1,4 @@
-"""What a project is made of, each list with its count and what is missing; and the lists of the installation."""
+"""Overview of the lists of a project, with what is missing, and of the installation."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from saraban.web.shell.session import PageRoute
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute)
 
-# What a project cannot do without, and why.
+# Lists that a project needs, with the missing step.
 NEEDED: Final[Mapping[str, Text]] = {
     MEMBER.name: Text("ระบุองค์กรที่รับส่งเอกสาร", "Say which organizations send and receive documents."),
     CONTRACT.name: Text("สร้างสัญญาแรก", "Create the first contract."),
@@ -64,16 +64,16 @@ async def of_project(page: CurrentPage, session: ReadSession, request: Request) 
     counts = await setup.open_counts(page.context, session, counted, project_public_id=project.public_id)
     contracts = await setup.list_rows(page.context, session, CONTRACT, owner=project.public_id, limit=100)
     home = f"/projects/{project.public_id}/setup/"
-    lists = _lists(Owner.PROJECT, home, counts, project.key)
+    lists = _setup_lists(Owner.PROJECT, home, counts, project.key)
     return page.show(
         SetupOverviewPage(
             place=project,
-            lists=[one for one in lists if "drawing" not in one.title.en],
+            lists=[item for item in lists if "drawing" not in item.title.en],
             contracts=[
-                (one, _lists(Owner.CONTRACT, f"{home}contracts/{one.public_id}/", counts, one.key))
-                for one in contracts.items
+                (item, _setup_lists(Owner.CONTRACT, f"{home}contracts/{item.public_id}/", counts, item.key))
+                for item in contracts.items
             ],
-            drawings=[one for one in lists if "drawing" in one.title.en],
+            drawings=[item for item in lists if "drawing" in item.title.en],
         )
     )
 
@@ -82,14 +82,14 @@ async def of_project(page: CurrentPage, session: ReadSession, request: Request) 
 async def of_installation(page: CurrentPage, session: ReadSession) -> Response:
     kinds = [kind for kind in LISTS.values() if kind.owner is Owner.INSTALLATION]
     counts = await setup.open_counts(page.context, session, kinds)
-    return page.show(MasterPage(title=MASTER, lists=_lists(Owner.INSTALLATION, "/master/", counts, 0)))
+    return page.show(MasterPage(title=MASTER, lists=_setup_lists(Owner.INSTALLATION, "/master/", counts, 0)))
 
 
-def _lists(owner: Owner, home: str, counts: Mapping[tuple[str, int], int], key: int) -> list[SetupList]:
-    found = []
-    for (whose, path), kind in LISTS.items():
-        if whose is owner:
+def _setup_lists(owner: Owner, home: str, counts: Mapping[tuple[str, int], int], key: int) -> list[SetupList]:
+    lists = []
+    for (list_owner, path), kind in LISTS.items():
+        if list_owner is owner:
             count = counts.get((kind.name, key), 0)
             missing = None if count else NEEDED.get(kind.name)
-            found.append(SetupList(home + path, kind.plural, ABOUT.get(kind.name, DRAWINGS), count, missing))
-    return found
+            lists.append(SetupList(home + path, kind.plural, ABOUT.get(kind.name, DRAWINGS), count, missing))
+    return lists

@@ -1,4 +1,4 @@
-"""Which list an address names, whose it is and what the reader may do with them."""
+"""Map addresses of grids to lists, owners and permissions."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,11 @@ from saraban.setup.service import master_data as setup
 from saraban.setup.service.member_rows import MEMBER, PARTY
 from saraban.web.shell.page import CurrentPage, id_of
 
-# A list is named in the address by the last part of its path in the API.
+# Addresses contain the last part of a list's API path.
 LISTS: Final[Mapping[tuple[Owner, str], MasterKind]] = {
     (kind.owner, kind.path.rpartition("/")[2]): kind for kind in (MEMBER, PARTY, *KINDS) if kind is not ORGANIZATION
 }
-APART: Final = "\t"  # between a code and what tells rows of one code apart; no code has it
-# What each list is for, in one sentence, where the names alone do not say it.
+APART: Final = "\t"  # between a code and `within`; no code contains it
 ABOUT: Final[Mapping[str, Text]] = {
     "organization": Text(
         "บริษัทและหน่วยงานที่รับส่งเอกสาร รหัสพิมพ์อยู่ในเลขที่เอกสาร",
@@ -72,7 +71,7 @@ ABOUT: Final[Mapping[str, Text]] = {
 DRAWINGS: Final = Text("ใช้จัดหมวดแบบก่อสร้างของโครงการ", "Groups the drawings of the project.")
 
 
-# What those are told who take organizations in: with the right to put them into the register, and without it.
+# With and without the permission to create organizations.
 HOW_TO_ADD: Final = {
     True: Text(
         "พิมพ์รหัสองค์กรที่มีในทะเบียน หรือพิมพ์รหัสใหม่พร้อมชื่อเพื่อเพิ่มองค์กรในทะเบียนด้วย",
@@ -85,10 +84,10 @@ HOW_TO_ADD: Final = {
 @dataclass(frozen=True, slots=True)
 class GridPlace:
     """
-    The list that a grid shows.
-
-    :param project: and `contract`: whose it is, None for the installation's
-    :param scope: where rights to the list count
+    The list of a grid.
+    :param project: None for a list of the installation
+    :param contract: None for a list of a project
+    :param scope: for permissions
     """
 
     kind: MasterKind
@@ -104,23 +103,27 @@ class GridPlace:
 
     @property
     def has_members(self) -> bool:
-        """Whether the rows take part in a project or contract: they are taken out, not closed, and only their roles change."""
+        """Whether rows are members: they are removed, not closed, and only their roles change."""
         return self.kind in {MEMBER, PARTY}
 
     @property
     def fixed(self) -> Collection[str | None]:
-        """Fields that are stated of a new row and stay."""
-        return [one.name for one in self.kind.fields if one.name != "role"] if self.has_members else [self.kind.within]
+        """Fields that are set for a new row only."""
+        return (
+            [field.name for field in self.kind.fields if field.name != "role"]
+            if self.has_members
+            else [self.kind.within]
+        )
 
     @property
     def closed(self) -> MasterRow | None:
-        """The project or contract that takes no changes."""
-        return next((one for one in (self.project, self.contract) if one and not one.is_active), None)
+        """The closed project or contract, if any."""
+        return next((row for row in (self.project, self.contract) if row and not row.is_active), None)
 
     def about(self, caller: Caller) -> Text:
         if self.closed:
-            said = MasterPlaceClosed.says
-            return Text(said.th.format(value=self.closed.code), said.en.format(value=self.closed.code))
+            message = MasterPlaceClosed.says
+            return Text(message.th.format(value=self.closed.code), message.en.format(value=self.closed.code))
         if self.has_members and self.may_add(caller):
             return HOW_TO_ADD[caller.may(ORGANIZATION.create, Scope())]
         return ABOUT.get(self.kind.name, DRAWINGS)
@@ -132,7 +135,7 @@ class GridPlace:
         return self.kind.ordered and not self.closed and caller.may(self.kind.change, self.scope)
 
     def may(self, caller: Caller, permission: str, row: MasterRow) -> bool:
-        """Whether somebody may do this with a row; rights to organizations and contracts count in themselves, too."""
+        """Permissions may also come from the organization, project or contract of the row."""
         scope = self.scope
         if self.kind is ORGANIZATION:
             scope = Scope(frozenset({row.key}))
@@ -143,7 +146,7 @@ class GridPlace:
         return not self.closed and caller.may(permission, scope)
 
     def address(self, ref: str) -> MasterAddress:
-        """:raises NotFound: for what is no address of a row of this kind"""
+        """:raises NotFound: for an invalid reference"""
         if self.kind.has_public_id:
             public_id = id_of(ref)
             if public_id is None:
@@ -154,22 +157,20 @@ class GridPlace:
 
 
 async def grid_place(page: CurrentPage, db: Db, request: Request) -> GridPlace:
-    """
-    Return the list that the address names.
-
-    :raises NotFound: when there is none that the reader may see
-    """
-    named = request.path_params
+    """:raises NotFound: when the reader sees no such list"""
+    parameters = request.path_params
     async with db.reading() as session:
-        if "project" not in named:
-            kind = ORGANIZATION if "kind" not in named else _kind(Owner.INSTALLATION, named["kind"])
-            return GridPlace(kind, f"/master/{named['kind']}" if "kind" in named else "/organizations", Scope())
-        project, contract = await owners(page.context, session, named)
-    kind = _kind(Owner.CONTRACT if contract else Owner.PROJECT, named["kind"])
+        if "project" not in parameters:
+            kind = ORGANIZATION if "kind" not in parameters else _kind(Owner.INSTALLATION, parameters["kind"])
+            return GridPlace(
+                kind, f"/master/{parameters['kind']}" if "kind" in parameters else "/organizations", Scope()
+            )
+        project, contract = await owners(page.context, session, parameters)
+    kind = _kind(Owner.CONTRACT if contract else Owner.PROJECT, parameters["kind"])
     url = f"/projects/{project.public_id}/setup/"
     if contract is None:
-        return GridPlace(kind, url + named["kind"], Scope(project=project.key), project)
-    url += f"contracts/{contract.public_id}/{named['kind']}"
+        return GridPlace(kind, url + parameters["kind"], Scope(project=project.key), project)
+    url += f"contracts/{contract.public_id}/{parameters['kind']}"
     return GridPlace(kind, url, Scope(project=project.key, contract=contract.key), project, contract)
 
 
@@ -180,9 +181,8 @@ async def owners(
     ctx: RequestContext, session: AsyncSession, named: Mapping[str, str]
 ) -> tuple[MasterRow, MasterRow | None]:
     """
-    Return the project of an address, and its contract where it names one.
-
-    :raises NotFound: when there is none that the reader may see
+    Return the project and contract of an address.
+    :raises NotFound: when the reader does not see one
     """
     project = await _entity(ctx, session, PROJECT, named["project"])
     if "contract" not in named:
@@ -194,10 +194,10 @@ async def owners(
 
 
 async def _entity(ctx: RequestContext, session: AsyncSession, kind: MasterKind, public_id: str) -> MasterRow:
-    found = id_of(public_id)
-    if found is None:
+    entity_id = id_of(public_id)
+    if entity_id is None:
         raise NotFound(f"There is no {kind.name} {public_id}.")
-    return await setup.read(ctx, session, kind, MasterAddress(public_id=found))
+    return await setup.read(ctx, session, kind, MasterAddress(public_id=entity_id))
 
 
 def _kind(owner: Owner, name: str) -> MasterKind:

@@ -1,6 +1,7 @@
 """
-Rows from a spreadsheet, pasted or in a file: shown with what they would do, corrected at the cells that are wrong, then saved, all of
-them or none. The form itself contains the rows: nothing is kept in between.
+Check spreadsheet rows, correct their cells, and save all or none.
+
+Nothing is stored in between: the form contains the rows.
 """
 
 import asyncio
@@ -42,10 +43,8 @@ SHOWN: Final = 200
 @dataclass(frozen=True, slots=True)
 class ShownRow:
     """
-    A row with what would become of it.
-
-    :param change: empty where something is wrong with it
-    :param cells: what stands in each column of the grid
+    A row with its effect.
+    :param change: empty for a row with faults
     :param faults: by column
     """
 
@@ -66,7 +65,7 @@ class RowCheckPage(PageModel, template="setup/row_check.html"):
 
 
 async def check(place: CurrentGrid, form: CurrentForm) -> Response:
-    """Show what pasted rows would do; with `apply` save them."""
+    """Show the effect of pasted rows; with `apply` save them."""
     head = await _head(place, form.page, form.db)
     rows: list[SheetRow] = []
     try:
@@ -75,9 +74,9 @@ async def check(place: CurrentGrid, form: CurrentForm) -> Response:
             return await _show(form.page, head, rows, await _dry_run(place, form.page, form.db, rows))
         done = await form.transact(_import, place, rows, confirm=form.text("confirm") is not None)
     except DomainError as error:
-        return await _refused(form.page, head, rows, error)
-    told = urlencode({"done": "imported", "code": str(done.count("add") + done.count("change"))})
-    return RedirectResponse(f"{place.url}?{told}", 303)
+        return await _show_refusal(form.page, head, rows, error)
+    parameters = urlencode({"done": "imported", "code": str(done.count("add") + done.count("change"))})
+    return RedirectResponse(f"{place.url}?{parameters}", 303)
 
 
 async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -> Response:
@@ -88,15 +87,15 @@ async def upload(place: CurrentGrid, page: CurrentPage, sent: OneFile, db: Db) -
         rows = await read_sent_file(page, sent, partial(_read_file, _columns(head), sent.sheet))
         return await _show(page, head, rows, await _dry_run(place, page, db, rows))
     except DomainError as error:
-        return await _refused(page, head, rows, error)
+        return await _show_refusal(page, head, rows, error)
 
 
 async def export(place: CurrentGrid, page: CurrentPage, session: ReadSession, closed: bool = False) -> Response:
     list_rows = member_rows.list_rows if place.has_members else master_data.list_rows
-    found = await list_rows(
+    rows_page = await list_rows(
         page.context, session, place.kind, owner=place.owner, include_closed=closed, limit=master_data.EVERY
     )
-    name, kind, rows = f"{place.kind.path.replace('/', '-')}.xlsx", place.kind, found.items
+    name, kind, rows = f"{place.kind.path.replace('/', '-')}.xlsx", place.kind, rows_page.items
     return await written_file(name, lambda path: asyncio.to_thread(master_import.write_workbook, kind, rows, path))
 
 
@@ -112,9 +111,9 @@ async def _head(place: GridPlace, page: PageRequest, db: Database) -> GridHead:
 
 
 def _columns(head: GridHead) -> list[SheetColumn]:
-    """Return the columns of the list, with the choices as the page shows them."""
+    """Return the list's columns, with the choices of the page."""
     columns = zip(head.columns, master_workbook.sheet_columns(head.kind), strict=True)
-    return [dataclasses.replace(sheet, choices=shown.choices) for shown, sheet in columns]
+    return [dataclasses.replace(sheet, choices=column.choices) for column, sheet in columns]
 
 
 def _read_file(columns: Sequence[SheetColumn], sheet: str | None, path: Path) -> list[SheetRow]:
@@ -123,9 +122,8 @@ def _read_file(columns: Sequence[SheetColumn], sheet: str | None, path: Path) ->
 
 def _sent_rows(head: GridHead, form: SentForm) -> list[SheetRow]:
     """
-    Return the rows of the form: pasted, or packed with what was corrected since.
-
-    :raises Invalid: for no row at all, and what was not packed here
+    Return the pasted rows, or the packed rows with corrections.
+    :raises Invalid: without rows, or for rows not packed here
     """
     if packed := form.text("rows"):
         rows = unpack_rows(packed, _columns(head), form.values)
@@ -164,20 +162,20 @@ async def _dry_run(place: GridPlace, page: PageRequest, db: Database, rows: Sequ
         return await _import(page.context, session, place, rows, confirm=False, dry_run=True)
 
 
-async def _show(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], found: MasterImport) -> Response:
+async def _show(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], import_result: MasterImport) -> Response:
     cells = {row.number: row.cells for row in rows}
-    shown = [
-        ShownRow(one.line, one.change, one.values or cells[one.line], reason=one.explain(page.language))
-        for one in found.rows
+    rows_shown = [
+        ShownRow(result.line, result.change, result.values or cells[result.line], reason=result.explain(page.language))
+        for result in import_result.rows
     ]
-    # What changes is of more interest than what stays.
-    shown = sorted(shown, key=lambda row: (row.change == "same", row.line))[:SHOWN]
-    counts = {change: found.count(change) for change in get_args(Verdict)}
-    return page.show(RowCheckPage(head=head, rows=shown, packed=pack_rows(rows), total=len(rows), counts=counts))
+    # Changed rows first.
+    rows_shown = sorted(rows_shown, key=lambda row: (row.change == "same", row.line))[:SHOWN]
+    counts = {change: import_result.count(change) for change in get_args(Verdict)}
+    return page.show(RowCheckPage(head=head, rows=rows_shown, packed=pack_rows(rows), total=len(rows), counts=counts))
 
 
-async def _refused(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], error: DomainError) -> Response:
-    """:raises DomainError: when the refusal has a page of its own"""
+async def _show_refusal(page: PageRequest, head: GridHead, rows: Sequence[SheetRow], error: DomainError) -> Response:
+    """:raises DomainError: when the refusal has its own page"""
     if has_own_page(error):
         raise error
     faults: dict[str, dict[str, str]] = {}

@@ -1,1 +1,1 @@
-"""What every page stands on: the frame around it, forms, labels, the session and the static files."""
+"""Parts that all pages share: layout, forms, labels, session and static files."""

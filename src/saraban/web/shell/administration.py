@@ -1,4 +1,4 @@
-"""The pages by which people administer an installation or a project, as the menu names them."""
+"""The administration pages in the menu."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,10 +12,8 @@ from saraban.setup.domain.checklist import Missing
 @dataclass(frozen=True, slots=True)
 class AdministrationPage:
     """
-    An entry of the menu.
-
-    :param permissions: whoever has one of these somewhere sees it
-    :param whole_projects: or has this one in a whole project; in an organization alone it opens nothing here
+    :param permissions: one of these anywhere opens the page
+    :param whole_projects: a permission that opens it only for a whole project, not in one organization
     """
 
     url: str
@@ -30,7 +28,7 @@ class AdministrationPage:
         return of_projects or any(map(caller.may_anywhere, self.permissions))
 
     def is_at(self, path: str) -> bool:
-        """Return whether a path belongs to this page; the lists of a project's set-up stand below the project."""
+        """Set-up lists are below the project's path, and belong to the set-up page."""
         if path.startswith("/projects/") and "/setup" in path:
             return self.url == SETUP
         return path == self.url or path.startswith(f"{self.url}/")
@@ -44,7 +42,6 @@ class MenuGroup:
 
 SETUP: Final = "/project-setup"
 _LISTS: Final = ("master_data.discipline.manage", "master_data.tag.manage", "master_data.drawing_category.manage")
-# What belongs to one project, and what belongs to the installation; in the order of the menu.
 GROUPS: Final = (
     MenuGroup(
         Text("ตั้งค่าโครงการ", "Project administration"),
@@ -100,7 +97,7 @@ def setup_page(project: UUID, kind: str, contract: UUID | None = None) -> str:
 
 
 def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> str:
-    """Return where something is done that a project lacks; without a contract that comes first."""
+    """Return where a missing part of a project is added; a contract comes first."""
     of_contract = {Missing.CONTRACTS: "parties", Missing.DISCIPLINES: "disciplines", Missing.TYPES: "rfa-types"}
     if missing in of_contract:
         return setup_page(project, of_contract[missing] if contract else "contracts", contract)
@@ -113,5 +110,7 @@ def checklist_page(missing: Missing, project: UUID, contract: UUID | None) -> st
 
 
 def menu_for(caller: Caller) -> list[MenuGroup]:
-    groups = [MenuGroup(group.heading, tuple(one for one in group.pages if one.is_open_to(caller))) for group in GROUPS]
+    groups = [
+        MenuGroup(group.heading, tuple(page for page in group.pages if page.is_open_to(caller))) for group in GROUPS
+    ]
     return [group for group in groups if group.pages]

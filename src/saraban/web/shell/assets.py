@@ -1,4 +1,4 @@
-"""The pages' own scripts, styles and fonts: sent compressed, at an address that changes whenever one of them does."""
+"""Scripts, styles and fonts: compressed, and cached for ever below their digest."""
 
 import gzip
 import hashlib
@@ -20,33 +20,32 @@ MOUNT: Final = "/static"
 TEXT: Final = (".css", ".js", ".svg")
 
 _EDITION: Final = re.compile(r"[0-9a-f]{12}")
-_FOR_EVER: Final = "public, max-age=31536000, immutable"
-_ASK_AGAIN: Final = "public, no-cache"
+_CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
+_REVALIDATE: Final = "public, no-cache"
 
 
 @cache
 def release_digest() -> str:
-    """Return a short name for what the files hold; they are read once, because they come with the release."""
+    """Read the files once: they change only with a release."""
     digest = hashlib.sha256()
-    for path in sorted(one for one in FOLDER.rglob("*") if one.is_file()):
+    for path in sorted(file for file in FOLDER.rglob("*") if file.is_file()):
         digest.update(path.relative_to(FOLDER).as_posix().encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
 def address() -> str:
-    """Return where pages find the files of this release; what style sheets name beside them comes from there too."""
     return f"{MOUNT}/{release_digest()}"
 
 
 @cache
-def _compressed(path: str, _changed: int) -> bytes:
-    """Compressed once for all readers: packing the largest takes longer than everything else of its answer."""
+def _compress_file(path: str, _changed: int) -> bytes:
+    """Compress once for all readers: it takes longer than the rest of the response."""
     return gzip.compress(Path(path).read_bytes(), compresslevel=9, mtime=0)
 
 
 class StaticAssets(StaticFiles):
-    """Below the present edition a file never changes; without one, or below an older one, browsers ask again."""
+    """Files below the current digest never change; browsers revalidate all others."""
 
     def __init__(self) -> None:
         super().__init__(directory=FOLDER)
@@ -54,7 +53,7 @@ class StaticAssets(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         first, _, rest = path.partition("/")
         response = await super().get_response(rest if _EDITION.fullmatch(first) else path, scope)
-        response.headers["Cache-Control"] = _FOR_EVER if first == release_digest() else _ASK_AGAIN
+        response.headers["Cache-Control"] = _CACHE_FOREVER if first == release_digest() else _REVALIDATE
         if not path.endswith(TEXT):
             return response
         response.headers["Vary"] = "Accept-Encoding"
@@ -65,8 +64,8 @@ class StaticAssets(StaticFiles):
 async def _compressed_response(response: Response) -> Response:
     if not isinstance(response, FileResponse) or response.stat_result is None:
         return response
-    body = await anyio.to_thread.run_sync(_compressed, str(response.path), response.stat_result.st_mtime_ns)
+    body = await anyio.to_thread.run_sync(_compress_file, str(response.path), response.stat_result.st_mtime_ns)
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    # The tag is weak: it names the content, whichever way it is packed.
+    # The tag is weak, because it is the same for every compression.
     changed = {"content-encoding": "gzip", "etag": f"W/{response.headers['etag']}"}
     return Response(body, headers=headers | changed, media_type=response.media_type)

@@ -1,4 +1,4 @@
-"""The four registers as the pages show them: where they live, who may write in them, what their forms ask for."""
+"""The four registers: paths, permissions, texts and form fields."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,9 +10,9 @@ from saraban.kit.errors import Text
 class WebKind:
     """
     :param path: of the register, both here and under `/api/v1`
-    :param states: workflow states that the register can be filtered by
-    :param types: types of document to choose from; empty when the register has one only
-    :param asks: fields of the form besides those that every kind has
+    :param states: workflow states to filter by
+    :param types: document types to choose from; empty for a register with one type
+    :param asks: form fields besides the common ones
     """
 
     name: str
@@ -29,7 +29,7 @@ class WebKind:
 
     @property
     def is_sheet(self) -> bool:
-        """A sheet stays inside one organization: it asks people, and has no recipients and no body."""
+        """Whether documents stay in one organization, with assignees instead of recipients."""
         return "assignees" in self.asks
 
     @property

@@ -1,4 +1,4 @@
-"""A form as its page shows it: what was typed, what is wrong with it, what was carried out."""
+"""The state of a form: typed values, errors, and the completed action."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from saraban.kit.problem import to_problem
 
 FormValues = ImmutableMultiDict[str, UploadFile | str]
 EMPTY_FORM: Final[FormValues] = ImmutableMultiDict()
-# A pointer's first part is the name of the field, except where one field of the request is several of the form.
+# The first part of a pointer is the field's name, except for these.
 _FIELD_OF: Final = {
     "recipients": "to",
     "recipientOrganizationPublicId": "to",
@@ -56,32 +56,30 @@ def form_errors(error: DomainError | None, language: str) -> FormErrors:
 
 
 def error_messages(error: DomainError, language: str) -> list[str]:
-    """Return what is wrong with each field, or the error's own words where no field is named."""
-    return [one.text.say(language, one.values) for one in error.fields] or [error.words.say(language, error.values)]
+    """Return the messages of the fields, or the error's own message."""
+    return [fault.text.say(language, fault.values) for fault in error.fields] or [
+        error.words.say(language, error.values)
+    ]
 
 
 def field_of(pointer: str) -> str:
-    """Return the form field of a pointer. Each value of a step's payload is a field, whatever is inside it."""
-    name, *inside = pointer.removeprefix("/").split("/")
-    if name == "payload" and inside:
-        return "payload." + inside[0].replace("~1", "/").replace("~0", "~")
+    """Return the form field of a pointer. Each value of a step's payload is one field."""
+    name, *rest = pointer.removeprefix("/").split("/")
+    if name == "payload" and rest:
+        return "payload." + rest[0].replace("~1", "/").replace("~0", "~")
     return _FIELD_OF.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
 class FormState:
-    """
-    A form as its page shows it: empty, with what was typed and refused, or just carried out.
-
-    :param done: what was carried out, which the page says
-    """
+    """:param done: key of the completed action"""
 
     form: FormValues = field(default_factory=ImmutableMultiDict)
     error: DomainError | None = None
     done: str = ""
 
     def or_stored(self, stored: FormValues) -> Self:
-        """Fill the form with the stored values, unless it was refused."""
+        """Fill the form with stored values, unless it was refused."""
         return self if self.error is not None else replace(self, form=stored)
 
 

@@ -1,6 +1,4 @@
-"""
-Forms as people fill them in, turned into the orders that services take, and refusals turned back into words at the fields.
-"""
+"""Convert typed forms to service requests, and their errors to messages at the fields."""
 
 import asyncio
 import hashlib
@@ -34,7 +32,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 Order = TypeVar("Order", bound=BaseModel)
 MOST_FIELDS = 1200  # 500 items of an RFA, each with its answer and a comment
-MOST_WAITS: Final = 40  # quarters of a second that the second of two equal requests waits for the first
+MOST_WAITS: Final = 40  # quarters of a second that a second click waits for the first
 NOT_JSON: Final = Text("ไม่ใช่ JSON ที่บรรทัด {line} ตัวอักษรที่ {column}", "Not valid JSON: line {line}, character {column}.")
 TOO_DEEP: Final = Text("ข้อมูลซ้อนลึกเกินไป", "This is too deeply nested.")
 ShowAgain = Callable[Concatenate[PageRequest, AsyncSession, FormState, P], Awaitable[Response]]
@@ -42,7 +40,7 @@ _ELSEWHERE = frozenset({ErrorKind.NOT_FOUND, ErrorKind.UNAUTHENTICATED, ErrorKin
 
 
 class FormRefused(Exception):
-    """The answer to a refused form: its page, with what is wrong. `PageRoute` sends it."""
+    """Carries the page of a refused form; `PageRoute` sends it."""
 
     def __init__(self, answer: Response) -> None:
         super().__init__()
@@ -50,7 +48,7 @@ class FormRefused(Exception):
 
 
 class WarningsUnconfirmed(DomainError):
-    """A page shows what is doubtful in its form, and saves it anyway when the form is sent with `detail` as `accepts`."""
+    """The form has warnings. Send it again with `detail` as `accepts` to save it anyway."""
 
     kind, code = ErrorKind.INVALID, "WARNINGS_UNCONFIRMED"
     says = Text("โปรดตรวจสอบก่อนบันทึก", "Check this before you save.")
@@ -69,7 +67,7 @@ class SentForm:
 
     @property
     def keyed_context(self) -> RequestContext:
-        """Return the context with the key of the form: a second click is the first one again."""
+        """The form's key makes a second click a repeat of the first."""
         key = self.text("key")
         return self.page.context.with_key(key[:128] if key else None)
 
@@ -84,7 +82,7 @@ class SentForm:
     async def once(
         self, work: Callable[Concatenate[RequestContext, P], Awaitable[T]], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Do what is claimed under the form's key; a second click waits for the first one's answer."""
+        """Do keyed work; a second click waits for the first one's result."""
         for _ in range(MOST_WAITS):
             try:
                 return await work(self.keyed_context, *args, **kwargs)
@@ -94,11 +92,10 @@ class SentForm:
         return await work(self.keyed_context, *args, **kwargs)
 
     @asynccontextmanager
-    async def shown_again(self, again: ShowAgain[P], *subject: P.args, **options: P.kwargs) -> AsyncIterator[None]:
+    async def show_on_refusal(self, again: ShowAgain[P], *subject: P.args, **options: P.kwargs) -> AsyncIterator[None]:
         """
-        Answer with the page of the form, what is wrong and all that was typed, when the block is refused.
-
-        :raises DomainError: when the refusal has a page of its own
+        If the block is refused, show the form again with its values and errors.
+        :raises DomainError: when the refusal has its own page
         """
         try:
             yield
@@ -115,14 +112,12 @@ class SentForm:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> None:
-        """
-        :raises WarningsUnconfirmed: unless these warnings were shown, and the form was sent again to be saved anyway
-        """
+        """:raises WarningsUnconfirmed: unless the form confirms exactly these warnings"""
         async with self.db.reading() as session:
-            found = await warnings(self.context, session, *args, **kwargs)
-        digest = hashlib.sha256(repr(found).encode()).hexdigest()
-        if found and self.text("accepts") != digest:
-            raise WarningsUnconfirmed(digest, fields=found)
+            problems = await warnings(self.context, session, *args, **kwargs)
+        digest = hashlib.sha256(repr(problems).encode()).hexdigest()
+        if problems and self.text("accepts") != digest:
+            raise WarningsUnconfirmed(digest, fields=problems)
 
     @property
     def project(self) -> UUID:
@@ -132,11 +127,10 @@ class SentForm:
         return text(self.values, name)
 
     def filled(self, *names: str) -> dict[str, str]:
-        """Return what was typed at these fields, without those that were left empty."""
         return {name: typed for name in names if (typed := self.text(name))}
 
     def order(self, schema: type[Order], payload: Mapping[str, object]) -> Order:
-        """:raises Invalid: naming every field, in both languages"""
+        """:raises Invalid:"""
         return checked_values(schema, payload)
 
 
@@ -151,23 +145,21 @@ async def shown_state(done: Annotated[str, Query(max_length=20)] = "") -> FormSt
     return FormState(done=done)
 
 
-# A page with a form; `done` in its address names what was carried out.
+# `done` in the address is the key of the completed action.
 Shown = Annotated[FormState, Depends(shown_state)]
 
 
 def new_key() -> str:
-    """Return a key for a form of a page, so that a second click is the first one again."""
     return str(new_id())
 
 
 class AddressFilters(BaseModel):
-    """The filters in the address, as they were typed."""
+    """Filters as typed in the address."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
 
     @property
     def given(self) -> dict[str, str]:
-        """Return the filters that are not empty, without the project."""
         typed = self.model_dump(by_alias=True, exclude={"project"})
         return {name: value.strip() for name, value in typed.items() if value.strip()}
 
@@ -181,36 +173,31 @@ def form_with(**values: str) -> FormValues:
 
 
 async def read_form(request: Request) -> FormData:
-    """Read the form; files never come this way, they are uploaded before."""
+    """Files are uploaded separately, so the form may contain none."""
     return check_form(await request.form(max_files=0, max_fields=MOST_FIELDS))
 
 
 def text(form: FormValues, name: str) -> str | None:
-    """Return what was typed, None for nothing."""
     value = form.get(name)
     typed = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
     return typed or None
 
 
 def number_or_text(typed: str) -> int | str:
-    """Return a whole number as one, and anything else as it was typed, for the order to refuse by name."""
+    """Return a whole number, or the text for the schema to refuse."""
     return int(typed) if typed.isascii() and typed.isdigit() and len(typed) < 12 else typed
 
 
 def project_in(form: FormValues) -> UUID:
-    """
-    Return the project that a form is about, which no person types.
-
-    :raises NotFound: when it names none
-    """
-    found = id_of(text(form, "project"))
-    if found is None:
+    """:raises NotFound: without a valid id"""
+    project = id_of(text(form, "project"))
+    if project is None:
         raise NotFound("There is no such project.")
-    return found
+    return project
 
 
 def has_own_page(error: DomainError) -> bool:
-    """Return whether a refusal has a page of its own, because the form it came from cannot be shown again."""
+    """Return whether an error needs its own page, because its form cannot be shown again."""
     return error.kind in _ELSEWHERE or isinstance(error, FileReadersBusy)
 
 
@@ -219,21 +206,21 @@ def texts(form: FormValues, name: str) -> list[str]:
 
 
 def uploaded(form: FormValues) -> list[tuple[str, str]]:
-    """Return public ids and names of the files that have been uploaded for a form."""
+    """Return ids and names of the files uploaded for a form."""
     return list(zip(texts(form, "attachment"), texts(form, "attachmentName"), strict=False))
 
 
 def usable_query(page: PageRequest, schema: type[Order], given: Mapping[str, object]) -> tuple[Order, FormErrors]:
-    """Return what can be asked, and what is wrong with the rest, by its field."""
+    """Return the query without its invalid fields, and their errors."""
     try:
         return checked_values(schema, given), NO_ERRORS
     except Invalid as error:
         faults = FormErrors(fields=form_errors(error, page.language).fields)
-        return checked_values(schema, {key: one for key, one in given.items() if key not in faults.fields}), faults
+        return checked_values(schema, {key: value for key, value in given.items() if key not in faults.fields}), faults
 
 
 def read_json(typed: str, pointer: str) -> tuple[Any, FieldProblem | None]:
-    """Read what somebody typed as JSON, or say where it is none."""
+    """Parse typed JSON, or return its error."""
     try:
         return definition_text.read(typed).value, None
     except definition_text.InvalidJson as fault:

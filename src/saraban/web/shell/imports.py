@@ -1,4 +1,4 @@
-"""The pages of every import: upload a file, watch its check, start the import, watch its progress."""
+"""The pages of every import: upload, check, start and progress."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Final
@@ -31,9 +31,8 @@ ROWS: Final = 50
 
 class ImportPlace(BaseModel):
     """
-    What the address bar says.
-
-    :param chosen: contract and originator have been chosen; before that they are the caller's own
+    The query of the address.
+    :param chosen: contract and originator were chosen; before, they are the caller's own
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -45,11 +44,11 @@ class ImportPlace(BaseModel):
 
     @property
     def given(self) -> dict[str, str]:
-        said = {"projectPublicId": self.project, "contract": self.contract, "originator": self.originator}
-        return {name: value for name, value in said.items() if value}
+        query = {"projectPublicId": self.project, "contract": self.contract, "originator": self.originator}
+        return {name: value for name, value in query.items() if value}
 
 
-Asked = Annotated[ImportPlace, Query()]
+PlaceQuery = Annotated[ImportPlace, Query()]
 
 
 class ImportsPage(PageModel, fragments=("shell/import_rows.html",)):
@@ -69,9 +68,8 @@ class ImportPage(PageModel):
 
 class ImportPages:
     """
-    What the pages of one importer have of their own.
-
-    :cvar permission: who may open the list
+    Base of the pages of one importer.
+    :cvar permission: for the list
     :cvar query: of an upload
     """
 
@@ -81,51 +79,49 @@ class ImportPages:
     query: type[ImportQuery] = ImportQuery
 
     async def list_page(
-        self, page: PageRequest, session: AsyncSession, asked: ImportPlace
+        self, page: PageRequest, session: AsyncSession, query: ImportPlace
     ) -> tuple[ProjectRef, Callable[..., ImportsPage]]:
-        """Return the project, and the page with its own fields."""
         raise NotImplementedError
 
-    def import_page(self, page: PageRequest, found: AnyImportRow) -> Callable[..., ImportPage]:
-        """Return the page with its own fields."""
+    def import_page(self, page: PageRequest, import_row: AnyImportRow) -> Callable[..., ImportPage]:
         raise NotImplementedError
 
-    def choice(self, values: FormValues, found: AnyImportRow) -> object:
-        """Return the choices of a form as the body of the API."""
+    def choice(self, values: FormValues, import_row: AnyImportRow) -> object:
+        """Return the choices of a form as the API's body."""
         raise NotImplementedError
 
     async def show_list(
-        self, page: PageRequest, session: AsyncSession, state: FormState, asked: ImportPlace, cursor: str | None = None
+        self, page: PageRequest, session: AsyncSession, state: FormState, query: ImportPlace, cursor: str | None = None
     ) -> Response:
         page.caller.require_somewhere(self.permission)
-        place, model = await self.list_page(page, session, asked)
+        place, model = await self.list_page(page, session, query)
         project, limit = place.public_id, ROWS
-        found = await uploads.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=limit)
-        shown = model(
+        imports = await uploads.list_imports(page.context, session, self.importer, project, cursor=cursor, limit=limit)
+        list_model = model(
             state=state,
-            rows=found.items,
-            next_cursor=found.next_cursor,
+            rows=imports.items,
+            next_cursor=imports.next_cursor,
             place=place,
             address=self.address,
             columns=self.importer.columns,
         )
-        return page.show_list(shown, cursor)
+        return page.show_list(list_model, cursor)
 
     async def show(self, page: PageRequest, session: AsyncSession, state: FormState, public_id: UUID) -> Response:
-        found = await uploads.read_import(page.context, session, self.importer, public_id)
-        page.within(found.project)
-        shown = self.import_page(page, found)(
+        file_import = await uploads.read_import(page.context, session, self.importer, public_id)
+        page.set_project(file_import.project)
+        import_model = self.import_page(page, file_import)(
             state=state,
-            row=found.row,
-            username=found.username,
-            report=found.row.report or {},
+            row=file_import.row,
+            username=file_import.username,
+            report=file_import.row.report or {},
             headings={column.key: column.heading for column in self.importer.columns},
         )
-        return page.show(shown, *(shown.fragments if page.is_fragment else ()))
+        return page.show(import_model, *(import_model.fragments if page.is_fragment else ()))
 
     async def commit(self, ctx: RequestContext, session: AsyncSession, public_id: UUID, values: FormValues) -> None:
-        found = await uploads.read_import(ctx, session, self.importer, public_id)
-        await uploads.start_import(ctx, session, self.importer, public_id, self.choice(values, found))
+        file_import = await uploads.read_import(ctx, session, self.importer, public_id)
+        await uploads.start_import(ctx, session, self.importer, public_id, self.choice(values, file_import))
 
 
 def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> APIRouter:
@@ -137,10 +133,10 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         pages: Annotated[ImportPages, Depends(find)],
         page: CurrentPage,
         session: ReadSession,
-        asked: Asked,
+        query: PlaceQuery,
         cursor: PageCursor = None,
     ) -> Response:
-        return await pages.show_list(page, session, NEW_FORM, asked, cursor)
+        return await pages.show_list(page, session, NEW_FORM, query, cursor)
 
     @router.post("")
     async def upload(
@@ -150,13 +146,13 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
         db: Db,
         storage: FileStorage,
         once: Idempotent,
-        asked: Asked,
+        query: PlaceQuery,
     ) -> Response:
-        async with SentForm(page, db, EMPTY_FORM).shown_again(pages.show_list, asked):
+        async with SentForm(page, db, EMPTY_FORM).show_on_refusal(pages.show_list, query):
             sheet = ImportFile.of(sent.name, sent.chunks())
-            query = checked_values(pages.query, {**asked.given, "sheet": sent.sheet})
+            upload_query = checked_values(pages.query, {**query.given, "sheet": sent.sheet})
             receipt = await uploads.upload_import(
-                page.context, db, storage, once, pages.importer, query=query, sheet=sheet
+                page.context, db, storage, once, pages.importer, query=upload_query, sheet=sheet
             )
         return RedirectResponse(f"{pages.address}/{receipt.public_id}", status_code=303)
 
@@ -168,7 +164,7 @@ def import_router(prefix: str, find: Callable[..., Awaitable[ImportPages]]) -> A
 
     @router.post("/{public_id}/commit")
     async def commit(pages: Annotated[ImportPages, Depends(find)], public_id: UUID, form: CurrentForm) -> Response:
-        async with form.shown_again(pages.show, public_id):
+        async with form.show_on_refusal(pages.show, public_id):
             await form.transact(pages.commit, public_id, form.values)
         return RedirectResponse(f"{pages.address}/{public_id}", 303)
 

@@ -1,4 +1,4 @@
-"""What codes of workflows, histories and files are called on a page, in both languages, and in which colour they show."""
+"""Names and colours of codes in both languages."""
 
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
@@ -18,7 +18,6 @@ from saraban.numbering.series.domain.template import Narrowing
 from saraban.projects.domain import master_data
 from saraban.workflow.language.outcome import STATE_NAMES, WORDS, past_tense
 
-# Colours of the statuses: draft yellow, under way blue, with the approver orange, good green, refused red, ended grey.
 _TONES: Final[dict[str, tuple[str, ...]]] = {
     "yellow": ("draft",),
     "blue": ("in_review", "pending_review", "submitted", "routing", "awaiting_response"),
@@ -117,7 +116,7 @@ ANSWERS: Final[dict[str, tuple[Text, str]]] = {
     RoutingStatus.REJECTED: (Text("ไม่รับดำเนินการ", "Declined"), "red"),
 }
 
-# What the page says after a form of it was carried out.
+# Messages after a form was carried out.
 DONE: Final[dict[str, Text]] = {
     "act": Text("ดำเนินการแล้ว", "Recorded"),
     "branch": Text("บันทึกคำตอบของคุณแล้ว", "Response recorded."),
@@ -150,7 +149,6 @@ ACTIONS: Final[dict[str, Text]] = {
     "force": Text("บังคับเปลี่ยนขั้นตอนแล้ว", "Step overridden"),
 }
 
-# What may end badly for somebody is shown in its colour; everything else is the way on.
 ACTION_TONES: Final[dict[str, str]] = {
     "reject": "danger",
     "force-close": "danger",
@@ -160,7 +158,7 @@ ACTION_TONES: Final[dict[str, str]] = {
 
 
 def action(code: str) -> Text:
-    """Return the words of an action; audit codes such as `rfa.create` lose what stands before the point."""
+    """Return the label of an action; audit codes such as `rfa.create` lose their prefix."""
     name = code.rpartition(".")[2]
     return ACTIONS.get(name, Text(code, code))
 
@@ -183,18 +181,14 @@ def in_order_of_form(names: Iterable[str]) -> list[str]:
 
 
 def outcome(code: str | None, means: str | None = None) -> tuple[str, str]:
-    """Return the colour and the sign of a step by where it led: on its way, refused, or ended."""
+    """Return the colour and icon of a step by its target state."""
     ends = {"red": ("red", "x"), "grey": ("grey", "ban")}
-    known = code in STATES or means is not None
-    return ends.get(tone(code, means), ("green", "check")) if known else ("green", "check")
+    has_meaning = code in STATES or means is not None
+    return ends.get(tone(code, means), ("green", "check")) if has_meaning else ("green", "check")
 
 
 def tone(code: str | None, means: str | None = None) -> str:
-    """
-    Return the colour of a state.
-
-    :param means: of an end, its outcome: what an administrator's own state is called says nothing of it
-    """
+    """:param means: outcome of a final state; the name of a custom state has no colour"""
     if means in OUTCOME_TONES:
         return OUTCOME_TONES[means]
     return STATES[code][1] if code in STATES else "grey"
@@ -231,9 +225,9 @@ COLORS: Final[dict[str, Text]] = {
     "rose": Text("กุหลาบ", "Rose"),
 }
 
-# Which of the page's tones a tag of a colour has; the others are grey.
+# Tones of tag colours; the others are grey.
 TAG_TONES: Final[dict[str, str]] = {
-    **{one: one for one in ("red", "orange", "yellow", "green", "blue", "indigo")},
+    **{color: color for color in ("red", "orange", "yellow", "green", "blue", "indigo")},
     "amber": "orange",
     "teal": "green",
     "violet": "indigo",
@@ -242,7 +236,7 @@ TAG_TONES: Final[dict[str, str]] = {
     "rose": "red",
 }
 
-# What the fields of forms are called where a fault or a missing choice is named away from its field; in their order.
+# Names of form fields, in their order, for messages that are not beside the field.
 FIELDS: Final[dict[str, Text]] = {
     "username": Text("ชื่อผู้ใช้", "User name"),
     "email": Text("อีเมล", "E-mail"),
@@ -352,14 +346,14 @@ SHOWN: Final = frozenset(kind.mime_type for kind in KINDS if kind.inline)
 
 
 def is_shown(file: object) -> bool:
-    """Say whether a browser shows a file; of a file of a step nothing is known but its name."""
+    """Return whether browsers show the file; files of steps have no type."""
     return getattr(file, "mime_type", None) in SHOWN
 
 
 _KINDS: Final = {"RFA": "rfa", "TRANSMITTAL": "transmittal", "CIRCULATION": "circulation"}
 
 
-# What document types are called now, as the request has read it that a page or a part of one answers.
+# Current names of document types, read once per request.
 TYPE_NAMES: Final[ContextVar[Mapping[str, Text]]] = ContextVar("type_names", default=MappingProxyType({}))
 
 
@@ -382,7 +376,7 @@ def kind_of(type_code: str) -> str:
 
 
 def external_register(series: str) -> str | None:
-    """Return the register of drawings whose numbers from outside a series is, None for one that counts."""
+    """Return the register whose external numbers a series contains, or None."""
     register = series.removesuffix(":")
     return register if series.endswith(":") and register in DRAWINGS else None
 
@@ -391,8 +385,7 @@ _FROM_OUTSIDE: Final = Text("{register}: เลขที่จากภายน
 
 
 def series_name(language: str, series: str) -> str:
-    """Return a series as people read it; one of drawings with the name of its register."""
-    if (outside := external_register(series)) is not None:
-        return _FROM_OUTSIDE.say(language, {"register": DRAWINGS[outside].plural.say(language)})
+    if (external := external_register(series)) is not None:
+        return _FROM_OUTSIDE.say(language, {"register": DRAWINGS[external].plural.say(language)})
     register, colon, rest = series.replace("{SEQ}", "…").partition(":")
     return f"{DRAWINGS[register].plural.say(language)}: {rest}" if colon and register in DRAWINGS else register

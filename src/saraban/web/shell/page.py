@@ -1,8 +1,7 @@
 """
-Puts a page together: the template in the reader's language, the shell around it, the cookies that go with it.
+Render a page: template, layout and cookies in the reader's language.
 
-Templates get plain objects; what they show is decided by services. English is the source text; `locale/th/LC_MESSAGES/web.po` is
-read when the process starts, so that no compiled file is kept.
+English is the source text. `locale/th/LC_MESSAGES/web.po` is read at start, so there is no compiled file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,29 +60,30 @@ PRODUCT: Final = {"th": "สารบรรณ", "en": "Saraban"}
 
 @dataclass(frozen=True)
 class MessageCatalogue:
-    """Translations by source text; what is missing stays English, and a test sees to it that nothing is."""
+    """Translations by source text. A missing one stays English; a test finds it."""
 
     words: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
 
     def gettext(self, text: str) -> str:
-        found = self.words.get(text, text)
-        return found if isinstance(found, str) else found[0]
+        translation = self.words.get(text, text)
+        return translation if isinstance(translation, str) else translation[0]
 
     def ngettext(self, one: str, many: str, count: int) -> str:
-        found = self.words.get(one)
-        if found is None:
+        translation = self.words.get(one)
+        if translation is None:
             return one if count == 1 else many
-        return found if isinstance(found, str) else found[0]
+        return translation if isinstance(translation, str) else translation[0]
 
 
 @cache
 def catalogue(language: str) -> MessageCatalogue:
-    """Return the texts of one language; Thai has one form for every count."""
     if language == "en":
         return MessageCatalogue()
     with (LOCALE / language / "LC_MESSAGES" / "web.po").open("rb") as file:
         messages = read_po(file, locale=language)
-    return MessageCatalogue({_key(one.id): _value(one.string) for one in messages if one.id and one.string})
+    return MessageCatalogue(
+        {_key(message.id): _value(message.string) for message in messages if message.id and message.string}
+    )
 
 
 def _key(identity: str | tuple[str, ...] | list[str]) -> str:
@@ -95,35 +95,31 @@ def _value(text: str | tuple[str, ...] | list[str]) -> str | tuple[str, ...]:
 
 
 def language_of(request: Request) -> Language:
-    """Return the language of a page: what was chosen, before that what the browser asks for, otherwise Thai."""
     return cast("Language", chosen_language(request))
 
 
 def day_text(day: date | None, language: str) -> str:
-    """Write a date: 20 พ.ย. 2569, or 20 Nov 2026."""
     return "–" if day is None else date_in_words(day, language)
 
 
 def typed_day(value: str, language: str) -> str:
-    """Give a date, as it was typed or is kept, as the reader would type it; what is none as it was typed."""
+    """Return a date as the reader would type it, or an invalid text unchanged."""
     day = parse_date(value)
     return value if day is None else date_in_figures(day, language)
 
 
 def clock_text(moment: datetime, language: str, zone: ZoneInfo) -> str:
-    """Write the time of day in the deployment's zone: 14:05 น., or 14:05."""
+    """Format a time of day: 14:05 น., or 14:05."""
     return f"{moment.astimezone(zone):%H:%M}{' น.' if language == 'th' else ''}"
 
 
 def moment_text(moment: datetime | None, language: str, zone: ZoneInfo) -> str:
-    """Write a moment in the deployment's zone: 20 พ.ย. 2569 14:05 น., or 20 Nov 2026 14:05."""
     if moment is None:
         return "–"
     return f"{day_text(local_date(moment, zone), language)} {clock_text(moment, language, zone)}"
 
 
 def size_text(size: int) -> str:
-    """Write a file's size with at most one decimal."""
     amount, unit = float(size), "B"
     for bigger in ("KB", "MB", "GB"):
         if amount < 1024:
@@ -133,10 +129,7 @@ def size_text(size: int) -> str:
 
 
 class _TranslatedEnvironment(Environment):
-    """
-    Templates whose texts are looked up when they are compiled: there is an environment for each language, and a page has more
-    than a hundred of them.
-    """
+    """Translates when it compiles a template, so there is one environment per language."""
 
     texts = MessageCatalogue()
 
@@ -145,7 +138,7 @@ class _TranslatedEnvironment(Environment):
 
 
 class _Translator(NodeTransformer):
-    """Puts the text itself in the place of what would ask for it at each showing; `ngettext` waits for its number."""
+    """Replaces a translated text by a constant, except `ngettext`, which needs its number."""
 
     def __init__(self, texts: MessageCatalogue) -> None:
         self._texts = texts
@@ -156,14 +149,14 @@ class _Translator(NodeTransformer):
         if not asks or len(call.args) != 1 or not isinstance(call.args[0], nodes.Const):
             return call
         text: nodes.Expr = nodes.MarkSafe(nodes.Const(self._texts.gettext(call.args[0].value)))
-        values = [nodes.Pair(nodes.Const(one.key), one.value) for one in call.kwargs]
+        values = [nodes.Pair(nodes.Const(argument.key), argument.value) for argument in call.kwargs]
         return nodes.Mod(text, nodes.Dict(values)).set_lineno(call.lineno)
 
 
 @cache
 def environment(language: str) -> Environment:
-    found = _TranslatedEnvironment(
-        auto_reload=False,  # asking for each part of each page whether its file has changed
+    result = _TranslatedEnvironment(
+        auto_reload=False,  # avoids a check of the file for each template
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
@@ -171,11 +164,11 @@ def environment(language: str) -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n", "jinja2.ext.do"],
     )
-    found.policies["ext.i18n.trimmed"] = True  # as the catalogue is extracted: a text may be broken into lines
-    found.policies["json.dumps_kwargs"] = {"default": asdict, "ensure_ascii": False}
-    texts = found.texts = catalogue(language)
-    found.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
-    found.filters |= {
+    result.policies["ext.i18n.trimmed"] = True  # like the extraction of the catalogue: a text may have several lines
+    result.policies["json.dumps_kwargs"] = {"default": asdict, "ensure_ascii": False}
+    texts = result.texts = catalogue(language)
+    result.install_gettext_callables(texts.gettext, texts.ngettext, newstyle=True)  # type: ignore[attr-defined]
+    result.filters |= {
         "day": partial(day_text, language=language),
         "typed_day": partial(typed_day, language=language),
         "moment": _moment,
@@ -184,10 +177,10 @@ def environment(language: str) -> Environment:
         "size": size_text,
         "say": partial(_say, language),
         "series": partial(labels.series_name, language),
-        "named": partial(_named, language),
+        "named": partial(_name_in_language, language),
         "iso": lambda value: value.isoformat() if value else "",
     }
-    found.globals |= {
+    result.globals |= {
         "language": language,
         "product": PRODUCT,
         "static": assets.address(),
@@ -197,8 +190,8 @@ def environment(language: str) -> Environment:
         "words": labels,
         "CANCELLED": CANCELLED,
     }
-    found.globals |= {states.__name__: states for states in STATES}
-    return found
+    result.globals |= {states.__name__: states for states in STATES}
+    return result
 
 
 @pass_context
@@ -217,15 +210,14 @@ def _moment_clock(context: Context, value: datetime) -> str:
 
 
 def _say(language: str, label: Any) -> str:
-    """A label that has both languages, as an object or as a mapping."""
     text = label.get(language) if isinstance(label, Mapping) else getattr(label, language)
     return str(text or "")
 
 
-def _named(language: str, one: object, field: str) -> str:
-    """Return the name of an organization, project or contract; not all have an English one."""
-    english = getattr(one, f"{field}_en", None) if language == "en" else None
-    return str(english or getattr(one, field))
+def _name_in_language(language: str, item: object, field: str) -> str:
+    """Return the name of an organization, project or contract; the English name is optional."""
+    english = getattr(item, f"{field}_en", None) if language == "en" else None
+    return str(english or getattr(item, field))
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -240,12 +232,10 @@ class _Model:
 
 class PageModel(_Model):
     """
-    What one page shows: its template reads the fields by name, and `form`, `done` and `faults` of its form's state.
+    Fields of one page for its template, with `form`, `done` and `faults` of its state.
 
-    The class arguments are its template, and templates that show parts of the page to htmx from the same fields: the next rows of
-    a list, then the list.
-
-    :param faults: where they are not those of the refusal in `state`
+    Class arguments: the template, and fragments for htmx that use the same fields: next rows, then the list.
+    :param faults: if they are not those of `state.error`
     """
 
     state: FormState = NEW_FORM
@@ -253,7 +243,7 @@ class PageModel(_Model):
 
 
 class NotSetUpPage(PageModel, template="shell/setup.html"):
-    """What there is before somebody has an account; `is_over`: somebody got one a moment ago."""
+    """Shown before the first account exists; `is_over`: another request has just created it."""
 
     is_over: bool = False
 
@@ -266,7 +256,7 @@ def render(
     status: int | None = None,
     shell: Mapping[str, object] = MappingProxyType({}),
 ) -> HTMLResponse:
-    """Answer with a page; without a shell it needs nobody signed in."""
+    """Render a page; without `shell` nobody needs to be signed in."""
     language, state = language_of(request), model.state
     faults = form_errors(state.error, language) if state.error else model.faults
     shared = {
@@ -301,12 +291,10 @@ def remember_project(response: Response, project: str) -> None:
 
 
 def remember_language(response: Response, language: str) -> None:
-    """Keep the language that somebody chose, for the pages and for what the API says to them."""
     response.set_cookie(LANGUAGE_COOKIE, language, max_age=365 * 86400, samesite="lax", path="/")
 
 
 def id_of(typed: str | None) -> UUID | None:
-    """Return a public id, None for what is none."""
     try:
         return UUID(typed or "")
     except ValueError:
@@ -321,7 +309,7 @@ class ProjectChoice:
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """A request of somebody who is signed in; `show` answers it with a template in the shell."""
+    """A page request of a signed-in caller."""
 
     request: Request
     context: RequestContext
@@ -330,25 +318,24 @@ class PageRequest:
     projects: tuple[ProjectRef, ...]
 
     def show(self, model: PageModel, template: str | None = None, *, status: int | None = None) -> HTMLResponse:
-        """Answer with a page, or with one of its fragments; what a page is within is what its fragments will be within."""
+        """Render a page or one of its fragments, and remember its project."""
         response = render(self.request, model, template, status=status, shell=self.shell)
         if self.projects and self.project is not None and self.project != self._chosen:
             remember_project(response, str(self.project))
         return response
 
-    def within(self, project: UUID) -> None:
-        """Have the top bar show the project that the page turns out to be about, and go on from there."""
-        if any(one.public_id == project for one in self.projects):
+    def set_project(self, project: UUID) -> None:
+        """Show the page's project in the top bar, and keep it for later pages."""
+        if any(ref.public_id == project for ref in self.projects):
             self.request.state.project = project
 
     def show_list(self, model: PageModel, cursor: str | None, *, address: str = "") -> HTMLResponse:
         """
-        Answer with the page of a list; htmx gets the next rows, or the list alone where the page has it apart.
-
+        Render a list, or for htmx its next rows or the list alone.
         :param address: for the address bar, when htmx gets the list
         """
-        rows, whole = (*model.fragments, model.template)[:2]
-        response = self.show(model, (rows if cursor else whole) if self.is_fragment else None)
+        rows_template, list_template = (*model.fragments, model.template)[:2]
+        response = self.show(model, (rows_template if cursor else list_template) if self.is_fragment else None)
         if address and self.is_fragment and not cursor:
             response.headers["HX-Push-Url"] = address
         return response
@@ -357,26 +344,24 @@ class PageRequest:
         self, session: AsyncSession, wanted: UUID | None, permission: str | None = None
     ) -> ProjectChoice:
         """
-        Return the project that is asked for, then that of the top bar, then the first.
-
-        :param permission: without it a project is none to choose
+        Return the wanted project, the current one, or the first.
+        :param permission: limits the projects
         :raises NotFound: when there is none
         """
         places = await self.projects_with(session, permission)
         if not places:
             raise NotFound("There is no project that this page could show you.")
         wanted = wanted or self.project
-        place = next((one for one in places if one.public_id == wanted), places[0])
-        self.within(place.public_id)
+        place = next((ref for ref in places if ref.public_id == wanted), places[0])
+        self.set_project(place.public_id)
         return ProjectChoice(place, places)
 
     async def projects_with(self, session: AsyncSession, permission: str | None) -> list[ProjectRef]:
-        """Return the reader's projects, or those in which they have a permission."""
-        known = self.projects or await projects.projects_of(self.context, session)
+        refs = self.projects or await projects.projects_of(self.context, session)
         if permission is None:
-            return list(known)
-        scopes = [await projects.own_scope(self.context, session, one.id) for one in known]
-        return [one for one, scope in zip(known, scopes, strict=True) if self.caller.may(permission, scope)]
+            return list(refs)
+        scopes = [await projects.own_scope(self.context, session, ref.id) for ref in refs]
+        return [ref for ref, scope in zip(refs, scopes, strict=True) if self.caller.may(permission, scope)]
 
     def may(self, permission: str, place: ProjectRef) -> bool:
         return self.caller.may(permission, Scope(project=place.id))
@@ -401,16 +386,12 @@ class PageRequest:
 
     @property
     def project(self) -> UUID | None:
-        """
-        The project that everything but the tasks is shown of: that of the page, then the one chosen last, then the first.
-
-        None for who is in no project. A fragment believes the cookie, which its page has seen to.
-        """
-        about: UUID | None = getattr(self.request.state, "project", None)
-        if about is not None or not self.projects:
-            return about or self._chosen
+        """The page's project, else the last chosen, else the first. Fragments use the cookie."""
+        page_project: UUID | None = getattr(self.request.state, "project", None)
+        if page_project is not None or not self.projects:
+            return page_project or self._chosen
         chosen = self._chosen
-        return chosen if any(one.public_id == chosen for one in self.projects) else self.projects[0].public_id
+        return chosen if any(ref.public_id == chosen for ref in self.projects) else self.projects[0].public_id
 
     @property
     def _chosen(self) -> UUID | None:
@@ -426,21 +407,21 @@ class PageRequest:
 
 
 async def page_request(request: Request, ctx: SignedIn, db: Db) -> PageRequest:
-    """Gather what the shell shows, and the names that templates ask for; fragments have no shell."""
+    """Load the data of the layout, which fragments lack, and the document type names."""
     unread: int = 0
-    known: tuple[ProjectRef, ...] = ()
+    refs: tuple[ProjectRef, ...] = ()
     names: Mapping[str, Text] = {}
     async with db.reading() as session:
         if "hx-request" not in request.headers:
             unread = await notifications.unread_count(ctx, session)
-            known = await projects.projects_of(ctx, session)
+            refs = await projects.projects_of(ctx, session)
         if getattr(request.scope.get("route"), "names_document_types", True):
             names = await projects.type_names(session)
     labels.TYPE_NAMES.set(names)
-    page = PageRequest(request, ctx, language_of(request), unread, known)
-    named = id_of(request.path_params.get("project"))
-    if named is not None:
-        page.within(named)
+    page = PageRequest(request, ctx, language_of(request), unread, refs)
+    project = id_of(request.path_params.get("project"))
+    if project is not None:
+        page.set_project(project)
     return page
 
 

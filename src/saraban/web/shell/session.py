@@ -1,8 +1,8 @@
 """
-Signing in and out, passwords, and the choice of language and project; keeps a visitor signed in.
+Log-in, passwords, language and project; keeps visitors signed in.
 
-An access token that has run out is renewed on the way in, and the new cookies go out with the answer, whatever it is.
-Only pages read the refresh cookie; the API takes the access cookie alone.
+An expired access token is renewed before the endpoint, and every response sends the new cookies. Only pages read the
+refresh cookie; the API accepts the access cookie alone.
 """
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -70,7 +70,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class PageRoute(APIRoute):
-    """A route whose visitor need not notice that tokens are short-lived."""
+    """A route that renews an expired access token."""
 
     names_document_types: ClassVar[bool] = True
 
@@ -79,7 +79,7 @@ class PageRoute(APIRoute):
 
         async def handle(request: Request) -> Response:
             try:
-                response = await answer(await _with_renewed_session(request))
+                response = await answer(await _renew_session(request))
             except FormRefused as refused:
                 response = refused.answer
             set_session_cookies(request, response)
@@ -89,12 +89,12 @@ class PageRoute(APIRoute):
 
 
 class ListRoute(PageRoute):
-    """A route of a page on which no document stands, so that nobody reads what types of documents are called."""
+    """A route without documents, so the names of document types are not read."""
 
     names_document_types = False
 
 
-async def _with_renewed_session(request: Request) -> Request:
+async def _renew_session(request: Request) -> Request:
     refresh_token = request.cookies.get(REFRESH_COOKIE)
     if not refresh_token or "authorization" in request.headers or await _is_signed_in(request):
         return request
@@ -117,14 +117,14 @@ async def _with_renewed_session(request: Request) -> Request:
 
 async def _is_signed_in(request: Request) -> bool:
     try:
-        await current_caller(request)  # it is read once for a request
+        await current_caller(request)  # cached for the request
     except NotSignedIn:
         return False
     return True
 
 
 def _replace_cookie(request: Request, opened: OpenedSession) -> None:
-    """The endpoint reads its caller from the cookie header, so the new token is put there."""
+    """The endpoint reads the caller from the cookie header, so put the new token there."""
     jar = dict(request.cookies) | {ACCESS_COOKIE: opened.access_token}
     crumbs = "; ".join(f"{name}={value}" for name, value in jar.items())
     others = [(name, value) for name, value in request.scope["headers"] if name != b"cookie"]
@@ -137,7 +137,7 @@ def device_of(request: Request) -> Device:
 
 
 def set_session_cookies(request: Request, response: Response) -> None:
-    """Send the cookies of a session that was opened or renewed during this request."""
+    """Set the cookies of a session opened or renewed by this request."""
     opened: OpenedSession | None = getattr(request.state, "opened", None)
     if opened is None:
         return
@@ -154,7 +154,7 @@ def set_session_cookies(request: Request, response: Response) -> None:
 
 
 def delete_session_cookies(response: Response) -> None:
-    """Take the session's cookies away; the browser stays known to the throttle."""
+    """Delete the session's cookies, but not the throttle's device cookie."""
     for name in (ACCESS_COOKIE, REFRESH_COOKIE):
         response.delete_cookie(name, path="/", httponly=True, samesite="lax")
 
@@ -181,7 +181,7 @@ class LogInPage(PageModel, template="shell/login.html"):
 
 
 def inside(address: str) -> str:
-    """Return an address of our own pages, whatever was sent: nobody is led elsewhere after logging in."""
+    """Return the address if it is a page of ours, else the home page: no open redirects."""
     parts = split_url(address)
     if parts is None or parts.netloc or not address.startswith("/") or address.startswith(("//", "/\\")):
         return HOME
@@ -243,7 +243,7 @@ async def forgot_password(
     clock: Now,
     identifier: Annotated[str, Form(max_length=100)] = "",
 ) -> Response:
-    """Mail a link, if there is such a person; the answer does not say whether there is."""
+    """Mail a link. The response is the same whether or not the account exists."""
     refuse_cross_site(request)
     if wiring(request, IdentityWiring).links.are_mailed:
         await identity.request_reset(
@@ -259,7 +259,6 @@ async def forgot_password(
 
 @router.post("/logout")
 async def log_out(request: Request, db: Db, address: Address, clock: Now) -> Response:
-    """End the session on this device; doing it twice is no error."""
     refuse_cross_site(request)
     token = request.cookies.get(REFRESH_COOKIE)
     if token:
@@ -277,7 +276,7 @@ async def choose_language(
     lang: Annotated[str, Form(pattern="^(th|en)$")],
     next: Annotated[str, Form(max_length=2000)] = "/login",
 ) -> Response:
-    """Switch the language here, and remember it with the account of whoever is signed in."""
+    """Set the language cookie, and store it with the account of a signed-in caller."""
     refuse_cross_site(request)
     target = next if next == "/login" else inside(next)
     response = RedirectResponse(target, status_code=303)
@@ -298,8 +297,7 @@ async def choose_project(
     next: Annotated[str, Form(max_length=2000)] = HOME,
 ) -> Response:
     """
-    Work in one project from now on, here and on other devices.
-
+    Store the current project with the account, for other devices too.
     :raises NotFound: for a project that the caller may not see
     """
     async with db.reading() as session:
@@ -312,7 +310,7 @@ async def choose_project(
 
 @guarded.post("/session/renewal", status_code=204)
 async def renew(_caller: CurrentCaller) -> Response:
-    """Scripts call it before they try an upload again: coming here renews the cookies."""
+    """Scripts call this before they repeat an upload: the route renews the cookies."""
     return Response(status_code=204)
 
 
@@ -343,7 +341,7 @@ def _form(
     return response
 
 
-OWN = "/account/password"
+ACCOUNT_PAGE = "/account/password"
 
 Token = Annotated[str, Path(max_length=200)]
 Typed = Annotated[str, Form(max_length=1000)]
@@ -359,7 +357,7 @@ class PasswordPage(PageModel, template="people/password.html"):
 
 @router.get("/invitations/{token}")
 async def invitation(request: Request, token: Token, db: Db, clock: Now) -> Response:
-    return await _invited(request, token, db, clock)
+    return await _show_invitation(request, token, db, clock)
 
 
 @router.post("/invitations/{token}")
@@ -373,7 +371,7 @@ async def accept(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Set the password and sign in with it; whoever was signed in here before is not any more."""
+    """Set the password and sign in, replacing the browser's earlier session."""
     refuse_cross_site(request)
     try:
         _require_same(password, repeat)
@@ -383,9 +381,9 @@ async def accept(
     except DomainError as error:
         if has_own_page(error):
             raise
-        return await _invited(request, token, db, clock, error)
+        return await _show_invitation(request, token, db, clock, error)
     response = await log_in(request, db, token_issuer(request), log_in_throttle(request), clock, username, password)
-    if getattr(request.state, "opened", None) is None:  # it is busy: the form asks for the password again
+    if getattr(request.state, "opened", None) is None:  # the log-in failed, such as for a busy server
         delete_session_cookies(response)
     return response
 
@@ -406,7 +404,7 @@ async def change(
     password: Typed = "",
     repeat: Typed = "",
 ) -> Response:
-    """Replace the own password; the session of this browser goes on, the others end."""
+    """Change the caller's password; all other sessions end."""
     try:
         _require_same(password, repeat)
         await identity.change_password(
@@ -422,7 +420,7 @@ async def change(
         if has_own_page(error):
             raise
         return page.show(PasswordPage(state=FormState(error=error)))
-    return RedirectResponse(f"{OWN}?done=changed", status_code=303)
+    return RedirectResponse(f"{ACCOUNT_PAGE}?done=changed", status_code=303)
 
 
 def _require_same(password: str, repeat: str) -> None:
@@ -430,7 +428,9 @@ def _require_same(password: str, repeat: str) -> None:
         raise invalid("/repeat", "differs", "รหัสผ่านสองช่องไม่ตรงกัน", "The two passwords do not match.")
 
 
-async def _invited(request: Request, token: str, db: Db, clock: Now, error: DomainError | None = None) -> Response:
+async def _show_invitation(
+    request: Request, token: str, db: Db, clock: Now, error: DomainError | None = None
+) -> Response:
     person = None
     try:
         async with db.reading() as session:
@@ -456,7 +456,7 @@ async def list_sessions(page: CurrentPage, session: ReadSession, state: Shown) -
 @guarded.post(f"{SESSIONS}/{{which}}/end")
 async def end_session(which: Literal["others", "all"] | UUID, ctx: Context, db: Db) -> Response:
     if isinstance(which, UUID):
-        with suppress(NotFound):  # it has ended meanwhile
+        with suppress(NotFound):  # the session has ended meanwhile
             await db.transact(people.end_own_session, ctx, which)
     else:
         await db.transact(people.end_own_sessions, ctx, keep_current=which == "others")

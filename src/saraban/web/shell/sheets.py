@@ -1,4 +1,4 @@
-"""Spreadsheets that a page takes: a child process reads them, and the page itself contains the rows until they are saved."""
+"""Spreadsheets sent to a page: the page keeps their rows until they are saved."""
 
 import base64
 import zlib
@@ -24,7 +24,7 @@ _ROWS: Final = TypeAdapter(list[SheetRow])
 
 
 async def read_sent_file(page: PageRequest, sent: SentFile, read: Callable[[Path], Read]) -> Read:
-    """:raises Invalid: at `/file`, when it is larger than 5 MB or has not the name of a spreadsheet"""
+    """:raises Invalid: at `/file`, when it is larger than 5 MB or has another suffix"""
     suffix = next((suffix for suffix in SUFFIXES if sent.name.lower().endswith(suffix)), None)
     if suffix is None:
         raise unreadable()
@@ -45,9 +45,8 @@ def unpack_rows(
     packed: str, columns: Sequence[SheetColumn], typed: Mapping[str, object] = MappingProxyType({})
 ) -> list[SheetRow]:
     """
-    Return the rows of a form, read again: the browser may have changed them.
-
-    :param typed: values of the form; `fix3.code` replaces the cell of a row, and its faults with it
+    Return the rows of a form, validated again: the browser may have changed them.
+    :param typed: form values; `fix3.code` replaces the cell of a row and its faults
     :raises Invalid: for a text that `pack_rows` did not write
     """
     try:
@@ -63,15 +62,15 @@ def unpack_rows(
     for row in rows:
         cells = {column.key: row.cells.get(column.key, "") for column in columns}
         fixed = {key: str(typed.get(f"fix{row.number}.{key}", text)) for key, text in cells.items()}
-        kept = {
+        old_faults = {
             fault.pointer: fault for fault in row.faults if fixed.get(fault.pointer[1:]) == cells.get(fault.pointer[1:])
         }
-        read = reader.read(row.number, fixed.values())
-        found = {  # the letter of a column in the file is no longer known
+        row_again = reader.read(row.number, fixed.values())
+        new_faults = {  # the column's letter in the file is unknown here
             fault.pointer: FieldProblem(
                 fault.pointer, fault.code, fault.text, {**fault.values, "cell": titles[fault.pointer]}
             )
-            for fault in read.faults
+            for fault in row_again.faults
         }
-        unpacked.append(SheetRow(row.number, read.cells, tuple({**found, **kept}.values())))
+        unpacked.append(SheetRow(row.number, row_again.cells, tuple({**new_faults, **old_faults}.values())))
     return unpacked

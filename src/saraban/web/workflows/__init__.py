@@ -1,1 +1,1 @@
-"""Pages for administrators of workflows: definitions, assignment, simulation, the editor and migration."""
+"""Pages for workflow administrators."""

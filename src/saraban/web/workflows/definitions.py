@@ -1,4 +1,4 @@
-"""Workflows for their administrators: the list with its versions, and one version as text, picture and difference."""
+"""Pages of workflows and their versions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -56,10 +56,9 @@ _ANSWERS = Text("คำตอบของผู้พิจารณา", "Answe
 @dataclass(frozen=True, slots=True)
 class ActionSummary:
     """
-    An action of a state in words, or the verdict of a review.
-
-    :param ends: the states it can lead to, each with the response codes that do
-    :param needs: what has to come with it, or hold
+    An action of a state, or the result of a review.
+    :param ends: possible next states with their response codes
+    :param needs: required input and conditions
     """
 
     label: Text
@@ -95,13 +94,13 @@ class DefinitionVersionPage(PageModel, template="workflows/definition.html"):
 @router.get("")
 async def listing(page: CurrentPage, session: ReadSession) -> Response:
     page.caller.require_somewhere(VIEW)
-    found = await versions.workflows(session)
+    workflows = await versions.workflows(session)
     starters = await workflow_assignment.assigned_kinds(page.context, session)
     return page.show(
         DefinitionsPage(
-            workflows=found,
+            workflows=workflows,
             starters=starters,
-            words_of_starter=await _naming(page, session, *starters.values()),
+            words_of_starter=await _assignment_labels(page, session, *starters.values()),
             may_manage=page.caller.may(MANAGE, Scope()),
         )
     )
@@ -118,29 +117,29 @@ async def show(
 ) -> Response:
     page.caller.require_somewhere(VIEW)
     may_manage = page.caller.may(MANAGE, Scope())
-    known = await versions.workflow(session, code=code)
-    found = await workflow.find_definition(session, code=code, version=version)
-    line = next(one for one in known.versions if one.version == version)
-    older = [one.version for one in known.versions if one.version < version]
+    workflow_versions = await versions.workflow(session, code=code)
+    row = await workflow.find_definition(session, code=code, version=version)
+    line = next(item for item in workflow_versions.versions if item.version == version)
+    older = [item.version for item in workflow_versions.versions if item.version < version]
     before = against if against is not None else next(iter(older), None)
     previous = await workflow.find_definition(session, code=code, version=before) if before else None
-    changes = difference(previous.dsl, found.dsl) if previous else []
-    definition = dsl.read(found.dsl)
+    changes = difference(previous.dsl, row.dsl) if previous else []
+    definition = dsl.read(row.dsl)
     starters = (await workflow_assignment.assigned_kinds(page.context, session)).get(code, AssignedKinds())
     return page.show(
         DefinitionVersionPage(
-            workflow=known,
+            workflow=workflow_versions,
             line=line,
             definition=definition,
-            text=formatted(found.dsl),
+            text=formatted(row.dsl),
             ways={name: list(action_summaries(definition, name)) for name in definition.states},
             drawing=diagram.diagram(definition, language=page.language),
             mermaid=diagram.mermaid(definition, language=page.language),
             before=before,
-            changes=[(one, abbreviated(one.before), abbreviated(one.after)) for one in changes],
+            changes=[(item, abbreviated(item.before), abbreviated(item.after)) for item in changes],
             starters=starters,
-            words_of_starter=await _naming(page, session, starters),
-            under_way=await versions.running_on(session, public_id=found.public_id),
+            words_of_starter=await _assignment_labels(page, session, starters),
+            under_way=await versions.running_on(session, public_id=row.public_id),
             state=state,
             may_manage=may_manage,
             refused=await workflow.refused_today(session, code=code, version=version) if may_manage else (),
@@ -155,7 +154,7 @@ async def activate(code: Code, version: Version, page: CurrentPage, db: Db, defi
 
 @router.post("/{code}/v{version}/deactivate")
 async def deactivate(code: Code, version: Version, page: CurrentPage, db: Db, definitions: Definitions) -> Response:
-    """No new document starts on any version; those under way go on."""
+    """New documents start on no version; running ones continue."""
     return await _switch(page, db, definitions, code, version, is_active=False)
 
 
@@ -169,53 +168,57 @@ async def _switch(
     return RedirectResponse(f"/workflows/{code}/v{version}?done={done}", status_code=303)
 
 
-async def _naming(
-    page: PageRequest, session: AsyncSession, *several: AssignedKinds
+async def _assignment_labels(
+    page: PageRequest, session: AsyncSession, *groups: AssignedKinds
 ) -> Callable[[AssignedKindOut], Text]:
-    """What names the documents that start on workflows, RFA types by what projects call them."""
-    named = await rfa_types_named(page.context, session, [one for starters in several for one in starters.seen])
-    return partial(assignment_label, rfa_types=named)
+    """Return a function that labels assignments, with the projects' names of RFA types."""
+    type_names = await rfa_types_named(page.context, session, [kind for starters in groups for kind in starters.seen])
+    return partial(assignment_label, rfa_types=type_names)
 
 
 def action_summaries(definition: Definition, state: str) -> Iterator[ActionSummary]:
-    here = definition.states[state]
-    for step in here.on.values():
+    state_definition = definition.states[state]
+    for step in state_definition.on.values():
         ends = tuple((to, ", ".join(code for code, end in step.outcomes if code and end == to)) for to in step.targets)
-        needed = (*_needs(step), *_values(definition, step))
-        yield ActionSummary(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), needed)
-    if here.review is not None:
-        asked = tuple(branch.label for branch in here.review.branches.values())
-        for verdict, to in here.review.then.items():
+        requirements = (*_needs(step), *_values(definition, step))
+        yield ActionSummary(step.label, ends, tuple(_who(step.require)) or (_ANYBODY,), requirements)
+    if state_definition.review is not None:
+        asked = tuple(branch.label for branch in state_definition.review.branches.values())
+        for verdict, to in state_definition.review.then.items():
             yield ActionSummary(LABELS[FELL[verdict]], ((to, ""),), asked, (_ANSWERS,))
 
 
 def _needs(step: Transition) -> Iterator[Text]:
-    codes = [code for code, one in step.responses.items() if one.comment_required]
+    codes = [code for code, response in step.responses.items() if response.comment_required]
     always = step.comment_required or (bool(codes) and len(codes) == len(step.responses))
     some = ", ".join(codes)
-    wanted = (
+    conditional_words = (
         (_CODE, bool(step.responses) and step.usual is None),
         (_COMMENT, always),
         (Text(f"{_COMMENT.th} เมื่อตอบ {some}", f"{_COMMENT.en} with {some}"), bool(codes) and not always),
         (_FILE, step.attachments_required),
         (_CONDITION, step.condition is not None),
     )
-    yield from (words for words, holds in wanted if holds)
+    yield from (words for words, holds in conditional_words if holds)
 
 
 def _values(definition: Definition, step: Transition) -> Iterator[Text]:
-    """Which values its `fields` let it state, or state anew."""
+    """Describe the values that the action's `fields` accept."""
     schema = definition.context_schema
-    labels = {one.name: one.label for one in payload_fields(schema.raw)} if schema is not None and step.fields else {}
-    named = [labels.get(name) or Text(name, name) for name in step.fields or ()]
-    if named:
-        yield Text(f"ระบุได้: {', '.join(one.th for one in named)}", f"May state: {', '.join(one.en for one in named)}")
+    labels = (
+        {item.name: item.label for item in payload_fields(schema.raw)} if schema is not None and step.fields else {}
+    )
+    names = [labels.get(name) or Text(name, name) for name in step.fields or ()]
+    if names:
+        yield Text(
+            f"ระบุได้: {', '.join(item.th for item in names)}", f"May state: {', '.join(item.en for item in names)}"
+        )
 
 
 def _who(require: Require) -> Iterator[Text]:
-    for known, names in ((PARTIES, require.party), (labels.PARTY_ROLES, require.organization_roles)):
+    for names_by_party, names in ((PARTIES, require.party), (labels.PARTY_ROLES, require.organization_roles)):
         if names:
-            yield _either([known[name] for name in known if name in names])
+            yield _either([names_by_party[name] for name in names_by_party if name in names])
     if require.roles:
         role = _either([role_words(name) for name in sorted(require.roles)])
         yield Text(f"บทบาท{role.th}", f"Role {role.en}")
@@ -228,8 +231,8 @@ def _who(require: Require) -> Iterator[Text]:
         yield _NOT_WRITER
 
 
-def _either(several: list[Text]) -> Text:
-    return Text(" หรือ ".join(one.th for one in several), " or ".join(one.en for one in several))
+def _either(texts: list[Text]) -> Text:
+    return Text(" หรือ ".join(text.th for text in texts), " or ".join(text.en for text in texts))
 
 
 def abbreviated(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The editor of workflows: a text that is checked while somebody types, and published when nothing is wrong with it."""
+"""The workflow editor, which checks the text while it is typed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ from saraban.workflow.language.definition import Definition
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/new")
 
 _OPERATION: Final = "PAGE /workflows/new"
-# What an empty editor begins with: the smallest workflow that means something.
+# The text of an empty editor.
 STARTER: Final[JsonObject] = {
     "workflow": "NEW_WORKFLOW",
     "description": {
@@ -71,10 +71,8 @@ STARTER: Final[JsonObject] = {
 @dataclass(frozen=True, slots=True)
 class DefinitionCheck:
     """
-    What is to be said of a text.
-
-    :param faults: sentence, line or None, and JSON pointer of each
-    :param raw: what the text says; None where it is no JSON
+    :param faults: sentence, line or None, and JSON pointer
+    :param raw: the parsed text; None if it is no JSON
     """
 
     faults: tuple[tuple[str, int | None, str], ...] = ()
@@ -83,11 +81,7 @@ class DefinitionCheck:
 
 @dataclass(frozen=True, slots=True)
 class PublishPreview:
-    """
-    What publishing would make of a text.
-
-    :param newest: the version before it, and `changes` how many differences from that
-    """
+    """:param newest: the previous version; `changes` counts the differences"""
 
     code: str
     version: int
@@ -123,45 +117,45 @@ async def new(
     page.caller.require(MANAGE, Scope())
     raw = STARTER
     if code and version is not None:
-        found = await workflow.find_definition(session, code=code, version=version)
-        raw = {name: value for name, value in found.dsl.items() if name != "version"}
+        row = await workflow.find_definition(session, code=code, version=version)
+        raw = {name: value for name, value in row.dsl.items() if name != "version"}
     return page.show(EditorPage(text=formatted(raw), code=code, number=version))
 
 
 @router.post("/check")
 async def check(form: CurrentForm) -> Response:
-    """Every fault with its line, or what publishing would do; typing is never an error."""
+    """Show every fault with its line, or the effect of publishing. A fault is no error."""
     page, typed = form.page, form.text("text")
     page.caller.require(MANAGE, Scope())
     if typed is None:
         return page.show(CheckResultFragment(verdict=DefinitionCheck(), empty=True, ready=None))
     async with form.db.reading() as session:
         try:
-            verdict = await _verdict(form, session, typed)
+            verdict = await _check_text(form, session, typed)
         except DomainError as error:
-            verdict = DefinitionCheck(tuple((one, None, "") for one in error_messages(error, page.language)))
-        ready = None if verdict.faults else await _ready(page, session, verdict.raw or {})
+            verdict = DefinitionCheck(tuple((message, None, "") for message in error_messages(error, page.language)))
+        ready = None if verdict.faults else await _publish_preview(page, session, verdict.raw or {})
     return page.show(CheckResultFragment(verdict=verdict, empty=False, ready=ready))
 
 
-async def _verdict(form: SentForm, session: AsyncSession, typed: str) -> DefinitionCheck:
+async def _check_text(form: SentForm, session: AsyncSession, typed: str) -> DefinitionCheck:
     order, language = form.order(DefinitionText, {"text": typed}), form.page.language
     assert order.text is not None
     faults = tuple(
-        (one.text.say(language, one.values), line, one.pointer.removeprefix("/text"))
-        for one, line in await workflow.validate_text(session, text=order.text)
+        (fault.text.say(language, fault.values), line, fault.pointer.removeprefix("/text"))
+        for fault, line in await workflow.validate_text(session, text=order.text)
     )
     return DefinitionCheck(faults, None if faults else json.loads(order.text))
 
 
-async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> PublishPreview:
-    definition = dsl.read(raw)  # its faults have been looked for
-    known = [one for one in await versions.workflows(session) if one.code == definition.code]
-    newest = known[0].versions[0] if known else None
+async def _publish_preview(page: PageRequest, session: AsyncSession, raw: JsonObject) -> PublishPreview:
+    definition = dsl.read(raw)  # checked before
+    matching = [item for item in await versions.workflows(session) if item.code == definition.code]
+    newest = matching[0].versions[0] if matching else None
     changes = None
     if newest is not None:
-        found = await workflow.find_definition(session, code=newest.code, version=newest.version)
-        changes = len(difference(found.dsl, raw))
+        row = await workflow.find_definition(session, code=newest.code, version=newest.version)
+        changes = len(difference(row.dsl, raw))
     return PublishPreview(
         code=definition.code,
         version=newest.version + 1 if newest else 1,
@@ -175,13 +169,13 @@ async def _ready(page: PageRequest, session: AsyncSession, raw: JsonObject) -> P
 
 @router.post("")
 async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Definitions) -> Response:
-    """Keep the text as the next version, once for a form; the page with the faults and the text when it cannot."""
+    """Save the text as the next version, once per form."""
     page, typed, activates = form.page, form.text("text") or "", form.text("activate") == "1"
     page.caller.require(MANAGE, Scope())
     ctx = form.keyed_context
-    async with form.shown_again(_show_again):
+    async with form.show_on_refusal(_show_again):
         async with form.db.reading() as session:
-            verdict = await _verdict(form, session, typed)
+            verdict = await _check_text(form, session, typed)
         if verdict.faults:
             return page.show(EditorPage(text=typed, activates=activates, verdict=verdict), status=422)
         order = form.order(DefinitionIn, {"dsl": verdict.raw, "activate": activates})
@@ -189,9 +183,9 @@ async def publish(form: CurrentForm, idempotency: Idempotent, definitions: Defin
             Operation.of(ctx, _OPERATION, order), versions.publish, ctx, raw=order.dsl, activate=order.activate
         )
     async with form.db.reading() as session:
-        made = await versions.read(session, public_id=receipt.resource_id)
-    await definitions.delete(code=made.code, version=made.version)
-    return RedirectResponse(f"/workflows/{made.code}/v{made.version}?done=published", status_code=303)
+        published = await versions.read(session, public_id=receipt.resource_id)
+    await definitions.delete(code=published.code, version=published.version)
+    return RedirectResponse(f"/workflows/{published.code}/v{published.version}?done=published", status_code=303)
 
 
 async def _show_again(page: PageRequest, _session: AsyncSession, state: FormState) -> Response:

@@ -1,4 +1,4 @@
-"""Documents that are under way moved to another version in the browser: first looked at, then moved."""
+"""Page to move running documents to another version."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ from saraban.workflow.runtime.dependencies import RegisteredSubjects
 
 router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/workflows/{code}/v{version}/migration")
 
-# One click looks at no more, or moves no more: a page is waited for.
+# Documents per request, because the reader waits for the page.
 AT_ONCE: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class OccupiedState:
-    """A state in which documents stand on other versions; `label` is that of the newest of them that has it."""
+    """A state with documents on other versions, labelled by the newest version that has it."""
 
     state: str
     label: Text
@@ -43,7 +43,7 @@ class OccupiedState:
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult:
-    """What became of documents, or would: `lines` are those that stay where they are."""
+    """:param lines: documents that stay"""
 
     moved: bool
     going: int
@@ -70,7 +70,7 @@ async def show(code: Code, version: Version, page: CurrentPage, session: ReadSes
 
 @router.post("")
 async def migrate(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
-    """Say what would become of each document; `do=move` does it to those that can go on."""
+    """Preview the migration; `do=move` moves the documents that can continue."""
     page, moves = form.page, form.text("do") == "move"
     page.caller.require(MANAGE, Scope())
     mapping = await _mapping(form, code)
@@ -89,8 +89,8 @@ async def migrate(code: Code, version: Version, form: CurrentForm, subjects: Reg
 
 async def _mapping(form: SentForm, code: str) -> dict[str, str]:
     async with form.db.reading() as session:
-        standing = await migration.running_instances(session, code=code)
-    chosen = {state: form.text(f"to-{state}") for one in standing for state in one.states}
+        instances = await migration.running_instances(session, code=code)
+    chosen = {state: form.text(f"to-{state}") for group in instances for state in group.states}
     return {name: to for name, to in sorted(chosen.items()) if to}
 
 
@@ -132,12 +132,12 @@ async def _show(
 async def _places(session: AsyncSession, definition: Definition, code: str, version: int) -> list[OccupiedState]:
     counts: Counter[str] = Counter()
     labels: dict[str, Text] = {}
-    for one in sorted(await migration.running_instances(session, code=code), key=lambda each: each.version):
-        if one.version == version or not one.states:
+    for group in sorted(await migration.running_instances(session, code=code), key=lambda candidate: candidate.version):
+        if group.version == version or not group.states:
             continue
-        counts.update(one.states)
-        theirs = dsl.read((await workflow.find_definition(session, code=code, version=one.version)).dsl)
-        labels |= {state: theirs.state(state).label for state in one.states}
+        counts.update(group.states)
+        other_definition = dsl.read((await workflow.find_definition(session, code=code, version=group.version)).dsl)
+        labels |= {state: other_definition.state(state).label for state in group.states}
     return [
         OccupiedState(state, labels[state], count, state in definition.states)
         for state, count in sorted(counts.items())

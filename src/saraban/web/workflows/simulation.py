@@ -1,4 +1,4 @@
-"""A version tried out in the browser: a story is played through it, or what has ended is held against it; nothing is kept."""
+"""Pages to test a version: simulate steps, or replay finished documents. Nothing is saved."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/work
 
 MOST: Final = 25
 _FIELDS = ("what", "party", "organization", "role", "writer", "rights", "comment", "payload", "files")
-# Both are asked whatever the conditions read: they are what documents are told apart by.
+# Asked even if no condition reads them.
 ALWAYS: Final = ("priority", "dueDate")
 NAMES: Final[dict[str, Text]] = {
     "priority": Text("ความเร่งด่วนของเอกสาร", "Priority of the document"),
@@ -62,11 +62,7 @@ _EXAMPLES: Final = {"document": '{"discipline": "STR"}', "context": '{"payload":
 
 @dataclass(frozen=True, slots=True)
 class SimulationChoice:
-    """
-    Something that can be done in a state.
-
-    :param value: action, response code and branch, as the form sends them
-    """
+    """:param value: action, response code and branch, separated by `|`"""
 
     value: str
     label: str
@@ -103,22 +99,22 @@ async def rehearsal(code: Code, version: Version, page: CurrentPage, session: Re
 
 @router.post("/rehearsal")
 async def play(code: Code, version: Version, form: CurrentForm) -> Response:
-    """What becomes of each step; one that is refused leaves the document where it is."""
+    """Show the result of each step; a refused step keeps the state."""
     page = form.page
     page.caller.require(MANAGE, Scope())
     async with form.db.reading() as session:
         definition = await _definition(session, code, version)
         rows, facts = list(_rows(form.values)), typed_facts(form.values)
         try:
-            around = simulated_facts(form, definition, facts)
-            tries = [_try(form, definition, row, index) for index, row in enumerate(rows)]
-            played = workflow.simulate(definition, tries, document=around.document, context=around.context)
+            simulated = simulated_facts(form, definition, facts)
+            tries = [_simulation_step(form, definition, row, index) for index, row in enumerate(rows)]
+            played = workflow.simulate(definition, tries, document=simulated.document, context=simulated.context)
         except DomainError as error:
             if has_own_page(error):
                 raise
             return await _show(page, session, definition, version, rows, facts, error=error)
-        told = [(row, one, _refusal(one, page.language)) for row, one in zip(rows, played, strict=True)]
-        return await _show(page, session, definition, version, rows, facts, told)
+        steps = [(row, result, _refusal(result, page.language)) for row, result in zip(rows, played, strict=True)]
+        return await _show(page, session, definition, version, rows, facts, steps)
 
 
 async def _definition(session: AsyncSession, code: str, version: int) -> Definition:
@@ -142,7 +138,9 @@ def _first(definition: Definition) -> dict[str, str]:
     }
 
 
-def _try(form: SentForm, definition: Definition, row: Mapping[str, str], index: int) -> workflow.SimulationStep:
+def _simulation_step(
+    form: SentForm, definition: Definition, row: Mapping[str, str], index: int
+) -> workflow.SimulationStep:
     action, response, branch = (*row["what"].split("|"), "", "", "")[:3]
     seat = _seat(definition, branch)
     actor = {
@@ -187,13 +185,13 @@ def permissions_of(definition: Definition) -> frozenset[str]:
 
 
 def _seat(definition: Definition, branch: str) -> dict[str, str]:
-    """Who answers for a branch belongs to it: a rehearsal is about the way, not about who sits where today."""
+    """Assume that the actor belongs to the branch: a simulation tests the path, not the members."""
     reviews = [state.review for state in definition.states.values() if state.review and branch in state.review.branches]
     return {review.branches[branch].assignee.kind: review.branches[branch].assignee.name for review in reviews[:1]}
 
 
-def _refusal(one: workflow.SimulationResult, language: str) -> str:
-    return " ".join(error_messages(one.refusal, language)) if one.refusal else ""
+def _refusal(result: workflow.SimulationResult, language: str) -> str:
+    return " ".join(error_messages(result.refusal, language)) if result.refusal else ""
 
 
 async def _show(
@@ -203,10 +201,10 @@ async def _show(
     version: int,
     rows: Sequence[Mapping[str, str]],
     facts: Mapping[str, str],
-    told: Sequence[Any] = (),
+    steps: Sequence[Any] = (),
     error: DomainError | None = None,
 ) -> Response:
-    """:param told: the steps as they were typed, each with its result and its refusal"""
+    """:param told: typed steps, each with its result and refusal"""
     blank = dict.fromkeys(_FIELDS, "")
     choices = simulation_choices(definition, page.language)
     texts = await role_texts(session)
@@ -214,13 +212,13 @@ async def _show(
         SimulationPage(
             definition=definition,
             number=version,
-            rows=[*rows, blank] if told and len(rows) < MOST else list(rows) or [blank],
+            rows=[*rows, blank] if steps and len(rows) < MOST else list(rows) or [blank],
             facts=facts,
             asked=[(name, NAMES[name], CHOICES.get(name)) for name in facts_read(definition)],
-            told=told,
+            told=steps,
             choices=choices,
             takes=values_taken(definition, page.language),
-            names={one.value: one.label for _, some in choices for one in some},
+            names={choice.value: choice.label for _, choices_of_state in choices for choice in choices_of_state},
             roles=[(name, texts[name]) for name in await versions.role_names(session)],
             organizations=labels.PARTY_ROLES,
             state=FormState(error=error),
@@ -229,42 +227,47 @@ async def _show(
 
 
 def values_taken(definition: Definition, language: str) -> dict[str, list[str]]:
-    """Return the values that what can be done takes, each as `name (label)`; none where the schema names none."""
+    """Return the values of each choice as `name (label)`."""
     schema = definition.context_schema
     fields = payload_fields(schema.raw) if schema is not None else ()
-    shown = {one.name: f"{one.name} ({one.label.say(language)})" if one.label else one.name for one in fields}
+    label_by_name = {
+        value_field.name: f"{value_field.name} ({value_field.label.say(language)})"
+        if value_field.label
+        else value_field.name
+        for value_field in fields
+    }
     steps = [step for state in definition.states.values() for step in state.on.values()]
     return {
-        f"{step.action}|{code or ''}|": [shown[name] for name in shown if step.takes(name)]
+        f"{step.action}|{code or ''}|": [label_by_name[name] for name in label_by_name if step.takes(name)]
         for step in steps
         for code, _ in step.outcomes
     }
 
 
 def simulation_choices(definition: Definition, language: str) -> list[tuple[str, list[SimulationChoice]]]:
-    found = []
+    choices = []
     for state in definition.states.values():
-        some = [
+        state_choices = [
             SimulationChoice(f"{step.action}|{code or ''}|", " ".join(filter(None, (step.label.say(language), code))))
             for step in state.on.values()
             for code, _ in step.outcomes
         ]
         for branch in state.review.branches.values() if state.review else ():
-            some += [
+            state_choices += [
                 SimulationChoice(
                     f"{code}||{branch.name}", f"{branch.label.say(language)}: {answer.label.say(language)}"
                 )
                 for code, answer in (state.review.answers.items() if state.review else ())
             ]
-        if some:
-            found.append((state.label.say(language), some))
-    return found
+        if state_choices:
+            choices.append((state.label.say(language), state_choices))
+    return choices
 
 
-def _before(form: SentForm) -> int:
-    """How many were looked at before these; only told, never reckoned with."""
-    counted = number_or_text(form.text("before") or "")
-    return counted if isinstance(counted, int) else 0
+def _replayed_before(form: SentForm) -> int:
+    """Return the number of documents replayed before, for display only."""
+    count = number_or_text(form.text("before") or "")
+    return count if isinstance(count, int) else 0
 
 
 @router.get("/replay")
@@ -276,15 +279,15 @@ async def replaying(code: Code, version: Version, page: CurrentPage, session: Re
 
 @router.post("/replay")
 async def replay(code: Code, version: Version, form: CurrentForm, subjects: RegisteredSubjects) -> Response:
-    """Which finished documents would have gone another way through this version, from which step on, and why."""
+    """Show which finished documents would take another path, from which step, and why."""
     page, typed, after = form.page, form.text("limit") or "", form.text("after")
     page.caller.require(MANAGE, Scope())
-    found, fault = None, None
+    report, fault = None, None
     async with form.db.reading() as session:
         definition = await _definition(session, code, version)
         try:
             order = form.order(ReplayIn, {"limit": number_or_text(typed), "after": after})
-            found = await workflow.replay(
+            report = await workflow.replay(
                 session, subjects=subjects, code=code, version=version, limit=order.limit, after=order.after
             )
         except DomainError as error:
@@ -296,22 +299,22 @@ async def replay(code: Code, version: Version, form: CurrentForm, subjects: Regi
             definition=definition,
             number=version,
             limit=typed,
-            found=found,
-            before=_before(form) if after else 0,
+            found=report,
+            before=_replayed_before(form) if after else 0,
             state=FormState(error=fault),
         )
     )
 
 
 class SimulatedFacts(Schema):
-    """What conditions read as `document.<name>` and as `context.<name>`."""
+    """Values of `document.<name>` and `context.<name>` in conditions."""
 
     document: Payload
     context: Payload
 
 
 def facts_read(definition: Definition) -> list[str]:
-    """Name the facts of a document that a form asks for: those that any condition reads, and the usual ones."""
+    """Name the facts that conditions read, and the usual ones."""
     paths = {
         tuple(path.split(".")[:2])
         for state in definition.states.values()
@@ -328,21 +331,22 @@ def typed_facts(form: FormValues) -> dict[str, str]:
 
 def simulated_facts(form: SentForm, definition: Definition, typed: Mapping[str, str]) -> SimulatedFacts:
     """
-    Read what was typed; a field counts more than the same name in the text beside it.
-
-    :raises Invalid: at a text that is no JSON or no object, and at one that the definition's schema refuses, by its line
+    Read the typed facts; a field overrides the JSON text.
+    :raises Invalid: for a text that is no JSON object, or that the schema refuses, with its line
     """
     document, context = _object(typed, "document"), _object(typed, "context")
-    given = dict(_given(definition, typed))
-    around = form.order(SimulatedFacts, {"document": document | given, "context": context})
+    typed_values = dict(_typed_values(definition, typed))
+    facts = form.order(SimulatedFacts, {"document": document | typed_values, "context": context})
     try:
-        step_data.check_context(definition, around.context)
+        step_data.check_context(definition, facts.context)
     except Invalid as fault:
-        raise Invalid(fault.detail, fields=[_placed(one, typed["context"] or "{}") for one in fault.fields]) from fault
-    return around
+        raise Invalid(
+            fault.detail, fields=[_add_line(problem, typed["context"] or "{}") for problem in fault.fields]
+        ) from fault
+    return facts
 
 
-def _given(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
+def _typed_values(definition: Definition, typed: Mapping[str, str]) -> Iterator[tuple[str, Any]]:
     for name in facts_read(definition):
         value = typed.get(name, "")
         if name == "dueDate" and value:
@@ -359,12 +363,12 @@ def _object(typed: Mapping[str, str], name: str) -> dict[str, Any]:
         fault = FieldProblem(f"/{name}", "type", NO_OBJECT, {"example": _EXAMPLES[name]})
     if fault is not None:
         raise Invalid(f"{fault.pointer}: this is no JSON object.", fields=[fault])
-    found: dict[str, Any] = value
-    return found
+    result: dict[str, Any] = value
+    return result
 
 
-def _placed(fault: FieldProblem, typed: str) -> FieldProblem:
-    """A fault of what the document remembers, at its text, with the line and the name of the part."""
+def _add_line(fault: FieldProblem, typed: str) -> FieldProblem:
+    """Add the line and the part to a fault of the context."""
     inside = fault.pointer.removeprefix("/context")
     words = Text(AT_LINE.th + fault.text.th, AT_LINE.en + fault.text.en)
     values = {

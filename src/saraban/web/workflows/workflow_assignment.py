@@ -1,4 +1,4 @@
-"""Which workflow documents start on, for one project or for the whole installation: what counts, and the form to choose."""
+"""Page of the workflows that documents start on, per project or for the installation."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ router = APIRouter(include_in_schema=False, route_class=PageRoute, prefix="/work
 HOME: Final = "/workflows/choices"
 VIEW: Final = "workflow.view_definitions"
 FIRST: Final = "correspondence"
-_EVERYWHERE: Final = "all"  # in addresses and forms: the whole installation, which has no public id
+_INSTALLATION: Final = "all"  # in addresses and forms: the whole installation, which has no public id
 _BY_DEFAULT = Text("เมื่อไม่ได้กำหนดกระบวนงานอื่น", "where no other is assigned")
 _OF_ALL = Text("ทุกโครงการ", "all projects")
 _NONE: Final[Mapping[str, Text]] = MappingProxyType({})
@@ -41,10 +41,8 @@ _NONE: Final[Mapping[str, Text]] = MappingProxyType({})
 @dataclass(frozen=True, slots=True)
 class AssignmentRow:
     """
-    Documents with the workflow that they start on in a place.
-
-    :param choice: what says so; None for the workflow that ships for the kind
-    :param own: it was chosen for this very place, and can be taken back there
+    :param choice: the assignment that applies; None for the shipped workflow
+    :param own: the choice was made for this place, and can be removed here
     """
 
     kind: str
@@ -70,9 +68,9 @@ class AssignmentPage(PageModel, template="workflows/workflow_assignment.html"):
 
 @router.post("")
 async def choose(form: CurrentForm) -> Response:
-    async with form.shown_again(show):
-        named = form.filled("kind", "typeCode", "workflowCode")
-        order = form.order(WorkflowAssignmentIn, {**named, "projectPublicId": _project_of(form.values)})
+    async with form.show_on_refusal(show):
+        values = form.filled("kind", "typeCode", "workflowCode")
+        order = form.order(WorkflowAssignmentIn, {**values, "projectPublicId": _project_of(form.values)})
         place = AssignmentTarget(order.kind, order.type_code, order.project_public_id)
         await form.transact(workflow_assignment.assign, place=place, workflow_code=order.workflow_code)
     return _back(form, "chosen")
@@ -80,14 +78,14 @@ async def choose(form: CurrentForm) -> Response:
 
 @router.post("/remove")
 async def take_back(form: CurrentForm) -> Response:
-    async with form.shown_again(show):
+    async with form.show_on_refusal(show):
         place = AssignmentTarget(form.text("kind") or "", form.text("typeCode"), _project_of(form.values))
         await form.transact(workflow_assignment.unassign, place=place)
     return _back(form, "taken")
 
 
 def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str, Text]) -> Text:
-    """Name documents: all of a kind, or those of one type; RFA types are each project's own."""
+    """Name all documents of a kind or of one type; RFA types are the projects' own."""
     plural = BY_NAME[kind].plural
     if type_code is None:
         return plural
@@ -96,49 +94,58 @@ def documents_label(kind: str, type_code: str | None, *, rfa_types: Mapping[str,
     return Text(f"{plural.th}: {name.th}", f"{plural.en}: {name.en}")
 
 
-def assignment_label(one: AssignedKindOut, *, rfa_types: Mapping[str, Text]) -> Text:
-    what = documents_label(one.kind, one.type_code, rfa_types=rfa_types)
-    if one.project_code is not None:
-        return Text(f"{what.th} โครงการ {one.project_code}", f"{what.en} of project {one.project_code}")
-    where = _BY_DEFAULT if one.by_default else _OF_ALL
-    return Text(f"{what.th} ({where.th})", f"{what.en} ({where.en})")
+def assignment_label(assigned: AssignedKindOut, *, rfa_types: Mapping[str, Text]) -> Text:
+    documents = documents_label(assigned.kind, assigned.type_code, rfa_types=rfa_types)
+    if assigned.project_code is not None:
+        return Text(
+            f"{documents.th} โครงการ {assigned.project_code}", f"{documents.en} of project {assigned.project_code}"
+        )
+    scope = _BY_DEFAULT if assigned.by_default else _OF_ALL
+    return Text(f"{documents.th} ({scope.th})", f"{documents.en} ({scope.en})")
 
 
 async def rfa_types(ctx: RequestContext, session: AsyncSession, places: Iterable[ProjectRef]) -> dict[str, Text]:
-    """Return what the RFA types of projects are called; of a code that several have, as the first calls it."""
-    found: dict[str, Text] = {}
+    """Return the names of RFA types; for a code of several projects, the first name."""
+    names: dict[str, Text] = {}
     for place in places:
-        for one in await projects.rfa_types(ctx, session, project_public_id=place.public_id):
-            found.setdefault(one.code, Text(one.name_th or one.code, one.name_en or one.code))
-    return found
+        for item in await projects.rfa_types(ctx, session, project_public_id=place.public_id):
+            names.setdefault(item.code, Text(item.name_th or item.code, item.name_en or item.code))
+    return names
 
 
 async def rfa_types_named(
     ctx: RequestContext,
     session: AsyncSession,
-    named: Iterable[AssignmentRow | AssignedKindOut],
-    known: Mapping[str, Text] = _NONE,
+    lines: Iterable[AssignmentRow | AssignedKindOut],
+    names: Mapping[str, Text] = _NONE,
 ) -> Mapping[str, Text]:
-    """Return what RFA types are called that lines name; the other projects are asked only for unknown ones."""
-    codes = {one.type_code for one in named if one.type_code is not None and REGISTERS[one.kind].by_rfa_type}
-    if codes <= known.keys():
-        return known
-    return await rfa_types(ctx, session, await projects.projects_of(ctx, session)) | dict(known)
+    """Return the names of the RFA types in the lines; unknown codes load all projects."""
+    codes = {item.type_code for item in lines if item.type_code is not None and REGISTERS[item.kind].by_rfa_type}
+    if codes <= names.keys():
+        return names
+    return await rfa_types(ctx, session, await projects.projects_of(ctx, session)) | dict(names)
 
 
-def assignment_rows(found: Sequence[WorkflowAssignmentOut], project: UUID | None) -> Iterator[AssignmentRow]:
-    """Return what counts in a place: each kind, and each type of it for which anything was chosen."""
-    known: dict[tuple[UUID | None, str, str | None], WorkflowAssignmentOut] = {
-        (one.project.public_id if one.project else None, one.kind, one.type_code): one for one in found
+def assignment_rows(assignments: Sequence[WorkflowAssignmentOut], project: UUID | None) -> Iterator[AssignmentRow]:
+    """Return the workflow of each kind, and of each type with an assignment."""
+    by_place: dict[tuple[UUID | None, str, str | None], WorkflowAssignmentOut] = {
+        (
+            assignment.project.public_id if assignment.project else None,
+            assignment.kind,
+            assignment.type_code,
+        ): assignment
+        for assignment in assignments
     }
     for kind, register in REGISTERS.items():
-        types = {code for place, of, code in known if of == kind and code and place in {project, None}} | {
+        types = {code for place, of, code in by_place if of == kind and code and place in {project, None}} | {
             *dict(register.codes)
         }
         for type_code in (None, *sorted(types)):
             order = ((project, type_code), (project, None), (None, type_code), (None, None))
-            choice = next((known[place, kind, code] for place, code in order if (place, kind, code) in known), None)
-            own = choice is not None and known.get((project, kind, type_code)) is choice
+            choice = next(
+                (by_place[place, kind, code] for place, code in order if (place, kind, code) in by_place), None
+            )
+            own = choice is not None and by_place.get((project, kind, type_code)) is choice
             yield AssignmentRow(
                 kind, type_code, choice.workflow_code if choice else register.of_type(type_code).code, choice, own
             )
@@ -146,16 +153,15 @@ def assignment_rows(found: Sequence[WorkflowAssignmentOut], project: UUID | None
 
 def _project_of(form: FormValues) -> UUID | None:
     """
-    The project that a form is about, which no person types; None for the whole installation, which is named as well.
-
-    :raises NotFound: when it names neither
+    Return the form's project, or None for the whole installation.
+    :raises NotFound: when the form names neither
     """
-    return None if text(form, "project") == _EVERYWHERE else project_in(form)
+    return None if text(form, "project") == _INSTALLATION else project_in(form)
 
 
 def _back(form: SentForm, done: str) -> Response:
-    where = _project_of(form.values) or _EVERYWHERE
-    return RedirectResponse(f"{HOME}?project={where}&kind={form.text('kind') or FIRST}&done={done}", 303)
+    target = _project_of(form.values) or _INSTALLATION
+    return RedirectResponse(f"{HOME}?project={target}&kind={form.text('kind') or FIRST}&done={done}", 303)
 
 
 @router.get("")
@@ -167,51 +173,50 @@ async def show(
     kind: Annotated[str, Query(max_length=20)] = FIRST,
 ) -> Response:
     if state.error:
-        project, kind = str(_project_of(state.form) or _EVERYWHERE), text(state.form, "kind") or FIRST
+        project, kind = str(_project_of(state.form) or _INSTALLATION), text(state.form, "kind") or FIRST
     page.caller.require_somewhere(VIEW)
     kind = kind if kind in REGISTERS else FIRST
     places = list(page.projects or await projects.projects_of(page.context, session))
-    here = _here(page, places, project)
+    place = _selected_place(page, places, project)
     offers = await workflow_assignment.assignable_workflows(session)
     assigned = await workflow_assignment.listing(page.context, session)
-    found = list(assignment_rows(assigned, here.public_id if here else None))
-    own = await rfa_types(page.context, session, [here] if here else places)
-    named = await rfa_types_named(page.context, session, found, own)
+    rows = list(assignment_rows(assigned, place.public_id if place else None))
+    type_names = await rfa_types(page.context, session, [place] if place else places)
+    all_type_names = await rfa_types_named(page.context, session, rows, type_names)
     return page.show(
         AssignmentPage(
-            place=here,
+            place=place,
             places=places,
-            everywhere=_EVERYWHERE,
-            lines=found,
-            known={one.code: one.version for one in offers},
+            everywhere=_INSTALLATION,
+            lines=rows,
+            known={offer.code: offer.version for offer in offers},
             kind=kind,
             kinds_of=[(name, BY_NAME[name].plural) for name in REGISTERS],
-            types=_types(kind, own),
-            offers=[one for one in offers if kind in one.kinds],
-            words_of=partial(documents_label, rfa_types=named),
+            types=_types(kind, type_names),
+            offers=[offer for offer in offers if kind in offer.kinds],
+            words_of=partial(documents_label, rfa_types=all_type_names),
             state=state,
-            may_choose=workflow_assignment.may_assign(page.context, here),
+            may_choose=workflow_assignment.may_assign(page.context, place),
         )
     )
 
 
-def _here(page: PageRequest, places: Sequence[ProjectRef], asked: str) -> ProjectRef | None:
+def _selected_place(page: PageRequest, places: Sequence[ProjectRef], typed: str) -> ProjectRef | None:
     """
-    The project that is shown, None for the whole installation; who asks for none has the one chosen in the top bar.
-
-    :raises NotFound: when there is no such project, or the reader does not see it
+    Return the project to show; None for the installation. The default is the top bar's.
+    :raises NotFound: when the reader does not see the project
     """
-    if asked == _EVERYWHERE:
+    if typed == _INSTALLATION:
         return None
-    wanted = id_of(asked) if asked else page.project
-    found = next((one for one in places if one.public_id == wanted), None)
-    if found is None and asked:
+    public_id = id_of(typed) if typed else page.project
+    place = next((ref for ref in places if ref.public_id == public_id), None)
+    if place is None and typed:
         raise NotFound("There is no such project.")
-    return found or next(iter(places), None)
+    return place or next(iter(places), None)
 
 
 def _types(kind: str, rfa_types: Mapping[str, Text]) -> list[tuple[str, Text]]:
     register = REGISTERS[kind]
     if not register.by_rfa_type:
         return [(code, labels.type_name(code)) for code in register.types]
-    return sorted(rfa_types.items(), key=lambda one: one[0])
+    return sorted(rfa_types.items(), key=lambda item: item[0])

@@ -1,4 +1,4 @@
-"""What the doors use of `webhooks`."""
+"""Functions of `webhooks` that other features use."""
 
 from saraban.webhooks.domain import EVENTS
 from saraban.webhooks.models import Webhook, WebhookOutcome

@@ -1,9 +1,4 @@
-"""
-Telling webhooks: an event becomes one message for each of them, and each message an event of the outbox.
-
-So a message has the attempts, pauses and dead letters that every event has, in order for each webhook and instance. What
-became of an attempt is kept; a webhook whose receiver takes nothing for days is switched off, and those it belongs to are told.
-"""
+"""Delivers webhooks: each event becomes one outbox event for each webhook."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,11 +47,8 @@ GONE = 410
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
     """
-    One attempt.
-
-    :param outcome: the row that is kept of it
-    :param gave_up: whether the message is given up when it has failed
-    :param off: why no further attempt can get through, None where one may
+    :param outcome: columns of `WebhookOutcome`
+    :param off: why further attempts are useless
     """
 
     outcome: dict[str, Any]
@@ -74,18 +66,18 @@ class DeliveryAttempt:
 
 
 async def record_attempt(attempt: DeliveryAttempt, session: AsyncSession, public_id: UUID) -> None:
-    """Keep the outcome; the webhook itself is locked and changed only where all is not well."""
+    """Save the outcome; lock the webhook only if its health changes."""
     row = await repository.one(session, public_id, locked=not attempt.delivered)
-    if row is None:  # it was removed meanwhile
+    if row is None:  # removed in the meantime
         return
     if attempt.delivered and row.failing_since is not None:
         row = await repository.one(session, public_id, locked=True) or row
     session.add(WebhookOutcome(**attempt.outcome))
-    before = WebhookHealth(row.failing_since, row.given_up)
-    after = before.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
-    if after != before:
-        row.failing_since, row.given_up = after.failing_since, after.given_up
-    if row.is_active and (attempt.off is not None or after.is_hopeless(now=attempt.at)):
+    health = WebhookHealth(row.failing_since, row.given_up)
+    new_health = health.after(delivered=attempt.delivered, gave_up=attempt.gave_up, now=attempt.at)
+    if new_health != health:
+        row.failing_since, row.given_up = new_health.failing_since, new_health.given_up
+    if row.is_active and (attempt.off is not None or new_health.is_hopeless(now=attempt.at)):
         await _switch_off(session, row, attempt.off or OffReason.FAILING, now=attempt.at)
     await session.flush()
 
@@ -94,6 +86,7 @@ async def _switch_off(session: AsyncSession, row: Webhook, because: OffReason, *
     row.is_active, row.off_because, row.version, row.updated_at = False, because.value, row.version + 1, now
     log.warning("webhook_switched_off", webhook=str(row.public_id), because=because)
     since = (row.failing_since or now).isoformat()
+    owners = await repository.owners(session, row, permission=subscriptions.MANAGES)
     details = {"url": row.url, "because": because, "failingSince": since, "version": row.version}
     await outbox.record(
         session,
@@ -103,9 +96,7 @@ async def _switch_off(session: AsyncSession, row: Webhook, because: OffReason, *
             str(row.public_id),
             {
                 "webhookPublicId": str(row.public_id),
-                "userPublicIds": [
-                    str(one) for one in await repository.concerned(session, row, permission=subscriptions.MANAGES)
-                ],
+                "userPublicIds": [str(public_id) for public_id in owners],
                 **details,
             },
             now,
@@ -120,76 +111,77 @@ async def _switch_off(session: AsyncSession, row: Webhook, because: OffReason, *
 
 REQUESTED = "webhook.requested"
 KEEP_OUTCOMES = timedelta(days=7)
-_BREATH = 5.0
-_NOWHERE = UUID(int=0)
+_RETRY_SECONDS = 5.0
+_NO_PROJECT = UUID(int=0)
 
 
 class WebhookFailed(Exception):  # an expected outcome
-    """The receiver did not say that it has taken the message."""
+    pass
 
 
 def subscribe(handlers: Handlers, sender: "WebhookSender", *, first_delay: timedelta) -> None:
     for name in EVENTS:
         handlers.add_all(name, react_all)
-    handlers.add_all(NOTICE, tell_owners)
+    handlers.add_all(NOTICE, notify_owners)
     handlers.send(REQUESTED, sender.send, first_delay=first_delay)
 
 
 async def react_all(session: AsyncSession, events: Sequence[Event]) -> None:
-    """Put a message into the outbox for each webhook of an event's project that wishes to hear of it."""
+    """Queue a message for each webhook of the project that subscribes to the event."""
     if not await repository.any_active(session):
         return
-    about = [(event, *_about(event)) for event in events]
-    projects = await repository.projects_of(
+    ids = [(event, *_subject_ids(event)) for event in events]
+    projects = await repository.project_keys(
         session,
-        projects={project for _, project, _ in about if project},
-        documents={document for _, project, document in about if document and not project},
+        projects={project for _, project, _ in ids if project},
+        documents={document for _, project, document in ids if document and not project},
     )
-    hooks = await repository.active(session, project_ids=set(projects.values()))
-    wanted = [
-        _requested(row, event)
-        for event, project, document in about
-        for row in hooks.get(projects.get(project or document or _NOWHERE, 0), ())
-        if _wishes_to_hear(row, event)
+    webhooks = await repository.active_by_project(session, project_ids=set(projects.values()))
+    messages = [
+        _message_event(row, event)
+        for event, project, document in ids
+        for row in webhooks.get(projects.get(project or document or _NO_PROJECT, 0), ())
+        if _is_subscribed(row, event)
     ]
-    await outbox.record_all(session, wanted)
+    await outbox.record_all(session, messages)
 
 
-def _wishes_to_hear(row: Webhook, event: Event) -> bool:
+def _is_subscribed(row: Webhook, event: Event) -> bool:
     if event.name not in row.event_names:
         return False
     return event.name != NAMED or row.topics is None or event.payload.get("topic") in row.topics
 
 
-async def tell_owners(session: AsyncSession, events: Sequence[Event]) -> None:
-    """Put a message into the outbox for each webhook that a person set up to be told what that person is told."""
+async def notify_owners(session: AsyncSession, events: Sequence[Event]) -> None:
+    """Queue messages for the own webhooks of the people who got a notice."""
     people = [event.uuid_in("userPublicId") for event in events]
-    hooks = await repository.active_of_people(session, users=set(people))
-    wanted = [_requested(row, event) for event, user in zip(events, people, strict=True) for row in hooks.get(user, ())]
-    await outbox.record_all(session, wanted)
+    webhooks = await repository.active_by_owner(session, users=set(people))
+    messages = [
+        _message_event(row, event) for event, user in zip(events, people, strict=True) for row in webhooks.get(user, ())
+    ]
+    await outbox.record_all(session, messages)
 
 
-def _about(event: Event) -> tuple[UUID | None, UUID | None]:
+def _subject_ids(event: Event) -> tuple[UUID | None, UUID | None]:
     return _id(event.payload.get("projectPublicId")), _id(event.payload.get("documentPublicId"))
 
 
 async def test(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> UUID:
-    """Have a webhook told something that means nothing, and return the id of the message."""
     row = await subscriptions.read(ctx, session, public_id)
     event = Event(new_id(), TEST, "webhook", str(row.public_id), {}, ctx.now)
-    await outbox.record_all(session, [_requested(row, event)])
+    await outbox.record_all(session, [_message_event(row, event)])
     return event.public_id
 
 
-def _requested(row: Webhook, event: Event) -> NewEvent:
+def _message_event(row: Webhook, event: Event) -> NewEvent:
     return NewEvent(
         name=REQUESTED,
         aggregate_type="webhook",
-        # Each webhook has an order of its own for each instance: a slow one holds up nobody else's.
+        # The order is kept for each webhook and instance, so that a slow receiver delays no other one.
         aggregate_id=str(derived_id(str(row.public_id), event.aggregate_type, event.aggregate_id)),
         payload={
             "webhookPublicId": str(row.public_id),
-            # A notice has an id of its own, the same however often it is written down.
+            # The id of a notice stays the same when the notice is written again.
             "eventPublicId": event.payload.get("noticePublicId") or str(event.public_id),
             "message": message(event.name, event.payload, at=event.created_at),
         },
@@ -199,13 +191,9 @@ def _requested(row: Webhook, event: Event) -> NewEvent:
 
 class WebhookSender:
     """
-    Sends messages, outside of any transaction.
+    Sends messages outside of transactions.
 
-    A webhook that has used up its own minute waits without taking anything of the others'; while its receiver takes
-    nothing, one message at a time is tried.
-
-    :param per_minute: messages that leave this installation in a minute, e-mails too; 0: no limit
-    :param each_per_minute: the same of one webhook
+    :param per_minute: outgoing messages, including e-mails; 0: no limit
     """
 
     def __init__(
@@ -224,31 +212,27 @@ class WebhookSender:
         self._trying: set[UUID] = set()
 
     async def send(self, event: Event) -> None:
-        """
-        :raises WebhookFailed: when the receiver has not taken it
-        :raises Postponed: when too many have left in the last minute
-        """
+        """:raises WebhookFailed, Postponed:"""
         async with self._db.reading() as session:
-            found = await repository.to_deliver(session, event.uuid_in("webhookPublicId"))
-            if found is None or not await self._may_know(session, *found, as_object(event.payload["message"])):
+            target = await repository.find_for_delivery(session, event.uuid_in("webhookPublicId"))
+            if target is None or not await self._can_see(session, *target, as_object(event.payload["message"])):
                 return
-        row, _ = found
+        row, _ = target
         if row.failing_since is not None and row.public_id in self._trying:
-            raise Postponed(_BREATH)
-        await self._wait_its_turn(row.public_id)
+            raise Postponed(_RETRY_SECONDS)
+        await self._take_limits(row.public_id)
         self._trying.add(row.public_id)
         try:
-            kept = await self._tried(row, event)
+            attempt = await self._attempt(row, event)
         finally:
             self._trying.discard(row.public_id)
-        await self._db.transact(record_attempt, kept, row.public_id)
-        if not kept.delivered and kept.off is None:
-            raise WebhookFailed(kept.outcome["error"] or f"it answered {kept.outcome['status']}")
+        await self._db.transact(record_attempt, attempt, row.public_id)
+        if not attempt.delivered and attempt.off is None:
+            raise WebhookFailed(attempt.outcome["error"] or f"it answered {attempt.outcome['status']}")
 
-    async def _may_know(self, session: AsyncSession, row: Webhook, owner: UUID, message: JsonObject) -> bool:
-        """Return whether the owner may see, at this moment, what the message is about; nothing goes out for who has left."""
+    async def _can_see(self, session: AsyncSession, row: Webhook, owner: UUID, message: JsonObject) -> bool:
         caller = (await identity.load_callers(session, [owner])).get(owner)
-        if caller is None or not subscriptions.manages(caller, row):
+        if caller is None or not subscriptions.can_manage(caller, row):
             return False
         document = _id(as_object(message["data"]).get("documentPublicId"))
         if document is None:
@@ -256,15 +240,15 @@ class WebhookSender:
         ctx = RequestContext(caller, self._clock.now(), self._clock.zone)
         return await can_see(ctx, session, document)
 
-    async def _tried(self, row: Webhook, event: Event) -> DeliveryAttempt:
-        began, status, error = stopwatch(), None, None
+    async def _attempt(self, row: Webhook, event: Event) -> DeliveryAttempt:
+        started, status, error = stopwatch(), None, None
         off: OffReason | None = None
         try:
             body = orjson.dumps(event.payload["message"])
-            status = await self._transport(row.url, body=body, headers=self._signed(row, event, body))
+            status = await self._transport(row.url, body=body, headers=self._headers(row, event, body))
             off = OffReason.GONE if status == GONE else None
         except NotSent as fault:
-            # It was saved when addresses were looked at less closely; no later attempt could be better.
+            # An address saved before the check existed: further attempts are useless.
             error, off = fault.reason, OffReason.ADDRESS if fault.never else None
         outcome = {
             "public_id": new_id(),
@@ -274,51 +258,50 @@ class WebhookSender:
             "delivered": status is not None and 200 <= status < 300,
             "status": status,
             "error": error,
-            "milliseconds": round((stopwatch() - began) * 1000),
+            "milliseconds": round((stopwatch() - started) * 1000),
             "created_at": self._clock.now(),
         }
         return DeliveryAttempt(outcome, gave_up=outbox.is_last_attempt(event), off=off)
 
-    async def _wait_its_turn(self, webhook: UUID) -> None:
-        """Its own budget first: what it is refused there costs the others nothing, and it pays nothing while there is no room."""
-        own = RateLimitRule("webhook", str(webhook), self._each)
-        rules = [rule for rule in (own, self._outbound) if rule.limit]
+    async def _take_limits(self, webhook: UUID) -> None:
+        """Take the webhook's own limit first, so that it costs the others nothing."""
+        own_rule = RateLimitRule("webhook", str(webhook), self._each)
+        rules = [rule for rule in (own_rule, self._outbound) if rule.limit]
         if not rules:
             return
-        if full := await self._limiter.seconds_left(self._outbound):
-            raise Postponed(full)
+        if seconds := await self._limiter.seconds_left(self._outbound):
+            raise Postponed(seconds)
         result = await self._limiter.take(rules)
-        if result.refused == own:
-            raise Postponed(self._turn(webhook, result.reset))
+        if result.refused == own_rule:
+            raise Postponed(self._reserve_turn(webhook, result.reset))
         if result.refused is not None:
             raise Postponed(result.reset)
 
-    def _turn(self, webhook: UUID, reset: float) -> float:
-        """Each message that waits gets a moment of its own, or all of a backlog would stand before the others' at once."""
+    def _reserve_turn(self, webhook: UUID, reset: float) -> float:
+        """Return a different wait in seconds for each message of a backlog."""
         now = stopwatch()
-        at = max(self._turns.get(webhook, 0.0), now + reset)
-        self._turns[webhook] = at + 60 / self._each
-        return at - now
+        turn = max(self._turns.get(webhook, 0.0), now + reset)
+        self._turns[webhook] = turn + 60 / self._each
+        return turn - now
 
-    def _signed(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
+    def _headers(self, row: Webhook, event: Event, body: bytes) -> dict[str, str]:
         now = self._clock.now()
         message_id, timestamp = str(event.payload["eventPublicId"]), int(now.timestamp())
-        stored = [row.secret, *(one.secret for one in valid_secrets(row.earlier_secrets, now))]
-        valid = [secret for one in stored if (secret := subscriptions.secret_of(one)) is not None]
-        if not valid:
+        stored = [row.secret, *(earlier.secret for earlier in valid_secrets(row.earlier_secrets, now))]
+        secrets = [secret for text in stored if (secret := subscriptions.secret_of(text)) is not None]
+        if not secrets:
             raise NotSent("secret_unreadable")
         return {
             "content-type": "application/json",
             "user-agent": "Saraban-Webhook/1",
             "webhook-id": message_id,
             "webhook-timestamp": str(timestamp),
-            "webhook-signature": signature(valid, message_id, timestamp, body),
+            "webhook-signature": signature(secrets, message_id, timestamp, body),
         }
 
 
 async def purge_outcomes(session: AsyncSession, *, now: datetime) -> int:
-    """Delete a bounded number of outcomes older than a week, and say how many."""
-    return await repository.forget_outcomes(session, before=now - KEEP_OUTCOMES)
+    return await repository.delete_outcomes(session, before=now - KEEP_OUTCOMES)
 
 
 def _id(text: object) -> UUID | None:

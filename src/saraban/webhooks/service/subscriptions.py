@@ -1,4 +1,4 @@
-"""Setting webhooks up: whoever may edit a project decides whom its events are told."""
+"""Manages webhooks of projects and people."""
 
 import base64
 from collections.abc import Sequence
@@ -61,7 +61,7 @@ _FAULTS = {
 
 
 class TooManyWebhooks(DomainError):
-    """Each event is told to every webhook of its project, so there is a limit."""
+    """Each event is sent to every webhook of its project, so their number is limited."""
 
     kind, code = ErrorKind.CONFLICT, "WEBHOOKS_TOO_MANY"
     says = Text("โครงการนี้มี webhook ครบ 20 รายการแล้ว", "This project has 20 webhooks already.")
@@ -69,7 +69,7 @@ class TooManyWebhooks(DomainError):
 
 
 class TooManyOwnWebhooks(DomainError):
-    """Each notice is sent to every webhook of its reader, so there is a limit."""
+    """Each notice is sent to every webhook of its reader, so their number is limited."""
 
     kind, code = ErrorKind.CONFLICT, "WEBHOOKS_TOO_MANY_OWN"
     says = Text("คุณมี webhook ส่วนตัวครบ 3 รายการแล้ว", "You have 3 webhooks of your own already.")
@@ -77,14 +77,14 @@ class TooManyOwnWebhooks(DomainError):
 
 
 class WebhookChanged(Stale):
-    """`If-Match` names a version that somebody has changed since."""
+    """`If-Match` names an older version: somebody has changed the webhook since."""
 
     code = "WEBHOOK_CHANGED"
     says = Text("มีผู้แก้ไข webhook นี้ไปแล้ว", "Somebody has changed this webhook in the meantime.")
 
 
 class TooManySecrets(DomainError):
-    """Rotated again and again within a day: an earlier secret is never dropped before its time."""
+    """The secret was rotated too often: earlier secrets stay valid for their full 24 hours."""
 
     kind, code = ErrorKind.CONFLICT, "WEBHOOK_SECRETS_TOO_MANY"
     says = Text(
@@ -98,50 +98,44 @@ class TooManySecrets(DomainError):
 
 
 async def create(ctx: RequestContext, session: AsyncSession, project_public_id: UUID, new: WebhookIn) -> Webhook:
-    """
-    Have an address told of the project's events from now on; its secret is shown this once.
-
-    :raises TooManyWebhooks: at the limit of a project
-    """
-    project = await _project(ctx, session, project_public_id)
-    _check(new.url)
+    """:raises TooManyWebhooks:"""
+    project = await _managed_project(ctx, session, project_public_id)
+    _check_url(new.url)
     if await repository.count(session, of=repository.of_project(project)) >= MOST:
         raise TooManyWebhooks
-    row = _new(ctx, project, new, new.events)
-    row.topics = _unique(new.topics) or None
+    row = _new_webhook(ctx, project, new, new.events)
+    row.topics = _drop_duplicates(new.topics) or None
     _check_topics(row)
     session.add(row)
-    await _note(ctx, session, "create", row)
+    await _record(ctx, session, "create", row)
     return row
 
 
 async def create_own(ctx: RequestContext, session: AsyncSession, new: OwnWebhookIn) -> Webhook:
-    """
-    Have an address told what the caller chose to be told by webhook; its secret is shown this once.
-
-    :raises TooManyOwnWebhooks: at the limit of a person
-    """
-    _check(new.url)
+    """:raises TooManyOwnWebhooks:"""
+    _check_url(new.url)
     if await repository.count(session, of=repository.of_person(ctx.caller.user_id)) >= MOST_OWN:
         raise TooManyOwnWebhooks
-    row = _new(ctx, None, new, [NOTICE])
+    row = _new_webhook(ctx, None, new, [NOTICE])
     session.add(row)
-    await _note(ctx, session, "create", row)
+    await _record(ctx, session, "create", row)
     return row
 
 
-def _new(ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn, events: Sequence[str]) -> Webhook:
+def _new_webhook(
+    ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn, events: Sequence[str]
+) -> Webhook:
     return Webhook(
         public_id=new_id(),
         project_id=project,
         user_id=ctx.caller.user_id,
         url=new.url,
         description=new.description,
-        event_names=_unique(events),
+        event_names=_drop_duplicates(events),
         topics=None,
         is_active=True,
         given_up=0,
-        secret=_encrypt_secret(_secret()),
+        secret=_encrypt_secret(_generate_secret()),
         version=1,
         created_at=ctx.now,
         updated_at=ctx.now,
@@ -151,7 +145,7 @@ def _new(ctx: RequestContext, project: int | None, new: WebhookIn | OwnWebhookIn
 async def listing(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, cursor: str | None, limit: int
 ) -> Page[Webhook]:
-    project = await _project(ctx, session, project_public_id)
+    project = await _managed_project(ctx, session, project_public_id)
     rows = await repository.page(session, of=repository.of_project(project), cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda row: (row.created_at, row.public_id))
 
@@ -162,39 +156,34 @@ async def listing_own(ctx: RequestContext, session: AsyncSession, *, cursor: str
 
 
 async def read(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Webhook:
-    """
-    :raises NotFound: when there is none that the caller may manage
-    """
-    return await _managed(session, ctx.caller, public_id)
+    """:raises NotFound:"""
+    return await _find_managed(session, ctx.caller, public_id)
 
 
 async def change(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, change: WebhookChangeIn, if_match: str | None
 ) -> Webhook:
-    """
-    :param if_match: the `ETag` that the caller has seen, None when he does not say
-    :raises WebhookChanged: when it is another by now
-    """
-    row = await _managed(session, ctx.caller, public_id, locked=True)
+    """:raises WebhookChanged:"""
+    row = await _find_managed(session, ctx.caller, public_id, locked=True)
     require_match(if_match, etag(row), WebhookChanged)
     if row.project_id is None and (change.events is not None or change.topics is not None):
         raise invalid("/events" if change.events is not None else "/topics", "not_of_a_project", *_OWN)
     if change.url is not None:
-        _check(change.url)
-        if change.url != row.url:  # another receiver has failed at nothing yet
+        _check_url(change.url)
+        if change.url != row.url:
             row.failing_since, row.given_up = None, 0
-            row.user_id = ctx.caller.user_id  # it receives what this person may see
+            row.user_id = ctx.caller.user_id  # the new receiver gets only what this person can see
     if change.is_active is not None:
         row.off_because, row.failing_since, row.given_up = None, None, 0
     values = change.model_dump(exclude_none=True)
     if change.events is not None:
-        values["event_names"] = _unique(values.pop("events"))
+        values["event_names"] = _drop_duplicates(values.pop("events"))
     if change.topics is not None:
-        values["topics"] = _unique(change.topics) or None
+        values["topics"] = _drop_duplicates(change.topics) or None
     changes = set_fields(row, values, named={"event_names": "events", "is_active": "isActive"})
     _check_topics(row)
     row.version, row.updated_at = row.version + 1, ctx.now
-    await _note(ctx, session, "change", row, changes)
+    await _record(ctx, session, "change", row, changes)
     return row
 
 
@@ -202,40 +191,37 @@ async def rotate(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, if_match: str | None = None
 ) -> Webhook:
     """
-    Return the webhook another secret; for a day messages are signed with the old one as well.
+    Rotate the secret; for a day messages are signed with the old one, too.
 
-    :param if_match: the `ETag` that the caller has seen, None when he does not say
-    :raises WebhookChanged: when it is another by now
-    :raises TooManySecrets: when it was changed so often within a day that one more would cut an earlier secret short
+    :raises WebhookChanged, TooManySecrets:
     """
-    row = await _managed(session, ctx.caller, public_id, locked=True)
+    row = await _find_managed(session, ctx.caller, public_id, locked=True)
     require_match(if_match, etag(row), WebhookChanged)
     earlier = valid_secrets(row.earlier_secrets, now=ctx.now)
     if len(earlier) >= MOST_EARLIER:
-        free = earlier[-1].until
+        next_rotation = earlier[-1].until
         raise TooManySecrets(
-            values={"most": MOST_EARLIER, "until": f"{free:%Y-%m-%dT%H:%M:%SZ}"},
-            retry_after=(free - ctx.now).total_seconds(),
+            values={"most": MOST_EARLIER, "until": f"{next_rotation:%Y-%m-%dT%H:%M:%SZ}"},
+            retry_after=(next_rotation - ctx.now).total_seconds(),
         )
     earlier.insert(0, EarlierSecret(row.secret, ctx.now + OVERLAP))
-    row.earlier_secrets, row.secret = [one.kept for one in earlier], _encrypt_secret(_secret())
+    row.earlier_secrets, row.secret = [secret.as_json for secret in earlier], _encrypt_secret(_generate_secret())
     row.version, row.updated_at = row.version + 1, ctx.now
-    await _note(ctx, session, "rotate", row)
+    await _record(ctx, session, "rotate", row)
     return row
 
 
 async def remove(ctx: RequestContext, session: AsyncSession, *, public_id: UUID) -> None:
-    """Forget a webhook; what it was to be told and has not been yet is not sent."""
-    row = await _managed(session, ctx.caller, public_id, locked=True)
-    await _note(ctx, session, "remove", row)
+    """Delete a webhook; undelivered messages are not sent."""
+    row = await _find_managed(session, ctx.caller, public_id, locked=True)
+    await _record(ctx, session, "remove", row)
     await repository.remove(session, row)
 
 
 async def outcomes(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, cursor: str | None, limit: int
 ) -> Page[WebhookOutcome]:
-    """Return the last attempts to tell a webhook something, newest first."""
-    row = await _managed(session, ctx.caller, public_id)
+    row = await _find_managed(session, ctx.caller, public_id)
     rows = await repository.outcomes(session, webhook_id=row.id, cursor=cursor, limit=limit)
     return page_of(rows, limit=limit, key=lambda outcome: (outcome.created_at, outcome.public_id))
 
@@ -245,27 +231,26 @@ def etag(row: Webhook) -> str:
 
 
 def earlier_until(row: Webhook) -> datetime | None:
-    """Tell until when the last of the earlier secrets signs."""
-    moments = [datetime.fromisoformat(one["until"]) for one in row.earlier_secrets or ()]
+    """Return until when an earlier secret still signs."""
+    moments = [datetime.fromisoformat(secret["until"]) for secret in row.earlier_secrets or ()]
     return max(moments, default=None)
 
 
-async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
-    seen = await projects.read_project(ctx, session, public_id=public_id)
-    project = await projects.find_project(session, public_id=seen.public_id, pointer="path:publicId")
+async def _managed_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> int:
+    visible = await projects.read_project(ctx, session, public_id=public_id)
+    project = await projects.find_project(session, public_id=visible.public_id, pointer="path:publicId")
     ctx.caller.require(MANAGES, Scope(project=project.id))
     return project.id
 
 
-async def _managed(session: AsyncSession, caller: Caller, public_id: UUID, *, locked: bool = False) -> Webhook:
+async def _find_managed(session: AsyncSession, caller: Caller, public_id: UUID, *, locked: bool = False) -> Webhook:
     row = await repository.one(session, public_id, locked=locked)
-    if row is None or not manages(caller, row):
+    if row is None or not can_manage(caller, row):
         raise NotFound(f"There is no webhook {public_id}.")
     return row
 
 
-def manages(caller: Caller, row: Webhook) -> bool:
-    """A project's are those of whoever may edit it; a person's own are nobody else's."""
+def can_manage(caller: Caller, row: Webhook) -> bool:
     if row.project_id is None:
         return row.user_id == caller.user_id
     return caller.may(MANAGES, Scope(project=row.project_id))
@@ -276,18 +261,18 @@ def _check_topics(row: Webhook) -> None:
         raise invalid("/topics", "needs_event", *_NEEDS_EVENT)
 
 
-def _check(url: str) -> None:
+def _check_url(url: str) -> None:
     try:
         target_of(url)
     except InvalidWebhookAddress as fault:
         raise invalid("/url", fault.reason, *_FAULTS[fault.reason]) from None
 
 
-def _unique(events: Sequence[str]) -> list[str]:
+def _drop_duplicates(events: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(events))
 
 
-def _secret() -> str:
+def _generate_secret() -> str:
     text = new_secret(32)
     return encoded(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
@@ -297,21 +282,23 @@ def _encrypt_secret(secret: str) -> str:
 
 
 def secret_of(stored: str) -> str | None:
-    """Return a secret as receivers are handed it; None when the installation's signing key has changed since."""
-    if stored.startswith(PREFIX):  # an earlier version of Saraban wrote it
+    """Return the secret; None if the signing key of the installation has changed."""
+    if stored.startswith(PREFIX):  # not encrypted yet
         return stored
     secret = encryption.decrypt(stored)
     return None if secret is None else PREFIX + secret
 
 
 async def encrypt_secrets(session: AsyncSession) -> None:
-    """Encrypt the secrets that an earlier version of Saraban has stored as they are."""
-    for row in await repository.with_plain_secrets(session):
+    """Encrypt secrets that an earlier version stored as plain text."""
+    for row in await repository.lock_plain_secrets(session):
         row.secret = _encrypt_secret(row.secret)
-        row.earlier_secrets = [{**one, "secret": _encrypt_secret(one["secret"])} for one in row.earlier_secrets or ()]
+        row.earlier_secrets = [
+            {**earlier, "secret": _encrypt_secret(earlier["secret"])} for earlier in row.earlier_secrets or ()
+        ]
 
 
-async def _note(
+async def _record(
     ctx: RequestContext, session: AsyncSession, action: str, row: Webhook, changes: JsonObject | None = None
 ) -> None:
     await session.flush()

@@ -1,1 +1,1 @@
-"""The language of definitions: what one says, how it is read, conditions and schemas; what a workflow knows of what it moves. Pure."""
+"""The language of workflow definitions, without I/O."""

@@ -1,8 +1,4 @@
-"""
-A workflow definition once it has been read and checked: frozen, so that a version can be cached and shared.
-
-What follows from it is found once, for every step asks for it.
-"""
+"""A parsed workflow definition: immutable, so that a version can be cached and shared."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,26 +15,24 @@ from saraban.workflow.language.review import FELL, ResponseOut, Review
 from saraban.workflow.language.schema import ContextSchema
 from saraban.workflow.language.subject import ActionOut
 
-# What the client sends with an action; such a condition cannot be judged before the action is taken.
+# Values that the client sends with an action.
 SENT = frozenset({"payload", "comment", "responseCode", "*"})
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """
-    :param message: said when it does not hold; `{name}` places are filled from `document`
-    """
+    """:param message: shown when it is not met; `{name}` fields come from `document`"""
 
     logic: logic.Compiled
     message: Text | None = None
 
     @property
     def reads_payload(self) -> bool:
-        """Whether it asks what the client sends, so that it cannot be judged before."""
+        """Whether it reads values that the client sends, so it cannot be evaluated before."""
         return not names(self.logic).isdisjoint(SENT)
 
     def holds(self, facts: JsonObject) -> bool:
-        """Return whether the condition is met; a rule that would take too long on these facts is not."""
+        """Return False also when the rule exceeds its budget."""
         try:
             return logic.truthy(self.logic.evaluate(facts))
         except logic.BudgetExceeded:
@@ -55,7 +49,7 @@ RECIPIENT_ALONE = frozenset({"recipient"})
 
 @dataclass(frozen=True, slots=True)
 class Require:
-    """Who may act: within one set any entry does, and every set that is not empty must be met."""
+    """Who may act: one entry of each non-empty set must match."""
 
     roles: frozenset[str] = frozenset()
     permissions: frozenset[str] = frozenset()
@@ -67,11 +61,7 @@ class Require:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """
-    What one response code of an action leads to.
-
-    :param inherits: it leads where its action does, and says nothing of its own
-    """
+    """:param inherits: the code leads to the action's `to`"""
 
     to: str
     comment_required: bool = False
@@ -82,11 +72,10 @@ class Response:
 @dataclass(frozen=True)
 class Transition:
     """
-    One action of a state. `optional`: it is possible, but nobody is waited for because of it.
-
-    :param to: where it leads; None where `responses` say so, by the code that comes with it
-    :param fields: the values that can come with it, those that were stated before too; None takes what was not stated yet
-    :param usual: the code that counts where none comes with it; without one there must come one
+    An action of a state; an `optional` one makes nobody responsible.
+    :param to: None where `responses` contain the next states
+    :param fields: values that it accepts, also to change them; None accepts values not stated yet
+    :param usual: code to use without a response code; None requires one
     """
 
     action: str
@@ -105,12 +94,11 @@ class Transition:
     usual: str | None = None
 
     def takes(self, name: str) -> bool:
-        """Return whether a value can come with it that nobody has stated before."""
+        """Return whether the action accepts the first statement of a value."""
         return self.fields is None or name in self.fields
 
     @cached_property
     def choice(self) -> ActionOut:
-        """What a caller who may take it is offered."""
         return ActionOut(
             code=self.action,
             label=self.label,
@@ -120,11 +108,11 @@ class Transition:
             responses=[
                 ResponseOut(
                     code=code,
-                    label=one.label,
-                    comment_required=one.comment_required or self.comment_required,
+                    label=response.label,
+                    comment_required=response.comment_required or self.comment_required,
                     usual=code == self.usual,
                 )
-                for code, one in self.responses.items()
+                for code, response in self.responses.items()
             ],
             help=self.help,
             fields=None if self.fields is None else list(self.fields),
@@ -132,13 +120,12 @@ class Transition:
 
     @cached_property
     def decider(self) -> str | None:
-        """The role of the organizations that take it, where it asks one role alone."""
+        """The role of the acting organizations, if it requires exactly one."""
         roles = self.require.organization_roles
         return next(iter(roles)) if len(roles) == 1 else None
 
     @property
     def outcomes(self) -> tuple[tuple[str | None, str], ...]:
-        """(response code, state) of every way it can end; the code is None where none is asked for."""
         if self.to is not None:
             return ((None, self.to),)
         return tuple((code, response.to) for code, response in self.responses.items())
@@ -151,10 +138,9 @@ class Transition:
 @dataclass(frozen=True, slots=True)
 class Way:
     """
-    How a state is left: by an action, or by the verdict of its review.
-
-    :param name: what the history calls it
-    :param place: where it stands below its state
+    A way out of a state: an action, or the result of its review.
+    :param name: in the history
+    :param place: path below the state
     """
 
     name: str
@@ -164,16 +150,15 @@ class Way:
 
     @property
     def automatic(self) -> tuple[str, ...]:
-        """The actions that the engine tries by itself after this, in their order."""
         return tuple(event["action"] for event in self.events if event["type"] == "auto_action")
 
 
 @dataclass(frozen=True)
 class State:
     """
-    :param due_days: working days, from the day it is entered, within which somebody is to act
-    :param review: who is asked at once when it is entered, and where their verdict leads
-    :param outcome: of an end, what the definition says that it means
+    :param due_days: working days to act after the state is entered
+    :param review: starts when the state is entered
+    :param outcome: of a final state
     """
 
     name: str
@@ -189,23 +174,23 @@ class State:
 
     @cached_property
     def means(self) -> Outcome | None:
-        """What it means to have ended here: by the word of the definition, or else by a name that has always said it."""
+        """The outcome of a final state, from the definition or from a well-known name."""
         return (self.outcome or BY_NAME.get(self.name)) if self.terminal else None
 
     @cached_property
     def required(self) -> tuple[Require, ...]:
-        """What its actions ask for that are not optional, each once."""
+        """Requirements of the actions that are not optional."""
         return tuple(dict.fromkeys(step.require for step in self.on.values() if not step.optional))
 
     @cached_property
     def asks(self) -> str | None:
-        """The role of the organizations that it waits for, or `recipient`, where all its actions ask for the same."""
-        asked = {
+        """The role that all actions require, or `recipient`; None if they differ."""
+        roles = {
             step.decider or ("recipient" if step.require.party == RECIPIENT_ALONE else None)
             for step in self.on.values()
             if not step.optional
         }
-        return asked.pop() if len(asked) == 1 else None
+        return roles.pop() if len(roles) == 1 else None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -222,12 +207,12 @@ class State:
         return tuple(ways)
 
 
-# Every workflow ends here when its subject is withdrawn; a definition need not name it.
+# The end of every workflow whose subject is withdrawn, without an entry in the definition.
 CANCELLED = State(
     "cancelled", Text("ยกเลิกแล้ว", "Cancelled"), initial=False, terminal=True, editable=False, on=MappingProxyType({})
 )
 
-# And here when somebody ends it without an outcome, while its subject stays.
+# The end of a workflow that an administrator terminates; its subject remains.
 TERMINATED = State(
     "terminated", Text("ยุติแล้ว", "Terminated"), initial=False, terminal=True, editable=False, on=MappingProxyType({})
 )
@@ -237,9 +222,8 @@ ENDS = MappingProxyType({CANCELLED.name: CANCELLED, TERMINATED.name: TERMINATED}
 @dataclass(frozen=True, slots=True)
 class TransitionExample:
     """
-    What whoever wrote the definition says that an action can be taken with.
-
-    :param facts: what its condition reads, as `{"context": {"payload": {"amount": 1}}}`
+    An example by the author of the definition.
+    :param facts: values for its condition, as `{"context": {"payload": {"amount": 1}}}`
     """
 
     state: str
@@ -250,11 +234,10 @@ class TransitionExample:
 @dataclass(frozen=True)
 class Definition:
     """
-    `states` keeps the order in which they were written, which is the order of the timeline.
-
-    :param context_schema: what an instance may remember, with the values of its steps; None leaves it open
-    :param examples: played on the engine when it is published
-    :param merges: values are kept one by one; False in versions from before that, where a payload replaces the last one
+    `states` are in the order of the timeline.
+    :param context_schema: for the values of steps; None allows any
+    :param examples: run when it is published
+    :param merges: payloads are merged; in old versions a payload replaces the previous one
     """
 
     code: str
@@ -266,12 +249,11 @@ class Definition:
     examples: tuple[TransitionExample, ...] = ()
 
     def action_label(self, state: str, action: str) -> Text | None:
-        here = self.states.get(state)
-        transition = here.on.get(action) if here else None
+        state_definition = self.states.get(state)
+        transition = state_definition.on.get(action) if state_definition else None
         return transition.label if transition else None
 
     def state(self, name: str) -> State:
-        """Return a state that an instance can stand in: one of its own, or an end that every workflow has."""
         return self.states.get(name) or ENDS[name]
 
     @cached_property
@@ -280,7 +262,7 @@ class Definition:
 
     @cached_property
     def steps(self) -> tuple[tuple[str, State, Transition], ...]:
-        """Every action, with the pointer to it and the state that has it."""
+        """Each action with its pointer and state."""
         return tuple(
             (below(f"/states/{index}/on", action), state, step)
             for index, state in enumerate(self.states.values())
@@ -296,16 +278,12 @@ MERGED = "merged"
 
 
 def as_published(definition: Definition, stored: JsonObject) -> Definition:
-    """Return a stored version as it was published, by the short form that was stored with it."""
+    """Return a stored version with the payload rule of its publication."""
     return definition if stored.get("payload") == MERGED else replace(definition, merges=False)
 
 
 def compiled(definition: Definition) -> dict[str, Json]:
-    """
-    Return the short form that is stored beside the text of a version, for reports and comparison.
-
-    It says by which rule payloads are kept: a version runs by the rule under which it was published.
-    """
+    """Return the summary that is stored beside a version, with its payload rule."""
     return {
         "workflow": definition.code,
         "payload": MERGED,

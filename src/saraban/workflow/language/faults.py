@@ -1,6 +1,4 @@
-"""
-What is wrong with a definition, collected while it is read, each fault under its JSON pointer; and how large its parts may be.
-"""
+"""Faults of a definition with their JSON pointers, and size limits."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
@@ -21,9 +19,8 @@ NOT_JSON = Text("ค่านี้ไม่ใช่ JSON", "This is not a JSON
 @dataclass(frozen=True, slots=True)
 class Known:
     """
-    The names a definition may use; None leaves them unchecked.
-
-    :param users: those of the definition's `assigned` people who can work
+    Names that a definition may use; None disables the check.
+    :param users: active users among those the definition names
     """
 
     roles: Collection[str] | None = None
@@ -32,12 +29,7 @@ class Known:
 
 
 class Faults:
-    """
-    The faults so far; adding more than 100 changes nothing.
-
-    :param root: pointer under which the definition stands in the request
-    :param known: what the definition may name
-    """
+    """:param root: pointer of the definition in the request"""
 
     def __init__(self, root: str, known: Known | None = None) -> None:
         self._root = root
@@ -49,14 +41,14 @@ class Faults:
             self.problems.append(FieldProblem(self._root + at, code, Text(th, en), values))
 
     def extend(self, at: str, problems: Iterable[FieldProblem]) -> None:
-        """Add faults whose pointers are counted from `at`."""
+        """Add faults with pointers relative to `at`."""
         for problem in problems:
             self.add(at + problem.pointer, problem.code, problem.text.th, problem.text.en, **problem.values)
 
     def keys(
         self, raw: Json, at: str, *, needed: AbstractSet[str] = frozenset(), allowed: AbstractSet[str] = frozenset()
     ) -> JsonObject | None:
-        """Return `raw` when it is an object, after naming the keys that are absent or unknown."""
+        """Return an object with all needed keys, or None; report missing and unknown keys."""
         if not isinstance(raw, Mapping):
             self.add(at, "type", "ต้องเป็นออบเจกต์", "This must be an object.")
             return None
@@ -87,27 +79,26 @@ class Faults:
         return raw
 
     def names(self, part: JsonObject, key: str, at: str, known: Collection[str] | None) -> frozenset[str]:
-        """Return the names listed under `key`, after naming those that are not in `known`."""
+        """Return the names under `key`, and report unknown ones."""
         if key not in part:
             return frozenset()
-        listed = self.list_of(part[key], f"{at}/{key}", most=50)
-        for index, name in enumerate(listed):
+        entries = self.list_of(part[key], f"{at}/{key}", most=50)
+        for index, name in enumerate(entries):
             if not isinstance(name, str):
                 self.add(f"{at}/{key}/{index}", "type", "ต้องเป็นข้อความ", "This must be text.")
             elif known is not None and name not in known:
                 th, en = "ไม่รู้จัก “{name}”", "“{name}” is not known."
                 self.add(f"{at}/{key}/{index}", "unknown", th, en, name=name[:100])
-        return frozenset(name for name in listed if isinstance(name, str))
+        return frozenset(name for name in entries if isinstance(name, str))
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
     """
-    How large a part of a definition, or a value, may be.
-
+    Limits of a part of a definition, or of a value.
     :param depth: levels of objects and lists
     :param parts: values of any kind
-    :param characters: length of all texts together
+    :param characters: total length of all texts
     """
 
     depth: int
@@ -116,7 +107,7 @@ class Size:
 
 
 class PartRefused(Exception):
-    """A condition, a schema or a value cannot be taken; `problems` say where and why, each pointer counted from it."""
+    """`problems` have pointers relative to the refused part."""
 
     def __init__(self, problems: tuple[FieldProblem, ...]) -> None:
         first = problems[0]
@@ -126,10 +117,8 @@ class PartRefused(Exception):
 
 def parts(raw: Json, most: Size) -> Iterator[tuple[str, Json]]:
     """
-    Return each part of a value under its pointer, itself first; without recursion, so that what is deep, cyclic or huge
-    costs no more than its limit.
-
-    :raises PartRefused: at the first that is too much
+    Yield each part with its pointer, without recursion, which deep or cyclic input would exhaust.
+    :raises PartRefused: at the first part beyond a limit
     """
     count, characters = 1, 0
     waiting: list[tuple[str, Json, int]] = [("", raw, 1)]
@@ -153,15 +142,14 @@ def _length(node: Json) -> int:
         return len(node)
     if isinstance(node, dict):
         return sum(len(key) for key in node if isinstance(key, str))
-    # As many digits as it would have had in the text, or fewer.
+    # At most the number of digits in the text.
     return node.bit_length() >> 2 if isinstance(node, int) else 0
 
 
 def escaped(key: str) -> str:
-    """Return a key as a JSON pointer writes it (RFC 6901); of a long one the beginning."""
+    """Escape a key for a JSON pointer (RFC 6901), cut to 60 characters."""
     return key[:60].replace("~", "~0").replace("/", "~1")
 
 
 def below(at: str, key: object) -> str:
-    """Return the pointer of a key or an index under `at`."""
     return f"{at}/{escaped(str(key))}"

@@ -1,9 +1,4 @@
-"""
-What an end of a workflow means, whatever it is called, and what a step that was taken is called.
-
-Registers show what an end means, and need no name of a state for that. A definition says it with the word `outcome`; of ends that
-have always had the same name, the name says it too.
-"""
+"""Outcomes of final states, from the word `outcome` or a well-known name, and past labels."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -24,7 +19,6 @@ WORDS: Final[Mapping[str, Text]] = MappingProxyType(
         "withdrawn": Text("ถอนเรื่อง", "Withdrawn"),
     }
 )
-# What registers and the search call the states of documents.
 STATE_NAMES: Final[Mapping[str, Text]] = MappingProxyType(
     {
         "draft": Text("ฉบับร่าง", "Draft"),
@@ -46,7 +40,7 @@ STATE_NAMES: Final[Mapping[str, Text]] = MappingProxyType(
         "terminated": Text("ยุติแล้ว", "Terminated"),
     }
 )
-# For versions that were published before there was the word, and for those that need none beside the name.
+# For versions from before `outcome`, and for those that rely on the state's name.
 BY_NAME: Final[Mapping[str, Outcome]] = MappingProxyType(
     {
         "approved": "approved",
@@ -106,13 +100,13 @@ _THAI: Final[dict[str, str]] = {
 
 
 def past_tense(label: Text) -> Text:
-    """Return the label of an action as a history says it; a label of an author's own stays as it is."""
+    """Return the label of an action in the past tense; a custom label stays unchanged."""
     return Text(
-        _past(label.th, _THAI, OVERRIDDEN.th),
-        _past(label.en, _ENGLISH, OVERRIDDEN.en),
+        _past_label(label.th, _THAI, OVERRIDDEN.th),
+        _past_label(label.en, _ENGLISH, OVERRIDDEN.en),
     )
 
 
-def _past(label: str, known: dict[str, str], mark: str) -> str:
+def _past_label(label: str, past_by_label: dict[str, str], mark: str) -> str:
     bare = label.removesuffix(mark)
-    return known.get(bare, bare) + label[len(bare) :]
+    return past_by_label.get(bare, bare) + label[len(bare) :]

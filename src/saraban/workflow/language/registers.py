@@ -1,9 +1,8 @@
 """
-The registers of documents as the workflow knows them: on which workflow each starts where nobody chose one, what its documents are
-like, and what a condition can read of one when an action is taken.
+Document registers for workflows: the default workflow, and the facts that conditions can read.
 
-The registers themselves lie above and say the same of themselves; tests hold the two against each other. `document` and `actor` are
-closed: a name that is not here is never there.
+The packages of the registers repeat these facts, and tests compare the two. `document` and `actor` have no other
+names.
 """
 
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from saraban.projects.domain.master_data import shipped_type_name
 
 PRIORITIES = ("URGENT", "HIGH", "MEDIUM", "LOW")
 KINDS = ("correspondence", "rfa", "transmittal", "circulation")
-# The document types that a kind keeps; of an RFA the RFA type is another thing, which conditions do not read.
+# Document types of a kind. Conditions cannot read the RFA type.
 TYPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "correspondence": ("LETTER", "MEMO", "RFI", "EMAIL", "INSTRUCTION", "MOM", "NOTICE", "OTHER"),
@@ -48,7 +47,7 @@ DOCUMENT: Mapping[str, JsonObject] = MappingProxyType(
     }
 )
 ALWAYS = ("kind", "number", "title", "priority", "documentType", "projectPublicId", "projectCode", "originatorCode")
-# What documents of these kinds alone say of themselves.
+# Facts that only some kinds have.
 OF_SOME: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "revision": frozenset(KINDS) - {"circulation"},
@@ -60,7 +59,7 @@ OF_A_DOCUMENT: JsonObject = MappingProxyType(
     {"type": "object", "properties": dict(DOCUMENT), "required": list(ALWAYS), "additionalProperties": False}
 )
 ACTOR = ("publicId", "roles", "isSubmitter", "isAssignee")
-# Kept with the step, these would pass for evidence of who acted and with which right.
+# Stored with a step, these names would look like evidence of the actor and their permissions.
 _RESERVED = frozenset(
     {"roles", "permissions", "actor", "actorpublicid", "userid", "userpublicid", "onbehalfof", "onbehalfofpublicid"}
 )
@@ -68,23 +67,23 @@ TOP = ("state", "comment", "responseCode", "context", "document", "payload", "ac
 
 
 def reserved(name: str) -> bool:
-    """Whether no client may send a value of this name."""
+    """Return whether clients must not send a value of this name."""
     return name.casefold() in _RESERVED
 
 
 def unsayable(path: str) -> bool:
-    """Whether a path reads a value that no client may send."""
+    """Return whether a path reads such a value."""
     top, *below = path.removeprefix("context.").split(".")
     return top == "payload" and bool(below) and reserved(below[0])
 
 
 def of_a_document(kind: str | None, type_code: str | None = None) -> dict[str, Json]:
-    """Return what documents of a kind, and of one of its types, or of any say of themselves."""
+    """Return the schema of documents of a kind and type; None stands for any kind."""
     if kind is None:
         return dict(OF_A_DOCUMENT)
-    own = {name: one for name, one in DOCUMENT.items() if kind in OF_SOME.get(name, KINDS)}
-    own |= {"kind": {"const": kind}, "documentType": {"enum": [type_code] if type_code else list(TYPES[kind])}}
-    return {**OF_A_DOCUMENT, "properties": own}
+    properties = {name: schema for name, schema in DOCUMENT.items() if kind in OF_SOME.get(name, KINDS)}
+    properties |= {"kind": {"const": kind}, "documentType": {"enum": [type_code] if type_code else list(TYPES[kind])}}
+    return {**OF_A_DOCUMENT, "properties": properties}
 
 
 DRAFT: Final = "draft"
@@ -93,18 +92,18 @@ DRAFT: Final = "draft"
 @dataclass(frozen=True, slots=True)
 class Register:
     """
-    :param name: the word for it in audit actions, events and addresses
-    :param code: the workflow that its documents start on where nobody chose another
-    :param types: the document types it keeps, of which each can have a choice of its own; empty where there is one only
-    :param codes: of some of those types, the workflow that they start on instead of `code`
-    :param type_code: the one document type that is meant of them; None for all
-    :param by_rfa_type: its documents differ by the RFA types of the contracts instead
-    :param needs: states that its own verbs ask for, and that are no ends
-    :param open: names of states by which its documents show that they are under way
-    :param ends: names of states by which its documents show that they are finished
-    :param parties: who there is in it to be asked by `party`
-    :param between: its documents go from one organization to another, which have parts in the contract
-    :param answered: its documents show an answer with a code, so that every end has to mean something
+    :param name: in audit actions, events and addresses
+    :param code: default workflow
+    :param types: document types with their own assignments; empty for a single type
+    :param codes: default workflows of some types
+    :param type_code: the type that this object is limited to; None for all
+    :param by_rfa_type: documents differ by RFA types instead of document types
+    :param needs: non-final states that the register's services require
+    :param open: states that its documents show while in progress
+    :param ends: final states that its documents show
+    :param parties: values of `party`
+    :param between: documents are sent from organization to organization
+    :param answered: documents show a response code, so every final state needs an outcome
     """
 
     name: str
@@ -122,7 +121,7 @@ class Register:
     answered: bool = False
 
     def of_type(self, code: str | None) -> "Register":
-        """Return the register as far as it keeps documents of one type; an RFA's type is none of those."""
+        """Return the register limited to a document type; an RFA type changes nothing."""
         if not code or code not in self.types:
             return self
         name = shipped_type_name(code)
@@ -131,7 +130,7 @@ class Register:
 
     @property
     def by_type(self) -> "tuple[Register, ...]":
-        """The register once for each document type of which there is one of its own: a document's type never changes."""
+        """The register once per document type with its own assignment."""
         return tuple(self.of_type(code) for code in self.types) if self.types and not self.type_code else (self,)
 
 
@@ -171,22 +170,26 @@ CIRCULATION: Final = Register(
     between=False,
 )
 REGISTERS: Final[Mapping[str, Register]] = MappingProxyType(
-    {one.name: one for one in (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)}
+    {register.name: register for register in (CORRESPONDENCE, RFA, TRANSMITTAL, CIRCULATION)}
 )
 
 
 def starting_on(code: str) -> list[Register]:
-    """Return the registers, whole or as far as they keep one type, that start on a workflow where nobody chose another."""
-    whole = [one for one in REGISTERS.values() if one.code == code]
-    return whole + [one.of_type(type_code) for one in REGISTERS.values() for type_code, own in one.codes if own == code]
+    """Return the registers, possibly limited to a type, with this default workflow."""
+    by_kind = [register for register in REGISTERS.values() if register.code == code]
+    return by_kind + [
+        register.of_type(type_code)
+        for register in REGISTERS.values()
+        for type_code, default_code in register.codes
+        if default_code == code
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class Matter:
     """
-    A document that starts, as far as it decides on which workflow.
-
-    :param type_code: its document type, of an RFA the RFA type
+    A new document, for the choice of its workflow.
+    :param type_code: document type, or the RFA type of an RFA
     """
 
     kind: str

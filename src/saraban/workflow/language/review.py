@@ -1,8 +1,4 @@
-"""
-Parallel review: several branches are asked at once, and the rule says when their answers are a verdict.
-
-Who stands behind a branch today, and where answers are kept, is the service's business.
-"""
+"""Parallel reviews: branches answer independently, and a rule decides the result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +20,7 @@ Kind = Literal["user", "role", "team", "discipline"]
 FOR: Verdict = "for"
 AGAINST: Verdict = "against"
 
-# What the history calls the steps of a review. No action of a definition can have a colon in its name.
+# Names of review steps in the history. Names of actions cannot contain a colon.
 ANSWER = "review:answer"
 FELL: Mapping[Verdict, str] = MappingProxyType({FOR: "review:for", AGAINST: "review:against"})
 LABELS: Mapping[str, Text] = MappingProxyType(
@@ -37,7 +33,7 @@ LABELS: Mapping[str, Text] = MappingProxyType(
 
 
 class BranchStatus(StrEnum):
-    """Whether a branch waits, was answered, or was closed without an answer: the review ended, or went on, without it."""
+    """Waiting, answered, or skipped because the review ended or continued without it."""
 
     PENDING = "PENDING"
     ANSWERED = "ANSWERED"
@@ -46,11 +42,7 @@ class BranchStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """
-    Who is to answer for a branch.
-
-    :param name: public id of the user, name of the role, code of the team or the discipline
-    """
+    """:param name: user's public id, role name, team code or discipline code"""
 
     kind: Kind
     name: str
@@ -81,13 +73,11 @@ USUAL_ANSWERS: Mapping[str, AnswerOption] = MappingProxyType(
 @dataclass(frozen=True, slots=True)
 class Review:
     """
-    The review that a state asks for when it is entered.
-
-    :param completion: `all`, or how many branches must be for it; `any` is 1, a majority more than half of all branches
-    :param veto: the answers that end the review at once, against
-    :param hidden: what others answered is not shown before the verdict
-    :param then: the state that each verdict leads to
-    :param events: what else happens with a verdict
+    :param completion: `all`, or the number of branches that must be for it
+    :param veto: answers that end the review at once, against
+    :param hidden: answers are hidden until the result
+    :param then: next state by result
+    :param events: events by result
     """
 
     branches: Mapping[str, Branch]
@@ -100,12 +90,11 @@ class Review:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Every state that a verdict can lead to, the good end first."""
         return tuple(dict.fromkeys((self.then[FOR], self.then[AGAINST])))
 
 
 class ResponseOut(Schema):
-    """A response code, as `1A`; the usual one counts when none is sent."""
+    """A response code such as `1A`. Without a code, the usual one is used."""
 
     code: str = Field(examples=["1A"])
     label: Text | None
@@ -114,7 +103,7 @@ class ResponseOut(Schema):
 
 
 class BranchAssigneeOut(Schema):
-    """Whom a branch asks: a person by public id, a role by name, a review team or a discipline by code."""
+    """The assignee of a branch: a user by public id, a role by name, a team or discipline by code."""
 
     kind: Kind = Field(examples=["discipline"])
     name: str = Field(examples=["STR"])
@@ -122,9 +111,7 @@ class BranchAssigneeOut(Schema):
 
 
 class BranchOut(Schema):
-    """
-    One branch of a parallel review. While others' answers are hidden from you, `answer` and what belongs to it are null.
-    """
+    """A branch of a parallel review. While answers are hidden, `answer` and its fields are null for others' branches."""
 
     public_id: UUID
     name: str = Field(examples=["structure"])
@@ -151,19 +138,16 @@ class BranchOut(Schema):
 
 
 def most(branches: int) -> int:
-    """Return how many are more than half."""
     return branches // 2 + 1
 
 
 def verdict(review: Review, answers: Mapping[str, str]) -> Verdict | None:
     """
-    Return what a review has come to, as soon as no further answer can change it, or None.
+    Return the result of a review, or None while further answers can change it.
 
-    The order of the answers is no matter. A veto ends the review, against. While a veto can still be spoken nothing is
-    for, however many are. `all` waits for every branch, and is for when somebody is for and nobody against: there,
-    who is neither stands aside. With a number, who is neither is not among those who are for; a tie is no majority.
-
-    :param answers: code of the answer by the name of the branch
+    A veto decides against; while one is still possible, nothing is for. `all` waits for every branch and needs a
+    `for` and no `against`; neutral answers do not count. A number counts only answers that are `for`.
+    :param answers: code by branch name
     """
     if any(code in review.veto for code in answers.values()):
         return AGAINST

@@ -1,6 +1,4 @@
-"""
-What a workflow knows of the thing it moves, and what it shows of itself: plain facts, no document types.
-"""
+"""The subject of a workflow, and the schemas of its state, without document types."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +30,7 @@ def _every_organization(_organization: int, _state: str) -> bool:
 
 
 class InstanceStatus(StrEnum):
-    """Whether an instance runs, and how it ended: by a step, with its subject, or by an administrator without an outcome."""
+    """Whether an instance runs, or how it ended."""
 
     ACTIVE = "ACTIVE"
     COMPLETED = "COMPLETED"
@@ -42,7 +40,7 @@ class InstanceStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ItemResult:
-    """The answer to one of the things that a subject carries; its instance keeps nothing of it."""
+    """The answer to an item of the subject; the instance does not store it."""
 
     public_id: UUID
     response_code: str
@@ -52,21 +50,20 @@ class ItemResult:
 @dataclass(frozen=True, slots=True)
 class SubjectFacts:
     """
-    One subject as the caller sees it.
-
-    :param entity_id: public id, as text, of what the instance moves (the revision of a document)
-    :param scope: the organizations, project and contract whose grants count for it
-    :param parties: role in the project or contract (`OWNER`, `CONTRACTOR`, …) -> organizations that hold it
-    :param organizations: public id and code of those that are known by now, by key; others have to be looked up
-    :param assignee_user_ids: named people who have still to act
-    :param public_id: of the document, for links
+    A subject as the caller sees it.
+    :param entity_id: public id of what the instance moves, such as a revision
+    :param scope: organizations, project and contract whose grants count
+    :param parties: role in the project or contract (`OWNER`, `CONTRACTOR`, …) -> organizations
+    :param organizations: public id and code of some organizations, by key
+    :param assignee_user_ids: assigned people who have not acted yet
+    :param public_id: of the document
     :param context: further facts for conditions, read as `document.<name>`
-    :param zone: whose days are counted
-    :param seen_by: whether a person may see it once it stands in a state: a step can open it to its recipients
-    :param open_to: the same for those of an organization who may view at all there; who may besides is asked by person
-    :param edit_permission: what a member of the originator needs to edit it while the state allows editing
-    :param carries_items: steps may answer each of the things that it carries
-    :param source: what the port read, for itself: it need not read it again for a step that follows
+    :param zone: for due dates
+    :param seen_by: whether a person may see it in a state
+    :param open_to: the same for people of an organization with the general permission to view
+    :param edit_permission: for members of the originator, while the state allows editing
+    :param carries_items: steps may answer single items
+    :param source: the port's own data, so that a following step need not read it again
     """
 
     entity_id: str
@@ -95,11 +92,10 @@ class SubjectFacts:
 @dataclass(frozen=True, slots=True)
 class Meaning:
     """
-    What a definition says of a step, beside the names that it gives to things.
-
-    :param outcome: what it means to have ended with it, None where it goes on or no word says it
-    :param asks: the role of the organizations that the state reached waits for, or `recipient`
-    :param decided_by: the role of the organizations that take such a step
+    A step's meaning, independent of the definition's names.
+    :param outcome: of the final state reached, or None
+    :param asks: role that the new state waits for, or `recipient`
+    :param decided_by: role of the acting organizations
     """
 
     outcome: Outcome | None = None
@@ -111,7 +107,7 @@ NOTHING = Meaning()
 
 
 class ValueOut(Schema):
-    """A value that was stated with a step, named after the definition's `context_schema`."""
+    """A value stated with a step, named in the definition's `context_schema`."""
 
     name: str = Field(examples=["amount"])
     label: Text
@@ -122,9 +118,8 @@ class ValueOut(Schema):
 
 class ActionOut(Schema):
     """
-    One action the caller may take now.
-
-    Where there are `responses`, one of them comes as `responseCode`; without it the `usual` one counts, if there is one.
+    An action that the caller may take now. If there are `responses`, send one as `responseCode`.
+    Without it the `usual` response applies, if there is one.
     """
 
     code: str = Field(examples=["submit"])
@@ -153,7 +148,7 @@ class HistoryFileOut(Schema):
 
 
 class StepAttachmentOut(HistoryFileOut):
-    """A file of the present or the previous step."""
+    """A file of the current or the previous step."""
 
     step_code: str
 
@@ -164,7 +159,7 @@ class AskedOrganizationOut(Schema):
 
 
 class WaitingForOut(Schema):
-    """Whom the present state waits for; of a review whose answers are hidden the branches say whom they ask."""
+    """The organizations and people that the current state waits for. While answers of a review are hidden, see the branches."""
 
     organizations: list[AskedOrganizationOut]
     people: list[PersonRef] = Field(description="At most ten of them.", examples=[[]])
@@ -183,12 +178,11 @@ NOBODY_ASKED = WaitingForOut(organizations=[], people=[], people_count=0, nobody
 @dataclass(frozen=True, slots=True)
 class Envelope:
     """
-    Where an instance stands and what it moves (REQ-WFL-14); `actions` is for this caller, now.
-
-    :param values: what was stated with its steps so far, where it is read by itself
-    :param due_on: the day by which somebody is to act in this state
-    :param branches: of the latest parallel review, as this caller may see them
-    :param outcome: what it means that it ended, where it has and its definition or the name of the end says so
+    The state of an instance and its subject (REQ-WFL-14), with the caller's `actions`.
+    :param values: stated with the steps so far, where they are read separately
+    :param due_on: last day to act in this state
+    :param branches: of the latest parallel review, as the caller may see them
+    :param outcome: of the final state, if it has one
     """
 
     instance_public_id: UUID

@@ -1,4 +1,4 @@
-"""Circulations: one organization passes a document round among its own people and collects their answers."""
+"""Functions of circulations that other features use."""
 
 from saraban.documents.circulation.models import Circulation
 from saraban.documents.circulation.service.assignees import AlreadyAnswered

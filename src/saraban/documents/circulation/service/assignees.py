@@ -1,7 +1,4 @@
-"""
-The assignees of a circulation: who can be one, what they have answered, what closes without an answer, and what the workflow
-is told of them.
-"""
+"""Assignees of a circulation, their answers, and the subject for the workflow."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -31,7 +28,7 @@ from saraban.workflow.runtime.service.delegations import delegators_of
 
 
 class AlreadyAnswered(DomainError):
-    """Each person on a sheet answers once."""
+    """Each assignee of a circulation answers once."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_ANSWERED"
     says = Text("คุณตอบใบเวียนนี้แล้ว", "You have already answered this circulation.")
@@ -39,25 +36,23 @@ class AlreadyAnswered(DomainError):
 
 
 class NotAssigned(Forbidden):
-    """Only those whom the sheet names answer it."""
+    """Only assignees can answer a circulation."""
 
     code = "CIRCULATION_NOT_ASSIGNED"
     says = Text("คุณไม่อยู่ในรายชื่อผู้รับเวียนของใบเวียนนี้", "You are not on the distribution of this circulation.")
     recovery = (Text("ติดต่อเจ้าหน้าที่ควบคุมเอกสารขององค์กร", "Contact the document controller of your organization."),)
 
 
-def own_row(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[PersonRef] = ()) -> AssigneeRow | None:
-    """Return the part of a person, or the open one of an assignee who has left, where the step was `given` to the person."""
-    own = next((one for one in assignees if one.routing.assigned_to == person.user_id), None)
-    if own is None and any(one.public_id == person.public_id for one in given):
-        return next((one for one in assignees if not one.is_active and domain.is_open(one.routing.status)), None)
-    return own
+def find_part(person: Caller, assignees: Sequence[AssigneeRow], given: Sequence[PersonRef] = ()) -> AssigneeRow | None:
+    """Return the person's part, or that of an assignee who left if it was reassigned."""
+    part = next((row for row in assignees if row.routing.assigned_to == person.user_id), None)
+    if part is None and any(reassigned.public_id == person.public_id for reassigned in given):
+        return next((row for row in assignees if not row.is_active and domain.is_open(row.routing.status)), None)
+    return part
 
 
 def check_day(day: date | None, today: date, pointer: str) -> None:
-    """
-    :raises Invalid: at `pointer`, for a day that has passed
-    """
+    """:raises Invalid: at `pointer`, for a past day"""
     if day is not None and day < today:
         raise invalid(
             pointer,
@@ -68,24 +63,23 @@ def check_day(day: date | None, today: date, pointer: str) -> None:
         )
 
 
-async def assignees_of(
+async def check_assignees(
     session: AsyncSession,
-    asked: Sequence[CirculationAssignee],
+    requested: Sequence[CirculationAssignee],
     *,
     deadline: date | None,
     organization_id: int,
     project_id: int,
     today: date,
 ) -> list[tuple[int, str, date | None]]:
-    """
-    :raises Invalid: naming who is no active member, may not see the sheets, is named twice, or is asked for too early a day
-    """
+    """:raises Invalid:"""
     members = {member.public_id: member for member in await identity.users_of(session, frozenset({organization_id}))}
-    people = await identity.load_callers(session, {one.user_public_id for one in asked} & members.keys())
-    found: list[tuple[int, str, date | None]] = []
-    for place, one in enumerate(asked):
-        pointer = f"/assignees/{place}"
-        member = members.get(one.user_public_id)
+    public_ids = {assignee.user_public_id for assignee in requested} & members.keys()
+    people = await identity.load_callers(session, public_ids)
+    checked: list[tuple[int, str, date | None]] = []
+    for index, assignee in enumerate(requested):
+        pointer = f"/assignees/{index}"
+        member = members.get(assignee.user_public_id)
         if member is None:
             raise invalid(
                 f"{pointer}/userPublicId",
@@ -93,22 +87,22 @@ async def assignees_of(
                 "ไม่พบผู้ใช้นี้ในองค์กร หรือบัญชีถูกปิดแล้ว",
                 "This is not an active member of the organization.",
             )
-        if not may_see(reach(people[one.user_public_id]), organization=organization_id, project=project_id):
+        if not may_see(reach(people[assignee.user_public_id]), organization=organization_id, project=project_id):
             raise invalid(
                 f"{pointer}/userPublicId",
                 "may_not_see",
                 "ผู้ใช้นี้ไม่มีสิทธิ์ดูใบเวียนขององค์กร",
                 "This person does not have permission to see the organization's circulations.",
             )
-        if any(member.user_id == user_id for user_id, _, _ in found):
+        if any(member.user_id == user_id for user_id, _, _ in checked):
             raise invalid(f"{pointer}/userPublicId", "duplicate", "ระบุผู้รับเวียนรายนี้ซ้ำ", "This person is listed twice.")
-        check_day(one.due_date, today, f"{pointer}/dueDate")
-        due = (one.due_date or deadline) if one.kind in domain.MUST_ANSWER else None
-        found.append((member.user_id, one.kind, due))
-    return found
+        check_day(assignee.due_date, today, f"{pointer}/dueDate")
+        due = (assignee.due_date or deadline) if assignee.kind in domain.MUST_ANSWER else None
+        checked.append((member.user_id, assignee.kind, due))
+    return checked
 
 
-def routings_of(
+def new_routings(
     circulation: Circulation, assignees: Sequence[tuple[int, str, date | None]], now: datetime
 ) -> list[CirculationRouting]:
     return [
@@ -128,28 +122,24 @@ def routings_of(
 
 
 async def take_answer(
-    session: AsyncSession, own: AssigneeRow, *, status: str, comment: str | None, now: datetime
+    session: AsyncSession, part: AssigneeRow, *, status: str, comment: str | None, now: datetime
 ) -> None:
-    """
-    Close one person's part.
-
-    :raises AlreadyAnswered: when it has been closed before
-    """
-    if own.routing.status not in domain.WAITING:
+    """:raises AlreadyAnswered:"""
+    if part.routing.status not in domain.WAITING:
         raise AlreadyAnswered
     values = {"status": status, "comments": comment, "completed_at": now, "updated_at": now}
-    if not await repository.answer(session, routing_ids=[own.routing.id], values=values):
+    if not await repository.answer(session, routing_ids=[part.routing.id], values=values):
         raise AlreadyAnswered
 
 
-async def close_open(
+async def reject_open_parts(
     session: AsyncSession, assignees: Sequence[AssigneeRow], *, reason: str | None, now: datetime
 ) -> None:
-    """Close what is still open as rejected; answers given stay (EC-CIRC-002)."""
-    waiting = [one.routing.id for one in assignees if domain.is_open(one.routing.status)]
+    """Reject open parts; answers given stay (EC-CIRC-002)."""
+    open_ids = [assignee.routing.id for assignee in assignees if domain.is_open(assignee.routing.status)]
     await repository.answer(
         session,
-        routing_ids=waiting,
+        routing_ids=open_ids,
         values={"status": RoutingStatus.REJECTED, "comments": reason, "completed_at": now, "updated_at": now},
     )
 
@@ -162,36 +152,37 @@ async def change_assignees(
     zone: ZoneInfo,
 ) -> dict[str, dict[str, Any]]:
     """
-    Ask these people, in this order; give what was and what is, for the audit trail.
+    Replace the assignees, and return old and new ones for the audit trail.
 
     :raises NotADraft: once somebody has answered
     """
-    asked = changes.assignees or []
+    requested = changes.assignees or []
     deadline = changes.deadline_date if "deadline_date" in changes.model_fields_set else row.circulation.deadline_date
     before = [
-        _said(one.user.public_id if one.user else None, one.routing.kind, one.routing.due_date) for one in row.assignees
+        _describe(old.user.public_id if old.user else None, old.routing.kind, old.routing.due_date)
+        for old in row.assignees
     ]
-    after = [_said(one.user_public_id, one.kind, one.due_date) for one in asked]
-    noted = field_changes({"assignees": before}, {"assignees": after})
-    if noted:
-        if any(one.routing.status != RoutingStatus.PENDING for one in row.assignees):
+    after = [_describe(new.user_public_id, new.kind, new.due_date) for new in requested]
+    changed = field_changes({"assignees": before}, {"assignees": after})
+    if changed:
+        if any(old.routing.status != RoutingStatus.PENDING for old in row.assignees):
             raise core.NotADraft
         circulation = row.circulation
-        people = await assignees_of(
+        people = await check_assignees(
             session,
-            asked,
+            requested,
             deadline=deadline,
             organization_id=circulation.organization_id,
             project_id=circulation.project_id,
             today=local_date(now, zone),
         )
         await repository.replace_assignees(
-            session, circulation_id=circulation.id, rows=routings_of(circulation, people, now)
+            session, circulation_id=circulation.id, rows=new_routings(circulation, people, now)
         )
-    return noted
+    return changed
 
 
-def _said(person: UUID | None, kind: str, due: date | None) -> str:
+def _describe(person: UUID | None, kind: str, due: date | None) -> str:
     return f"{kind} {person} {due or ''}".rstrip()
 
 
@@ -218,23 +209,24 @@ def scope_of(row: CirculationRow) -> Scope:
 async def assignee_to_answer(
     ctx: RequestContext, session: AsyncSession, row: CirculationRow, *, named: UUID | None, envelope: workflow.Envelope
 ) -> tuple[Caller, AssigneeRow]:
-    """Whose part is answered: the caller's own while it is open, then that of the one who has delegated it."""
-    own = own_row(ctx.caller, row.assignees, envelope.waiting_for.people)
-    if named == ctx.caller.public_id or (named is None and own is not None and domain.is_open(own.routing.status)):
-        return ctx.caller, _checked(ctx.caller, row, own)
+    """Choose the caller's own part while it is open, else that of a delegator."""
+    part = find_part(ctx.caller, row.assignees, envelope.waiting_for.people)
+    if named == ctx.caller.public_id or (named is None and part is not None and domain.is_open(part.routing.status)):
+        return ctx.caller, _require_part(ctx.caller, row, part)
     code = envelope.workflow_code
     seats = await delegators_of(ctx, session, workflow_code=code, project_id=row.circulation.project_id)
     if named is not None:
         seat = delegation.seat_of(seats, named)
-        return seat, _checked(seat, row, own_row(seat, row.assignees))
-    theirs = [(seat, part) for seat in seats if (part := own_row(seat, row.assignees)) and may_answer(seat, row, part)]
-    if len(theirs) > 1:
-        raise delegation.several([seat for seat, _ in theirs])
-    return theirs[0] if theirs else (ctx.caller, _checked(ctx.caller, row, own))
+        return seat, _require_part(seat, row, find_part(seat, row.assignees))
+    delegated = [
+        (seat, lent) for seat in seats if (lent := find_part(seat, row.assignees)) and may_answer(seat, row, lent)
+    ]
+    if len(delegated) > 1:
+        raise delegation.several([seat for seat, _ in delegated])
+    return delegated[0] if delegated else (ctx.caller, _require_part(ctx.caller, row, part))
 
 
 def may_answer(person: Caller, row: CirculationRow, part: AssigneeRow) -> bool:
-    """Return whether a part is open, and its person may answer it."""
     return domain.is_open(part.routing.status) and _is_permitted(person, row, part)
 
 
@@ -243,7 +235,7 @@ def _is_permitted(person: Caller, row: CirculationRow, part: AssigneeRow) -> boo
     return any(person.may(permission, scope) for permission in domain.rights_to_answer(part.routing.kind))
 
 
-def _checked(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> AssigneeRow:
+def _require_part(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> AssigneeRow:
     if part is None:
         raise NotAssigned
     if not _is_permitted(person, row, part):
@@ -251,23 +243,23 @@ def _checked(person: Caller, row: CirculationRow, part: AssigneeRow | None) -> A
     return part
 
 
-async def represented(
+async def list_represented(
     ctx: RequestContext, session: AsyncSession, row: CirculationRow, parts: Sequence[AssigneeRow], *, workflow_code: str
 ) -> tuple[PersonRef, ...]:
-    if not any(domain.is_open(one.routing.status) for one in parts):
+    if not any(domain.is_open(part.routing.status) for part in parts):
         return ()
     seats = await delegators_of(ctx, session, workflow_code=workflow_code, project_id=row.circulation.project_id)
     return tuple(
         PersonRef.model_validate(seat)
         for seat in seats
-        if (part := own_row(seat, parts)) and may_answer(seat, row, part)
+        if (part := find_part(seat, parts)) and may_answer(seat, row, part)
     )
 
 
 def facts_of(row: CirculationRow) -> workflow.SubjectFacts:
     return subject_facts(
         row.circulation,
-        [one.routing for one in row.assignees],
+        [assignee.routing for assignee in row.assignees],
         (row.project.public_id, row.project.project_code),
         (row.organization.public_id, row.organization.organization_code),
     )
@@ -279,10 +271,9 @@ def subject_facts(
     project: tuple[UUID, str],
     organization: tuple[UUID, str],
 ) -> workflow.SubjectFacts:
-    """
-    :param project: its public id and code, as of the organization
-    """
-    waiting = frozenset(one.assigned_to for one in routings if one.assigned_to and domain.is_open(one.status))
+    assignee_ids = frozenset(
+        routing.assigned_to for routing in routings if routing.assigned_to and domain.is_open(routing.status)
+    )
     return workflow.SubjectFacts(
         entity_id=str(circulation.public_id),
         scope=Scope(frozenset({circulation.organization_id}), circulation.project_id),
@@ -290,7 +281,7 @@ def subject_facts(
         recipient_organization_ids=frozenset(),
         parties={},
         submitter_user_id=circulation.created_by_user_id,
-        assignee_user_ids=waiting,
+        assignee_user_ids=assignee_ids,
         kind=domain.KIND,
         public_id=circulation.public_id,
         number=circulation.circulation_no,
@@ -302,21 +293,19 @@ def subject_facts(
             "projectPublicId": str(project[0]),
             "projectCode": project[1],
             "originatorCode": organization[1],
-            "openRoutings": domain.still_to_answer((one.kind, one.status) for one in routings),
+            "openRoutings": domain.still_to_answer((routing.kind, routing.status) for routing in routings),
         },
         organizations={circulation.organization_id: organization},
         edit_permission=domain.CREATE,
         seen_by=lambda person, _state: may_see(
             reach(person), organization=circulation.organization_id, project=circulation.project_id
         ),
-        open_to=lambda one, _state: one == circulation.organization_id,
+        open_to=lambda organization_id, _state: organization_id == circulation.organization_id,
     )
 
 
 @dataclass(frozen=True)
 class CirculationSubject:
-    """The port of circulation sheets; the workflow knows a sheet by its public id."""
-
     index: core.ReachIndex
 
     @property
@@ -342,10 +331,10 @@ class CirculationSubject:
         is_open = not step.terminal and row.circulation.closed_at is None
         await self.index.follow(session, documents=[row.circulation.id], code=status, is_open=is_open)
         if step.action == "respond":
-            own = own_row(taken.caller, row.assignees)
-            if own is None:
+            part = find_part(taken.caller, row.assignees)
+            if part is None:
                 raise NotAssigned
-            await take_answer(session, own, status=RoutingStatus.COMPLETED, comment=step.comment, now=now)
+            await take_answer(session, part, status=RoutingStatus.COMPLETED, comment=step.comment, now=now)
         if status in domain.WITHOUT_ANSWERS or (step.forced and step.terminal):
-            await close_open(session, row.assignees, reason=step.comment, now=now)
-        return True  # other assignees have still to answer
+            await reject_open_parts(session, row.assignees, reason=step.comment, now=now)
+        return True  # other assignees can still answer

@@ -1,6 +1,6 @@
-"""Circulations: the verbs of every document, with assignees of one organization in place of recipients."""
+"""Circulations: the operations of all documents, with assignees instead of recipients."""
 
-# ruff: noqa: ARG002  the verbs give every kind the same, whether it needs it or not
+# ruff: noqa: ARG002  the interface of `DocumentKind` has arguments that this kind does not need
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,12 +31,12 @@ from saraban.documents.circulation.schemas import (
 from saraban.documents.circulation.service.assignees import (
     CirculationSubject,
     assignee_answer,
-    assignees_of,
     change_assignees,
+    check_assignees,
     check_day,
-    close_open,
     facts_of,
-    routings_of,
+    new_routings,
+    reject_open_parts,
     scope_of,
     subject_facts,
 )
@@ -56,7 +56,7 @@ from saraban.projects import service as projects
 from saraban.workflow import service as workflow
 from saraban.workflow.language.subject import Envelope, SubjectFacts
 
-_ONE_FOR_EACH = ("uq_circulation_per_organization", "circulations.correspondence_id")
+_UNIQUE_CONSTRAINTS = ("uq_circulation_per_organization", "circulations.correspondence_id")
 
 
 _COLUMNS = {
@@ -71,7 +71,7 @@ _TABLES = core.register_of_sheets(
 
 
 class CirculationExists(DomainError):
-    """An organization passes a document round once."""
+    """An organization can circulate a document only once."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_EXISTS"
     says = Text("องค์กรของคุณมีใบเวียนของเอกสารนี้แล้ว", "Your organization already has a circulation of this document.")
@@ -79,7 +79,7 @@ class CirculationExists(DomainError):
 
 
 class CirculationClosed(DomainError):
-    """A sheet that everybody has answered and document control has closed stays as it is."""
+    """A closed circulation cannot be changed."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_CLOSED"
     says = Text("ใบเวียนนี้ปิดแล้ว", "This circulation is closed.")
@@ -118,13 +118,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     reserved_fields: Mapping[str, str] = {"/originatorOrganizationPublicId": "/organizationPublicId"}  # type: ignore[misc]
 
     def subject(self) -> CirculationSubject:
-        """Return the port that `bootstrap` registers with the workflow."""
         return CirculationSubject(self.index)
 
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: NewCirculation) -> CirculationDraft:
-        """
-        :raises CirculationExists: when the organization circulates this document already
-        """
+        """:raises CirculationExists:"""
         pointer = "/organizationPublicId"
         request = numbering.NumberRequest(
             project_public_id=new.project_public_id,
@@ -138,7 +135,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         today = local_date(ctx.now, ctx.zone)
         check_day(new.deadline_date, today, "/deadlineDate")
         correspondence = await _circulated_document(ctx, session, new, organization.id)
-        assignees = await assignees_of(
+        assignees = await check_assignees(
             session,
             new.assignees,
             deadline=new.deadline_date,
@@ -146,8 +143,8 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             project_id=project.id,
             today=today,
         )
-        asked = new.drawing_revision_public_ids
-        carried = await drawings.check_carried(ctx, session, project_id=project.id, asked=asked) if asked else []
+        ids = new.drawing_revision_public_ids
+        carried = await drawings.check_carried(ctx, session, project_id=project.id, asked=ids) if ids else []
         code, matter = core.started_by(self.rules, project.id, domain.TYPE_CODE)
         return CirculationDraft(
             order=new,
@@ -160,14 +157,14 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         )
 
     def due_dates(self, asked: Any) -> Mapping[str, date | None]:
-        each = {f"/assignees/{place}/dueDate": one.due_date for place, one in enumerate(asked.assignees or ())}
-        return {"/deadlineDate": asked.deadline_date, **each}
+        days = {f"/assignees/{index}/dueDate": row.due_date for index, row in enumerate(asked.assignees or ())}
+        return {"/deadlineDate": asked.deadline_date, **days}
 
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: CirculationDraft, issued: numbering.Issued
     ) -> core.WrittenDocument:
-        circulation = _new(ctx, draft, issued)
-        routings = routings_of(circulation, draft.assignees, ctx.now)
+        circulation = _new_circulation(ctx, draft, issued)
+        routings = new_routings(circulation, draft.assignees, ctx.now)
         await repository.add(session, circulation, routings)
         await drawings.add_carried(session, CirculationDrawing, circulation.id, draft.drawings)
         await self.index.add(session, documents=[circulation.id])
@@ -182,7 +179,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         return core.WrittenDocument(facts, project, domain.TYPE_CODE)
 
     def conflict(self, error: IntegrityError) -> DomainError | None:
-        return CirculationExists() if violates_constraint(error, *_ONE_FOR_EACH) else None
+        return CirculationExists() if violates_constraint(error, *_UNIQUE_CONSTRAINTS) else None
 
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[CirculationRow]:
         return await repository.visible(session, reach=reach(ctx.caller), public_ids=[public_id])
@@ -205,10 +202,10 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             statuses=domain.STATUS_PLACES,
             due=_day_starts,
         )
-        return await core.read_page(ctx, session, register, search, counted=counted, wide=repository.at)
+        return await core.read_page(ctx, session, register, search, counted=counted, wide=repository.circulations_for)
 
     async def lock(self, session: AsyncSession, row: CirculationRow) -> None:
-        # A step holds the instance and changes the circulation; in another order the two would wait for each other.
+        # A step locks the instance before the circulation: the same order prevents a deadlock.
         await workflow.lock(session, entity_type=domain.ENTITY_TYPE, entity_ids=[row.entity_id])
         await repository.lock(session, circulation_id=row.circulation.id)
 
@@ -222,20 +219,22 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
         ctx: RequestContext,
         session: AsyncSession,
         rows: Sequence[CirculationRow],
+        facts: core.Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[CirculationSummary]:
         today = local_date(ctx.now, ctx.zone)
         return [CirculationSummary(**_fields(row, today)) for row in rows]
 
     async def parts(
-        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, rows: Sequence[CirculationRow]
+        self, ctx: RequestContext, session: AsyncSession, row: CirculationRow, rows: object, facts: core.Facts
     ) -> CirculationParts:
-        key = row.circulation.id
+        key, number = row.circulation.id, row.circulation.number_uuid
+        choice = await numbering.format_choice(session, number) if number else None
         return CirculationParts(
-            await _about(ctx, session, row),
+            await _circulated_reference(ctx, session, row),
             (await drawings.carried_answers(session, CirculationDrawing, [key])).get(key, []),
             await repository.files(session, circulation_id=key),
-            await core.number_format(session, row.circulation.number_uuid),
+            choice.shown() if choice else None,
         )
 
     def answer(
@@ -246,7 +245,7 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             **_fields(row, today),
             remarks=circulation.remarks,
             correspondence=parts.about,
-            assignees=[assignee_answer(one, today) for one in row.assignees],
+            assignees=[assignee_answer(assignee, today) for assignee in row.assignees],
             drawings=list(parts.drawings),
             attachments=[core.file_answer(attachment, is_main=is_main) for attachment, is_main in parts.files],
             submitted_at=circulation.submitted_at,
@@ -271,27 +270,23 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
     ) -> dict[str, dict[str, Any]]:
         if envelope is None or not envelope.can_edit:
             raise core.NotADraft
-        values = _values(changes, ctx.now, ctx.zone)
-        noted = field_changes(
+        values = _column_values(changes, ctx.now, ctx.zone)
+        changed = field_changes(
             {name: getattr(row.circulation, column) for name, column in _COLUMNS.items()},
             {name: values[column] for name, column in _COLUMNS.items() if column in values},
         )
         if changes.assignees is not None:
-            noted |= await change_assignees(session, row, changes, ctx.now, ctx.zone)
+            changed |= await change_assignees(session, row, changes, ctx.now, ctx.zone)
         if changes.drawing_revision_public_ids is not None:
-            noted |= await _change_drawings(ctx, session, row, changes.drawing_revision_public_ids)
+            changed |= await _change_drawings(ctx, session, row, changes.drawing_revision_public_ids)
         await repository.change(session, circulation_id=row.circulation.id, values={**values, "updated_at": ctx.now})
         await self.renew_reach(session, document_id=row.circulation.id)
-        return noted
+        return changed
 
     async def check_cancel(
         self, ctx: RequestContext, _session: AsyncSession, row: CirculationRow, envelope: Envelope | None
     ) -> None:
-        """
-        A draft is cancelled by whoever writes circulations, later by whoever closes them.
-
-        :raises CirculationClosed: when it has come to its end
-        """
+        """:raises CirculationClosed:"""
         if row.circulation.closed_at is not None:
             raise CirculationClosed
         in_draft = envelope is not None and envelope.current_state == domain.DRAFT
@@ -309,8 +304,8 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
             "updated_at": ctx.now,
         }
         await repository.change(session, circulation_id=row.circulation.id, values=values)
-        pending = [one.user.public_id for one in row.assignees if one.user and domain.is_open(one.routing.status)]
-        await close_open(session, row.assignees, reason=reason, now=ctx.now)
+        pending = [part.user.public_id for part in row.assignees if part.user and domain.is_open(part.routing.status)]
+        await reject_open_parts(session, row.assignees, reason=reason, now=ctx.now)
         await self.renew_reach(session, document_id=row.circulation.id)
         return pending
 
@@ -331,9 +326,9 @@ class CirculationKind(core.DocumentKind[CirculationRow, CirculationDraft]):
 
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
         return {
-            "entityType": domain.ENTITY_TYPE,  # so that only those are told who may see it
+            "entityType": domain.ENTITY_TYPE,  # only people who can see it are notified
             "entityId": entity_id,
-            "notify": {"users": [str(one) for one in notify]},
+            "notify": {"users": [str(public_id) for public_id in notify]},
         }
 
 
@@ -355,7 +350,7 @@ async def _circulated_document(
     return row.document.id
 
 
-def _new(ctx: RequestContext, draft: CirculationDraft, issued: numbering.Issued) -> Circulation:
+def _new_circulation(ctx: RequestContext, draft: CirculationDraft, issued: numbering.Issued) -> Circulation:
     return Circulation(
         public_id=draft.public_id,
         project_id=draft.plan.project.id,
@@ -376,7 +371,7 @@ def _new(ctx: RequestContext, draft: CirculationDraft, issued: numbering.Issued)
 
 def _fields(row: CirculationRow, today: date) -> dict[str, Any]:
     circulation = row.circulation
-    must = [one.routing.status for one in row.assignees if one.routing.kind in domain.MUST_ANSWER]
+    must = [part.routing.status for part in row.assignees if part.routing.kind in domain.MUST_ANSWER]
     return {
         "public_id": circulation.public_id,
         "document_number": circulation.circulation_no,
@@ -397,26 +392,28 @@ def _fields(row: CirculationRow, today: date) -> dict[str, Any]:
     }
 
 
-async def _about(ctx: RequestContext, session: AsyncSession, row: CirculationRow) -> ReferenceAnswer | None:
+async def _circulated_reference(
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow
+) -> ReferenceAnswer | None:
     if row.correspondence is None:
         return None
-    found = await core.visible(ctx, session, public_ids=[row.correspondence])
-    return core.reference(found[row.correspondence]) if found else None
+    documents = await core.visible(ctx, session, public_ids=[row.correspondence])
+    return core.reference(documents[row.correspondence]) if documents else None
 
 
 async def _change_drawings(
-    ctx: RequestContext, session: AsyncSession, row: CirculationRow, asked: Sequence[UUID]
+    ctx: RequestContext, session: AsyncSession, row: CirculationRow, revisions: Sequence[UUID]
 ) -> dict[str, dict[str, object]]:
     key = row.circulation.id
-    stood = await drawings.carried_ids(session, CirculationDrawing, key)
-    noted = field_changes({"drawings": [str(one) for one in stood]}, {"drawings": [str(one) for one in asked]})
-    if noted:
-        checked = await drawings.check_carried(ctx, session, project_id=row.project.id, asked=asked)
+    current = await drawings.carried_ids(session, CirculationDrawing, key)
+    changed = field_changes({"drawings": [*map(str, current)]}, {"drawings": [*map(str, revisions)]})
+    if changed:
+        checked = await drawings.check_carried(ctx, session, project_id=row.project.id, asked=revisions)
         await drawings.replace_carried(session, CirculationDrawing, key, checked)
-    return noted
+    return changed
 
 
-def _values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
+def _column_values(changes: CirculationChanges, now: datetime, zone: ZoneInfo) -> dict[str, Any]:
     given = changes.model_fields_set
     for name in ("subject", "priority", "assignees", "drawing_revision_public_ids"):
         if name in given and getattr(changes, name) is None:
@@ -430,27 +427,26 @@ CIRCULATION = CirculationKind()
 
 @dataclass(frozen=True)
 class OpenCirculations:
-    """Cancels the open circulations of a document together with it, in the same transaction (EC-CORR-001)."""
+    """Cancels a document's open circulations in its transaction (EC-CORR-001)."""
 
     async def document_cancelled(
         self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str
     ) -> None:
         rows = await repository.open_circulations_of(session, document=document)
         await workflow.lock(session, entity_type=domain.ENTITY_TYPE, entity_ids=[row.entity_id for row in rows])
-        # One may have been closed until here.
+        # Read again: a circulation can have been closed before the lock.
         for row in await repository.open_circulations_of(session, document=document):
             await core.cancel_held(ctx, session, CIRCULATION, row, reason=reason)
 
 
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
-    """Return whether a file belongs to a circulation that the caller may see, or to a drawing that one carries."""
-    seen = reach(ctx.caller)
-    if await repository.reaches_file(session, reach=seen, attachment_id=attachment_id):
+    caller_reach = reach(ctx.caller)
+    if await repository.reaches_file(session, reach=caller_reach, attachment_id=attachment_id):
         return True
     carriers = await drawings.carriers_of_file(session, CirculationDrawing, attachment_id)
-    return bool(carriers) and await repository.reaches_any(session, reach=seen, circulation_ids=carriers)
+    return bool(carriers) and await repository.reaches_any(session, reach=caller_reach, circulation_ids=carriers)
 
 
 def _day_starts(day: date, _zone: ZoneInfo) -> datetime:
-    """A sheet is due on a day, which `document_reach` has as its midnight, wherever that is."""
+    """Return the first moment of the day in UTC, as `document_reach` stores it."""
     return datetime.combine(day, time(), UTC)

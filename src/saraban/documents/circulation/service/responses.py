@@ -1,4 +1,4 @@
-"""What people answer to a circulation that they have a part in, and what is open to them."""
+"""Answers to circulations, and the actions that are open to a person."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -11,9 +11,9 @@ from saraban.documents.circulation.schemas import AssigneeResponse
 from saraban.documents.circulation.service.assignees import (
     assignee_to_answer,
     facts_of,
+    find_part,
+    list_represented,
     may_answer,
-    own_row,
-    represented,
     scope_of,
     take_answer,
 )
@@ -28,7 +28,7 @@ from saraban.workflow.language.subject import Envelope
 
 
 class NotRouting(DomainError):
-    """Answers are taken while the sheet is passed round, not before and not after."""
+    """A circulation takes answers only while it is in progress."""
 
     kind, code = ErrorKind.CONFLICT, "CIRCULATION_NOT_ROUTING"
     says = Text("ใบเวียนนี้ไม่ได้อยู่ระหว่างเวียน", "This circulation is not in progress.")
@@ -39,12 +39,9 @@ async def respond(
     ctx: RequestContext, services: core.DocumentServices, public_id: UUID, response: AssigneeResponse
 ) -> Receipt:
     """
-    Record the caller's answer, or that of somebody who is away and has delegated it to the caller.
+    Record an answer of the caller, or of a person who delegated it.
 
-    :raises NotAssigned: when the caller is none of its assignees
-    :raises Invalid: when several have delegated it to the caller, and none is named
-    :raises NotRouting: before it was started and after it was closed
-    :raises AlreadyAnswered: the second time
+    :raises NotAssigned, Invalid, NotRouting, AlreadyAnswered:
     """
     operation = Operation.of(ctx, f"POST /{domain.CIRCULATION_RULES.path}/{public_id}/responses", response)
     return await services.idempotency.run(operation, _respond, ctx, public_id, response)
@@ -82,17 +79,16 @@ class CirculationActions:
 async def permitted_actions(
     ctx: RequestContext, session: AsyncSession, row: CirculationRow, envelope: Envelope | None
 ) -> CirculationActions:
-    """Return which of edit, cancel and respond are open to the caller now, and for whom else they may answer."""
     if row.circulation.cancelled_at is not None or envelope is None or envelope.terminal:
         return CirculationActions()
     scope = scope_of(row)
     in_draft = envelope.current_state == domain.DRAFT
-    routing = envelope.current_state == domain.ROUTING
-    asked = row.assignees if routing else ()
-    own = own_row(ctx.caller, asked, envelope.waiting_for.people)
+    is_routing = envelope.current_state == domain.ROUTING
+    parts = row.assignees if is_routing else ()
+    part = find_part(ctx.caller, parts, envelope.waiting_for.people)
     return CirculationActions(
         edit=envelope.can_edit and ctx.caller.may(domain.CREATE, scope),
         cancel=ctx.caller.may(domain.CREATE if in_draft else domain.CLOSE, scope),
-        respond=own is not None and may_answer(ctx.caller, row, own),
-        respond_for=await represented(ctx, session, row, asked, workflow_code=envelope.workflow_code),
+        respond=part is not None and may_answer(ctx.caller, row, part),
+        respond_for=await list_represented(ctx, session, row, parts, workflow_code=envelope.workflow_code),
     )

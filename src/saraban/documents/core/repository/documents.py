@@ -3,6 +3,7 @@ Documents with everything a register shows, one query a page. Who may see what i
 that no list, count or cursor can leak (the rule in words: `domain.visibility`).
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from functools import lru_cache
@@ -11,7 +12,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import aliased
 
 from saraban.attachments.models import Attachment
 from saraban.documents.core.domain import Reach, sender_number_key
@@ -36,11 +36,12 @@ from saraban.projects.models import (
 from saraban.workflow.runtime.models import WorkflowInstance, WorkflowWorkItem
 
 _MOST_REPEATED = 20
-_head = Document
-_revision = DocumentRevision
+_head, _revision = Document.__mapper__.columns, DocumentRevision.__mapper__.columns
 
 
 class RecipientRow(NamedTuple):
+    """An organization that a document is sent to, `TO` or `CC`."""
+
     organization: OrganizationName
     recipient_type: str
 
@@ -55,7 +56,7 @@ def at_home(reach: Reach) -> sa.ColumnElement[bool]:
 
 def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
     """The documents whose issued revisions reach the caller."""
-    recipient, party = DocumentRecipient, ContractOrganization
+    recipient, party = table_of(DocumentRecipient).c, table_of(ContractOrganization).c
     received = sa.exists().where(
         recipient.correspondence_id == _head.id, recipient.recipient_organization_id.in_(reach.organizations)
     )
@@ -67,7 +68,7 @@ def sent_to(reach: Reach) -> sa.ColumnElement[bool]:
 
 def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
     """One row a document: its newest revision that the caller may see."""
-    other, home = aliased(_revision), at_home(reach)
+    other, home = table_of(DocumentRevision).alias().c, at_home(reach)
     newest = (
         sa.select(sa.func.max(other.revision_number))
         .where(
@@ -75,7 +76,7 @@ def _shown(reach: Reach) -> Sequence[sa.ColumnElement[bool]]:
             other.withdrawn_at.is_(None),
             sa.or_(other.issued_date.is_not(None), home),
         )
-        .correlate(_head)
+        .correlate(table_of(Document))
         .scalar_subquery()
     )
     return _revision.revision_number == newest, sa.or_(home, sent_to(reach))
@@ -133,22 +134,24 @@ async def lock(session: AsyncSession, *, document_id: int) -> UUID:
     Whoever edits, revises or cancels comes here first.
     """
     await session.execute(sa.select(_head.id).where(_head.id == document_id).with_for_update())
-    current = sa.select(_revision.public_id).where(_revision.correspondence_id == document_id, _revision.is_current)
+    revision = DocumentRevision
+    current = sa.select(revision.public_id).where(revision.correspondence_id == document_id, revision.is_current)
     return (await session.execute(current)).scalar_one()
 
 
+_recipient, _organization = table_of(DocumentRecipient), table_of(Organization)
 _RECIPIENTS = (
     sa.select(
-        DocumentRecipient.correspondence_id,
-        DocumentRecipient.recipient_type,
-        *(getattr(Organization, name) for name in OrganizationName._fields),
+        _recipient.c.correspondence_id,
+        _recipient.c.recipient_type,
+        *(Organization.__mapper__.columns[name] for name in OrganizationName._fields),
     )
-    .select_from(DocumentRecipient)
-    .join(Organization, Organization.id == DocumentRecipient.recipient_organization_id)
+    .select_from(_recipient)
+    .join(_organization, _organization.c.id == _recipient.c.recipient_organization_id)
     # In this order: MariaDB would otherwise begin with the organizations, and read all that they ever received.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
-    .where(DocumentRecipient.correspondence_id.in_(sa.bindparam("documents", expanding=True)))
-    .order_by(DocumentRecipient.correspondence_id, DocumentRecipient.position)
+    .where(_recipient.c.correspondence_id.in_(sa.bindparam("documents", expanding=True)))
+    .order_by(_recipient.c.correspondence_id, _recipient.c.position)
 )
 
 
@@ -160,7 +163,7 @@ async def recipients(session: AsyncSession, *, document_ids: Collection[int]) ->
     return found
 
 
-def status_key(code: str) -> sa.ScalarSelect[int]:
+def status_key(code: str | sa.BindParameter[str]) -> sa.ScalarSelect[int]:
     """Return the key of a status, to be looked up by the statement that writes it."""
     return sa.select(CorrespondenceStatus.id).where(CorrespondenceStatus.status_code == code).scalar_subquery()
 
@@ -174,7 +177,7 @@ async def ever_issued(session: AsyncSession, *, document_id: int) -> bool:
 
 async def newest_standing(session: AsyncSession, *, document_id: int) -> DocumentRevision:
     statement = (
-        sa.select(_revision)
+        sa.select(DocumentRevision)
         .where(_revision.correspondence_id == document_id, _revision.withdrawn_at.is_(None))
         .order_by(_revision.revision_number.desc())
         .limit(1)
@@ -217,19 +220,25 @@ class LinkedFile(NamedTuple):
     is_main: bool
 
 
-async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> dict[int, list[LinkedFile]]:
-    """Return the files of each revision, the main document first."""
-    found: dict[int, list[LinkedFile]] = {revision_id: [] for revision_id in revision_ids}
-    columns = (getattr(Attachment, name) for name in LinkedFile._fields[:-1])
-    statement = (
-        sa.select(_link.correspondence_revision_id, *columns, _link.is_main_document)
-        .join(Attachment, Attachment.id == _link.attachment_id)
-        .where(_link.correspondence_revision_id.in_(found))
-        .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+_FILES = (
+    sa.select(
+        _link.correspondence_revision_id,
+        *(getattr(Attachment, name) for name in LinkedFile._fields[:-1]),
+        _link.is_main_document,
     )
-    for revision_id, *file in await session.execute(statement):
-        found[revision_id].append(LinkedFile._make(file))
-    return found
+    .join(Attachment, Attachment.id == _link.attachment_id)
+    .where(_link.correspondence_revision_id.in_(sa.bindparam("revisions", expanding=True)))
+    .order_by(_link.is_main_document.desc(), Attachment.created_at, Attachment.public_id)
+)
+
+
+async def files(session: AsyncSession, *, revision_ids: Collection[int]) -> Mapping[int, list[LinkedFile]]:
+    """Return the files of each revision, the main document first."""
+    files: dict[int, list[LinkedFile]] = defaultdict(list)
+    if revision_ids:
+        for revision_id, *file in await session.execute(_FILES, {"revisions": list(revision_ids)}):
+            files[revision_id].append(LinkedFile._make(file))
+    return files
 
 
 async def uploads(
@@ -245,7 +254,8 @@ async def documents_by_sender_number(
     """Return the first documents that an organization registered with a sender's number, each with its sender's date."""
     statement = (
         sa.select(_head.public_id, _revision.sender_date)
-        .join(_revision, _revision.correspondence_id == _head.id)
+        .select_from(Document)
+        .join(DocumentRevision, _revision.correspondence_id == _head.id)
         .join(Project, Project.id == _head.project_id)
         .join(Organization, Organization.id == _head.originator_id)
         .where(_revision.sender_number_key == sender_number_key(number), _revision.withdrawn_at.is_(None))
@@ -260,7 +270,7 @@ async def readable_revisions(session: AsyncSession, reach: Reach, revision_ids: 
     """Return which of some revisions the caller may see; those that were withdrawn are none."""
     statement = (
         sa.select(_revision.id)
-        .join(_head, _head.id == _revision.correspondence_id)
+        .join(Document, _head.id == _revision.correspondence_id)
         .where(_revision.id.in_(revision_ids), _revision.withdrawn_at.is_(None), may_see_revision(reach))
     )
     return set(await session.scalars(statement)) if revision_ids else set()
@@ -277,17 +287,21 @@ async def reaches_file(session: AsyncSession, *, reach: Reach, attachment_id: in
     return await session.scalar(statement) is not None
 
 
-async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
-    """Return the public ids of what a document refers to, and of what refers to it."""
-    source, target = DocumentReference.src_correspondence_id, DocumentReference.tgt_correspondence_id
-    outgoing, incoming = (
+_source, _target = DocumentReference.src_correspondence_id, DocumentReference.tgt_correspondence_id
+_REFERENCED = sa.union_all(
+    *(
         sa.select(sa.literal(is_outgoing), Document.public_id)
         .join(DocumentReference, there == Document.id)
-        .where(here == document_id)
-        for is_outgoing, here, there in ((True, source, target), (False, target, source))
+        .where(here == sa.bindparam("document"))
+        for is_outgoing, here, there in ((True, _source, _target), (False, _target, _source))
     )
-    rows = (await session.execute(sa.union_all(outgoing, incoming))).all()
-    return [one for is_outgoing, one in rows if is_outgoing], [one for is_outgoing, one in rows if not is_outgoing]
+)
+
+
+async def referenced(session: AsyncSession, *, document_id: int) -> tuple[list[UUID], list[UUID]]:
+    """Return the public ids of what a document refers to, and of what refers to it."""
+    rows = (await session.execute(_REFERENCED, {"document": document_id})).all()
+    return [key for is_outgoing, key in rows if is_outgoing], [key for is_outgoing, key in rows if not is_outgoing]
 
 
 async def pending_with(
@@ -310,18 +324,25 @@ async def pending_with(
     return await session.scalar(statement) or 0
 
 
-async def _insert(session: AsyncSession, table: sa.Table, row: Mapping[str, object]) -> int:
-    inserted: Any = await session.execute(sa.insert(table).values(row))
+_INSERT_DOCUMENT = sa.insert(table_of(Document))
+_INSERT_REVISION = sa.insert(table_of(DocumentRevision)).values(
+    correspondence_status_id=status_key(sa.bindparam("status_code"))
+)
+_INSERT_RECIPIENTS = sa.insert(table_of(DocumentRecipient))
+
+
+async def _insert(session: AsyncSession, statement: sa.Insert, row: Mapping[str, object]) -> int:
+    inserted: Any = await session.execute(statement, row)
     return int(inserted.inserted_primary_key[0])
 
 
 async def create_document(session: AsyncSession, row: Mapping[str, object]) -> int:
-    return await _insert(session, table_of(Document), row)
+    return await _insert(session, _INSERT_DOCUMENT, row)
 
 
 async def create_revision(session: AsyncSession, row: Mapping[str, object], *, status: str) -> int:
     """Insert a revision with the status of a code, and return its key."""
-    return await _insert(session, table_of(DocumentRevision), {**row, "correspondence_status_id": status_key(status)})
+    return await _insert(session, _INSERT_REVISION, {**row, "status_code": status})
 
 
 async def add(session: AsyncSession, row: DocumentRevision) -> None:
@@ -340,7 +361,7 @@ async def add_recipients(session: AsyncSession, *, document_id: int, recipients:
         for place, (organization, kind) in enumerate(recipients)
     ]
     if rows:
-        await session.execute(sa.insert(table_of(DocumentRecipient)), rows)
+        await session.execute(_INSERT_RECIPIENTS, rows)
 
 
 async def add_references(session: AsyncSession, *, document_id: int, targets: Iterable[int]) -> None:

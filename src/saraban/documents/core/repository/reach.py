@@ -11,11 +11,13 @@ from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import mysql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 from sqlalchemy.orm import aliased
 
 from saraban.documents.core.domain import NO_DATE, NO_DUE, KindRules, ReaderKind, RegisterCode
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
+from saraban.documents.core.repository.documents import status_key
 from saraban.kit.db import AnySelect, table_of
 from saraban.projects.models import CorrespondenceStatus, CorrespondenceType, Project
 from saraban.search_index import service as search_index
@@ -72,6 +74,17 @@ class ReachIndex:
         columns = [column.name for column in _reach.c]
         self._insert_new = sa.insert(_reach).from_select(columns, sa.union_all(*at_home))
         self._insert = sa.insert(_reach).from_select(columns, rows)
+        on_mariadb, on_sqlite = (
+            mysql.insert(_reach).from_select(columns, rows),
+            sqlite.insert(_reach).from_select(columns, rows),
+        )
+        shown = [column.name for column in _reach.c if not column.primary_key]
+        self._upsert = {
+            "mariadb": on_mariadb.on_duplicate_key_update({name: on_mariadb.inserted[name] for name in shown}),
+            "sqlite": on_sqlite.on_conflict_do_update(
+                index_elements=_reach.primary_key, set_={name: on_sqlite.excluded[name] for name in shown}
+            ),
+        }
         self._delete = sa.delete(_reach).where(*mine)
         self._follow = (
             sa.update(_reach)
@@ -87,6 +100,11 @@ class ReachIndex:
         """Write the rows of documents anew, and have search read the documents again."""
         await session.execute(self._delete, {"documents": list(documents)})
         await session.execute(self._insert, {"documents": list(documents)})
+        await self._note(session, documents)
+
+    async def issue(self, session: AsyncSession, *, documents: Collection[int]) -> None:
+        """Do the same after the newest revision was issued: that adds readers, and takes none away."""
+        await session.execute(self._upsert[session.get_bind().dialect.name], {"documents": list(documents)})
         await self._note(session, documents)
 
     async def follow(
@@ -241,9 +259,8 @@ def reach_of_documents(rules: KindRules, type_id: Column = _head.correspondence_
         .where(_link.recipient_organization_id != _head.originator_id)
         .distinct(),  # one may be a recipient twice, to act and to know
     ]
-    status = CorrespondenceStatus
-    key = sa.select(status.id).where(status.status_code == sa.bindparam("code")).scalar_subquery()
-    return ReachIndex(rules.register, _heads_of(rules), at_home=at_home, away=away, status=key)
+    status: Column = status_key(sa.bindparam("code"))
+    return ReachIndex(rules.register, _heads_of(rules), at_home=at_home, away=away, status=status)
 
 
 def _heads_of(rules: KindRules) -> ReachHeads:

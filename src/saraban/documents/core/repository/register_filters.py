@@ -2,7 +2,7 @@
 The filters of a register: the keys of what they name, and those that reach beyond `document_reach`, where registers differ.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +14,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 
 from saraban.documents.core.domain import Reach
-from saraban.documents.core.domain.registers import FEW, Index
+from saraban.documents.core.domain.registers import FEW, Index, Places
 from saraban.documents.core.models import Document, DocumentReach, DocumentRecipient, DocumentRevision
 from saraban.kit.db import AnySelect, table_of
 from saraban.kit.keys import is_spelled
@@ -266,23 +266,34 @@ def many(name: str) -> sa.BindParameter[int]:
 NOBODY: Final = -1  # a key that no row has
 
 
-async def project_keys(session: AsyncSession, public_id: UUID | None) -> Sequence[int]:
-    statement = sa.select(Project.id)
-    return (
-        await session.scalars(statement if public_id is None else statement.where(Project.public_id == public_id))
-    ).all()
+_project, _contract, _party = map(table_of, (Project, Contract, ContractOrganization))
+_OPEN_CONTRACTS = (
+    sa.select(_contract.c.project_id, _contract.c.id).where(_contract.c.id.in_(many("contracts"))),
+    sa.select(_contract.c.project_id, _contract.c.id)
+    .join(_party, _party.c.contract_id == _contract.c.id)
+    .where(_party.c.organization_id.in_(many("organizations"))),
+)
+_EVERY_PROJECT = sa.select(_project.c.id, sa.null().label("contract_id"))
+_PLACES = sa.union_all(_EVERY_PROJECT, *_OPEN_CONTRACTS)
+_PLACES_OF_PROJECT = sa.union_all(_EVERY_PROJECT.where(_project.c.uuid == sa.bindparam("project")), *_OPEN_CONTRACTS)
 
 
-async def contract_projects(session: AsyncSession, reach: Reach) -> dict[int, int]:
-    """Return the contracts that open something to a reader, with their projects."""
-    party = sa.select(Contract.id, Contract.project_id).join(
-        ContractOrganization, ContractOrganization.contract_id == Contract.id
-    )
-    statement = sa.union(
-        sa.select(Contract.id, Contract.project_id).where(Contract.id.in_(reach.contracts)),
-        party.where(ContractOrganization.organization_id.in_(reach.organizations)),
-    )
-    return dict((await session.execute(statement)).all())
+async def find_places(session: AsyncSession, reach: Reach | None, project: UUID | None) -> Places:
+    """
+    Return the projects, or one of them, and the contracts that open something to a reader.
+
+    :param reach: None where contracts open nothing
+    """
+    statement = _PLACES if project is None else _PLACES_OF_PROJECT
+    opens = reach is not None and not reach.everything
+    values = {
+        "project": project,
+        "contracts": sorted(reach.contracts) if reach is not None and opens else [],
+        "organizations": sorted(reach.organizations) if reach is not None and opens else [],
+    }
+    rows = (await session.execute(statement, values)).all()
+    contracts = {contract: place for place, contract in rows if contract is not None}
+    return Places([place for place, contract in rows if contract is None], contracts)
 
 
 async def status_keys(session: AsyncSession) -> dict[str, int]:

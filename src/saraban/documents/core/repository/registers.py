@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
-from typing import Any, Final
+from functools import lru_cache
+from itertools import groupby
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -19,7 +21,7 @@ from saraban.documents.core.domain import ReaderKind
 from saraban.documents.core.domain.registers import Index, NarrowRow, Order, ReaderKey, Sort
 from saraban.documents.core.models import DocumentReach
 from saraban.documents.core.repository.register_filters import NOBODY, Condition, RegisterTables, many
-from saraban.kit.db import AnyRow, AnySelect, table_of
+from saraban.kit.db import AnySelect, table_of
 from saraban.search_index.domain.query import MOST_WORDS
 from saraban.search_index.service import IndexQuery, SearchIndex
 
@@ -86,9 +88,9 @@ class Ask:
     text: TextMatches | None = None
 
     @property
-    def parameters(self) -> dict[str, object]:
+    def parameters(self) -> FilterValues:
         """The parameters of all its statements."""
-        return {**self.values, **self.home}
+        return {**self.values, **self.home, "register": int(self.kind)}
 
     @property
     def filters(self) -> frozenset[Index]:
@@ -121,19 +123,6 @@ _VALUES: Final[Mapping[Index, str]] = {
     Index.TYPE: "types",
     Index.DISCIPLINE: "disciplines",
 }
-
-
-_AT_ONCE: Final = 60  # selects of one statement
-
-
-async def fetch_rows(session: AsyncSession, selects: Sequence[AnySelect], ask: Ask) -> list[AnyRow]:
-    """Return the rows of selects with the same columns, in few statements."""
-    rows: list[AnyRow] = []
-    for start in range(0, len(selects), _AT_ONCE):
-        some = selects[start : start + _AT_ONCE]
-        parts = some[0] if len(some) == 1 else sa.union_all(*(sa.select(one.subquery()) for one in some))
-        rows += (await session.execute(parts, ask.parameters)).all()
-    return rows
 
 
 def _said(tables: RegisterTables, given: Collection[str]) -> Condition:
@@ -188,41 +177,8 @@ _CONDITIONS: Final[Mapping[str, Condition]] = {
 }
 
 
-def _of_key(ask: Ask, key: ReaderKey, index: Index, given: Collection[str], *columns: Any) -> AnySelect:
-    """
-    Select from the rows of one key that satisfy the conditions `given`.
-
-    :param given: names of conditions
-    """
-    name = _BY_DOCUMENT if index.looks_up else _NAMES.get(index, _PRIMARY)
-    on_sqlite = "sqlite_autoindex_document_reach_1" if name == _PRIMARY else name
-    found = [
-        _reach.project_id == key.project,
-        _reach.reader_kind == int(key.kind),
-        _reach.reader_id == key.reader,
-        _reach.kind == int(ask.kind),
-    ]
-    if key.written_in is not None:
-        found += [_reach.contract_id == key.written_in, _reach.originator_id == key.reader]
-    conditions = {**_CONDITIONS, **ask.tables.conditions}
-    found += [condition for name, condition in conditions.items() if name in given]
-    if not frozenset(WORDS).isdisjoint(given):
-        found.append(_said(ask.tables, given))
-    return (
-        sa.select(*columns)
-        .select_from(_table)
-        .where(*found)
-        .with_hint(_table, f"FORCE INDEX ({name})", "mariadb")
-        .with_hint(_table, f"FORCE INDEX ({name})", "mysql")
-        .with_hint(_table, f"INDEXED BY {on_sqlite}", "sqlite")
-    )
-
-
-def _not_behind(ask: Ask, key: ReaderKey) -> list[Condition]:
-    return [] if key.kind is ReaderKind.PROJECT or not ask.home else [_NOT_BEHIND]
-
-
 _PRIMARY: Final = "PRIMARY"
+_AT_ONCE: Final = 60  # selects of one statement
 
 
 class _Behind(Enum):
@@ -241,54 +197,148 @@ class After:
     document_id: int
 
 
-def narrow(
-    ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = (), many: bool = False
-) -> list[AnySelect]:
+class _Part(NamedTuple):
     """
-    Select the first rows: one select for each key and each value for which the index is in order by itself; behind a cursor one
-    more for the rows of other values than its own.
+    The shape of a select of one key, whose values are parameters that end in its place in the statement.
+
+    :param is_written: only what an organization wrote in one contract
+    :param skips_behind: without documents whose newer draft the reader finds by another key
+    :param has_value: of one value of the filter that leads the index
+    """
+
+    is_written: bool
+    skips_behind: bool
+    has_value: bool = False
+    behind: _Behind | None = None
+
+
+def _part_of(ask: Ask, key: ReaderKey) -> _Part:
+    return _Part(key.written_in is not None, key.kind is not ReaderKind.PROJECT and bool(ask.home))
+
+
+def _key_values(place: int, key: ReaderKey) -> FilterValues:
+    return {
+        f"project_{place}": key.project,
+        f"reader_kind_{place}": int(key.kind),
+        f"reader_{place}": key.reader,
+        f"contract_{place}": key.written_in,
+    }
+
+
+def _of_key(
+    tables: RegisterTables, index: Index, given: Collection[str], place: int, part: _Part, *columns: Any
+) -> AnySelect:
+    """
+    Select from the rows of one key that satisfy the conditions `given`.
+
+    :param given: names of conditions
+    """
+    name = _BY_DOCUMENT if index.looks_up else _NAMES.get(index, _PRIMARY)
+    on_sqlite = "sqlite_autoindex_document_reach_1" if name == _PRIMARY else name
+    reader: sa.BindParameter[Any] = sa.bindparam(f"reader_{place}")
+    conditions = [
+        _reach.project_id == sa.bindparam(f"project_{place}"),
+        _reach.reader_kind == sa.bindparam(f"reader_kind_{place}"),
+        _reach.reader_id == reader,
+        _reach.kind == sa.bindparam("register"),
+    ]
+    if part.is_written:
+        conditions += [_reach.contract_id == sa.bindparam(f"contract_{place}"), _reach.originator_id == reader]
+    conditions += [condition for name, condition in {**_CONDITIONS, **tables.conditions}.items() if name in given]
+    if not frozenset(WORDS).isdisjoint(given):
+        conditions.append(_said(tables, given))
+    if index.looks_up:
+        conditions.append(_reach.document_id.in_(many("documents")))
+    if part.has_value:
+        conditions.append(_SPLIT[index] == sa.bindparam(f"value_{place}"))
+    return (
+        sa.select(*columns)
+        .select_from(_table)
+        .where(*conditions)
+        .with_hint(_table, f"FORCE INDEX ({name})", "mariadb")
+        .with_hint(_table, f"FORCE INDEX ({name})", "mysql")
+        .with_hint(_table, f"INDEXED BY {on_sqlite}", "sqlite")
+        .limit(sa.bindparam("most", type_=sa.Integer()))
+    )
+
+
+def _together(selects: Sequence[AnySelect]) -> Any:
+    return selects[0] if len(selects) == 1 else sa.union_all(*(sa.select(one.subquery()) for one in selects))
+
+
+# It takes longer to make these statements than to send them.
+@lru_cache(maxsize=256)
+def page_statement(
+    tables: RegisterTables, index: Index, given: frozenset[str], order: Order, parts: tuple[_Part, ...]
+) -> Any:
+    """Select the first rows of each part, in order."""
+    value = _SORTED_BY.get(order.sort)
+    columns = (
+        [_reach.created_at, _reach.document_id] if value is None else [value, _reach.created_at, _reach.document_id]
+    )
+    shown = [_reach.document_id, _reach.revision_id, _reach.created_at] + ([] if value is None else [value])
+    selects = []
+    for place, part in enumerate(parts):
+        # By one value alone: of several SQLite makes one range, and sorts it.
+        names = given - {_VALUES.get(index, "")} if part.has_value else given
+        statement = _of_key(tables, index, names, place, part, *shown)
+        if part.skips_behind:
+            statement = statement.where(_NOT_BEHIND)
+        if part.behind is not None:
+            statement = statement.where(*_after(order, value, part.behind))
+        selects.append(statement.order_by(*(column.desc() if order.descending else column for column in columns)))
+    return _together(selects)
+
+
+def page_statements(
+    ask: Ask, index: Index, *, after: After | None, most: int, documents: Sequence[int] = (), many: bool = False
+) -> list[tuple[Any, FilterValues]]:
+    """
+    Return statements of the first rows, with their parameters: one select for each key and each value for which the index is in
+    order by itself; behind a cursor one more for the rows of other values than its own.
 
     :param documents: those that an index which looks up has found
     :param many: more rows than are counted are open to the reader
     """
-    given = {"party_by_row" if many and name == "party" else name for name in ask.values}
-    value = _SORTED_BY.get(ask.order.sort)
-    order = [_reach.created_at, _reach.document_id] if value is None else [value, _reach.created_at, _reach.document_id]
-    columns = [_reach.document_id, _reach.revision_id, _reach.created_at] + ([] if value is None else [value])
-    parts: Sequence[_Behind | None] = [None]
+    given = frozenset("party_by_row" if many and name == "party" else name for name in ask.values)
+    behind: Sequence[_Behind | None] = [None]
+    values = ask.parameters | {"most": most, "documents": documents}
     if after is not None:
-        parts = [_Behind.ALIKE] if ask.order.sort is Sort.CREATED else [_Behind.ALIKE, _Behind.OTHERS]
-    selects = []
-    for key in ask.keys:
-        for split in _splits(ask, index, key.project):
-            # By one value alone: of several SQLite makes one range, and sorts it.
-            wanted = given if split is None else given - {_VALUES.get(index, "")}
-            statement = _of_key(ask, key, index, wanted, *columns).where(*_not_behind(ask, key))
-            statement = statement.order_by(*(column.desc() if ask.order.descending else column for column in order))
-            if index.looks_up:
-                statement = statement.where(_reach.document_id.in_(documents))
-            if split is not None:
-                statement = statement.where(_SPLIT[index] == split)
-            for behind in parts:
-                begin = [] if after is None or behind is None else _after(ask.order, value, after, behind)
-                selects.append(statement.where(*begin).limit(most))
-    return selects
+        behind = [_Behind.ALIKE] if ask.order.sort is Sort.CREATED else [_Behind.ALIKE, _Behind.OTHERS]
+        values |= {"after_value": after.value, "after_at": after.at, "after_document": after.document_id}
+    branches = [
+        (key, value, _part_of(ask, key)._replace(has_value=value is not None, behind=place))
+        for key in ask.keys
+        for value in _splits(ask, index, key.project)
+        for place in behind
+    ]
+    statements = []
+    for start in range(0, len(branches), _AT_ONCE):
+        some, own = branches[start : start + _AT_ONCE], dict(values)
+        for place, (key, value, _) in enumerate(some):
+            own |= {**_key_values(place, key), f"value_{place}": value}
+        parts = tuple(part for _, _, part in some)
+        statements.append((page_statement(ask.tables, index, given, ask.order, parts), own))
+    return statements
 
 
-async def narrow_rows(session: AsyncSession, selects: Sequence[AnySelect], ask: Ask) -> list[NarrowRow]:
-    return [NarrowRow(*row) for row in await fetch_rows(session, selects, ask)]
+async def narrow_rows(session: AsyncSession, statements: Sequence[tuple[Any, FilterValues]]) -> list[NarrowRow]:
+    return [NarrowRow(*row) for statement, values in statements for row in await session.execute(statement, values)]
 
 
-def _after(order: Order, value: Any, after: After, behind: _Behind) -> list[Condition]:
+def _after(order: Order, value: Any, behind: _Behind) -> list[Condition]:
     """Begin behind the cursor, in words that both databases read as the end of a range."""
+    of_cursor: sa.BindParameter[Any] = sa.bindparam("after_value")
     if behind is _Behind.OTHERS:
-        return [value < after.value if order.descending else value > after.value]
+        return [value < of_cursor if order.descending else value > of_cursor]
     at, document = _reach.created_at, _reach.document_id
+    moment: sa.BindParameter[Any] = sa.bindparam("after_at")
+    last: sa.BindParameter[Any] = sa.bindparam("after_document")
     if order.descending:
-        begin = [at <= after.at, sa.or_(at < after.at, document < after.document_id)]
+        begin = [at <= moment, sa.or_(at < moment, document < last)]
     else:
-        begin = [at >= after.at, sa.or_(at > after.at, document > after.document_id)]
-    return begin if value is None else [value == after.value, *begin]
+        begin = [at >= moment, sa.or_(at > moment, document > last)]
+    return begin if value is None else [value == of_cursor, *begin]
 
 
 def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
@@ -301,17 +351,32 @@ def _splits(ask: Ask, index: Index, project: int) -> Sequence[object]:
     return [one for one in sorted(ask.values[name]) if within.get(one) in {None, project}]
 
 
-def size(ask: Ask, index: Index | None, *, most: int) -> list[AnySelect]:
+@lru_cache(maxsize=256)
+def _size_statement(tables: RegisterTables, index: Index, given: frozenset[str], parts: tuple[_Part, ...]) -> Any:
+    rows = [_of_key(tables, index, given, place, part, sa.literal_column("1")) for place, part in enumerate(parts)]
+    return _together([sa.select(sa.func.count()).select_from(one.subquery()) for one in rows])
+
+
+async def count_rows(
+    session: AsyncSession, ask: Ask, keys: Sequence[ReaderKey], index: Index | None, *, most: int
+) -> list[int]:
     """
-    Count the rows that the filters of one index leave, up to a limit, with one select for each key.
+    Count the rows that the filters of one index leave of each key, up to a limit.
 
     What is behind counts too: whether it is has to be looked up row by row, and nobody is told this number.
 
     :param index: None for all that the reader sees
     """
     given = frozenset[str]() if index is None else _led_by(ask, index)
-    rows = [_of_key(ask, key, index or Index.CREATED, given, sa.literal_column("1")).limit(most) for key in ask.keys]
-    return [sa.select(sa.func.count()).select_from(one.subquery()) for one in rows]
+    counts: list[int] = []
+    for start in range(0, len(keys), _AT_ONCE):
+        some, values = keys[start : start + _AT_ONCE], ask.parameters | {"most": most}
+        for place, key in enumerate(some):
+            values |= _key_values(place, key)
+        parts = tuple(_Part(key.written_in is not None, skips_behind=False) for key in some)
+        statement = _size_statement(ask.tables, index or Index.CREATED, given, parts)
+        counts += await session.scalars(statement, values)
+    return counts
 
 
 def _led_by(ask: Ask, index: Index) -> frozenset[str]:
@@ -326,28 +391,71 @@ async def looked_up(session: AsyncSession, ask: Ask, index: Index) -> list[int]:
     return list(await session.scalars(ask.tables.documents[index], ask.parameters))
 
 
-def count(ask: Ask, keys: Sequence[ReaderKey], index: Index, documents: Sequence[int]) -> list[AnySelect]:
+class CountedKeys(NamedTuple):
     """
-    Count how many documents of one project are wanted, by selects whose answers are added.
+    Keys of one project whose documents are counted together, because a document can be found by several of them.
 
-    A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one organization.
-
-    :param keys: all of this project
+    :param contracts: whose documents are counted by keys of their own
     """
-    contracts = [key.reader for key in keys if key.kind is ReaderKind.CONTRACT] or [NOBODY]
-    # What was issued in a contract stands under its key too, with the same revision.
-    in_no_contract = sa.or_(_reach.is_draft == sa.true(), _reach.contract_id.not_in(contracts))
+
+    keys: tuple[ReaderKey, ...]
+    contracts: tuple[int, ...] = ()
+
+
+def counted_keys(keys: Sequence[ReaderKey]) -> list[CountedKeys]:
+    """A document is of one contract, so what stands under contracts needs no comparing. Neither does the rest of one organization."""
+    groups = []
+    for _, several in groupby(keys, key=lambda key: key.project):
+        of_project = list(several)
+        rest = tuple(key for key in of_project if key.kind is ReaderKind.ORGANIZATION)
+        contracts = tuple(key.reader for key in of_project if key.kind is ReaderKind.CONTRACT)
+        groups += [CountedKeys((key,)) for key in of_project if key.kind is not ReaderKind.ORGANIZATION]
+        groups += [CountedKeys(rest, contracts or (NOBODY,))] if rest else []
+    return groups
+
+
+@lru_cache(maxsize=256)
+def _count_statement(
+    tables: RegisterTables, index: Index, given: frozenset[str], groups: tuple[tuple[bool, tuple[_Part, ...]], ...]
+) -> Any:
+    selects: list[AnySelect] = []
+    place = 0
+    for of_organizations, parts in groups:
+        wanted: list[Condition] = []
+        if of_organizations:
+            # What was issued in a contract stands under its key too, with the same revision.
+            elsewhere = _reach.contract_id.not_in(many(f"contracts_{place}"))
+            wanted = [sa.or_(_reach.is_draft == sa.true(), elsewhere)]
+        read = []
+        for part in parts:
+            conditions = sa.and_(sa.true(), *wanted, *([_NOT_BEHIND] if part.skips_behind else []))
+            columns = _reach.document_id, sa.case((conditions, 1), else_=0).label("wanted")
+            read.append(_of_key(tables, index, given, place, part, *columns).subquery())
+            place += 1
+        counts = [sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(one.c.wanted), 0)) for one in read]
+        if len(read) > 1:
+            distinct = sa.union(*(sa.select(one.c.document_id).where(one.c.wanted == 1) for one in read)).subquery()
+            # With conditions nothing is read that was not counted before.
+            counts = (
+                [] if given else [sa.select(sa.func.count(), sa.literal_column("0")).select_from(one) for one in read]
+            )
+            counts.append(sa.select(sa.literal_column("0"), sa.func.count()).select_from(distinct))
+        selects += counts
+    return sa.union_all(*selects) if len(selects) > 1 else selects[0]
+
+
+async def count_documents(
+    session: AsyncSession, ask: Ask, groups: Sequence[CountedKeys], index: Index, documents: Sequence[int], *, most: int
+) -> int:
+    """Count how many documents are wanted; `most` where a key has as many rows, which are not looked at any further."""
     given = ask.values.keys() | ({"open_or_not"} if index is Index.DUE and "open" not in ask.values else set())
-    looked_up = [_reach.document_id.in_(documents)] if index.looks_up else []
-    selects, rest = [], []
-    for key in keys:
-        found = _of_key(ask, key, index, given, _reach.document_id).where(*_not_behind(ask, key), *looked_up)
-        if key.kind is ReaderKind.ORGANIZATION:
-            rest.append(found.where(in_no_contract))
-        else:
-            selects.append(found.with_only_columns(sa.func.count()))
-    if len(rest) == 1:
-        selects.append(rest[0].with_only_columns(sa.func.count()))
-    elif rest:
-        selects.append(sa.select(sa.func.count()).select_from(sa.union(*rest).subquery()))
-    return selects
+    values, place = ask.parameters | {"most": most, "documents": documents}, 0
+    for group in groups:
+        values[f"contracts_{place}"] = group.contracts
+        for key in group.keys:
+            values |= _key_values(place, key)
+            place += 1
+    shapes = tuple((bool(group.contracts), tuple(_part_of(ask, key) for key in group.keys)) for group in groups)
+    statement = _count_statement(ask.tables, index, frozenset(given), shapes)
+    rows = (await session.execute(statement, values)).all()
+    return most if any(read >= most for read, _ in rows) else int(sum(wanted for _, wanted in rows))

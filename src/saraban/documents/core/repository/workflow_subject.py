@@ -6,6 +6,7 @@ A step reads them under its lock, and an inbox for each of its rows, so the stat
 
 from collections.abc import Collection
 from datetime import datetime
+from functools import lru_cache
 from typing import NamedTuple
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import Reach
 from saraban.documents.core.models import Document, DocumentRevision
-from saraban.documents.core.repository.documents import may_see_revision, recipients, status_key
+from saraban.documents.core.repository.documents import may_see_revision, status_key
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.identity.models import Organization
 from saraban.kit.db import AnySelect, table_of
@@ -82,15 +83,6 @@ class SubjectRow(NamedTuple):
         )
 
 
-class SubjectRecipient(NamedTuple):
-    """An organization that a document is sent to, `TO` or `CC`."""
-
-    organization_id: int
-    public_id: UUID
-    code: str
-    recipient_type: str
-
-
 _head, _revision = Document, DocumentRevision
 _SUBJECTS: AnySelect = (
     sa.select(
@@ -121,41 +113,38 @@ _SUBJECTS: AnySelect = (
     .join(Project, Project.id == _head.project_id)
     .join(Organization, Organization.id == _head.originator_id)
     .outerjoin(Discipline, Discipline.id == _head.discipline_id)
-    .where(_head.deleted_at.is_(None))
+    .where(
+        _head.deleted_at.is_(None),
+        _revision.public_id.in_(sa.bindparam("revisions", expanding=True)),
+        CorrespondenceType.type_code.in_(sa.bindparam("type_codes", expanding=True)),
+    )
     # In this order: with a hundred thousand documents in one project MariaDB would otherwise begin with the project.
     .prefix_with("STRAIGHT_JOIN", dialect="mariadb")
 )
 
 
+@lru_cache(maxsize=256)
+def _subjects_within(reach: Reach) -> AnySelect:
+    return _SUBJECTS.where(may_see_revision(reach))
+
+
 async def subject_rows(
-    session: AsyncSession, *, reach: Reach | None, revision_ids: Collection[UUID], type_codes: Collection[str]
+    session: AsyncSession, *, reach: Reach, revision_ids: Collection[UUID], type_codes: Collection[str]
 ) -> list[SubjectRow]:
-    """Return these revisions as far as they may be seen; without a reach, all of them."""
-    statement = _SUBJECTS.where(
-        _revision.public_id.in_(revision_ids), CorrespondenceType.type_code.in_(sorted(type_codes))
-    )
-    if reach is not None:
-        statement = statement.where(may_see_revision(reach))
-    return [SubjectRow._make(values) for values in await session.execute(statement)]
+    """Return these revisions as far as they may be seen."""
+    values = {"revisions": list(revision_ids), "type_codes": sorted(type_codes)}
+    return [SubjectRow._make(row) for row in await session.execute(_subjects_within(reach), values)]
 
 
-async def list_recipients(session: AsyncSession, document_ids: Collection[int]) -> dict[int, list[SubjectRecipient]]:
-    """Return the recipients of each document, the main one first."""
-    return {
-        document_id: [
-            SubjectRecipient(
-                one.organization.id, one.organization.public_id, one.organization.organization_code, one.recipient_type
-            )
-            for one in rows
-        ]
-        for document_id, rows in (await recipients(session, document_ids=document_ids)).items()
-    }
+_REVISIONS = table_of(DocumentRevision)
+_SET_STATUS = (
+    sa.update(_REVISIONS)
+    .where(_REVISIONS.c.id == sa.bindparam("revision"))
+    .values(correspondence_status_id=status_key(sa.bindparam("code")), version=_REVISIONS.c.version + 1)
+)
 
 
 async def set_status(session: AsyncSession, *, revision_id: int, code: str, issued_at: datetime | None) -> None:
     """Set the status of a revision, and the moment it was issued where one is given."""
-    table = table_of(DocumentRevision)
-    values: dict[str, object] = {"correspondence_status_id": status_key(code), "version": table.c.version + 1}
-    if issued_at is not None:
-        values["issued_date"] = issued_at
-    await session.execute(sa.update(table).where(table.c.id == revision_id).values(values))
+    issued = {} if issued_at is None else {"issued_date": issued_at}
+    await session.execute(_SET_STATUS, {"revision": revision_id, "code": code, **issued})

@@ -11,7 +11,7 @@ from saraban.documents.core.repository.reach import (
     reach_of_documents,
     reach_of_sheets,
 )
-from saraban.documents.core.repository.register_filters import register_of_sheets
+from saraban.documents.core.repository.register_filters import find_places, register_of_sheets
 from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import RegisterQuery
 from saraban.documents.core.service.cancellation import CancelOnlyDraft, cancel, cancel_held
@@ -32,13 +32,13 @@ from saraban.documents.core.service.kind import (
     AnyKind,
     DocumentKind,
     DocumentServices,
+    Facts,
     OwnFields,
     UnnumberedDraft,
 )
 from saraban.documents.core.service.presentation import (
     coded,
     file_answer,
-    number_format,
     person,
     reference,
     status_answer,
@@ -66,7 +66,6 @@ from saraban.documents.core.service.registers import (
     KindRegister,
     home_of,
     people_offered,
-    places_of,
     read_page,
 )
 from saraban.documents.core.service.revisioned_kind import RevisionedKind

@@ -23,8 +23,8 @@ from saraban.documents.core.domain import (
 )
 from saraban.documents.core.models import Document
 from saraban.documents.core.repository import documents as repository
-from saraban.documents.core.repository.rows import DocumentHead
-from saraban.documents.core.repository.workflow_subject import NOT_WRITTEN, SubjectRecipient, SubjectRow
+from saraban.documents.core.repository.rows import DocumentHead, OrganizationName
+from saraban.documents.core.repository.workflow_subject import NOT_WRITTEN, SubjectRow
 from saraban.documents.core.schemas import NewDocument
 from saraban.documents.core.schemas import Recipient as AskedRecipient
 from saraban.documents.core.service.document_change import started_by
@@ -326,7 +326,10 @@ def _subject_of(ctx: RequestContext, draft: DocumentDraft, revision: UUID, issue
         originator_code=plan.originator.code,
         discipline_code=plan.discipline.code if plan.discipline else None,
     )
-    recipients = [SubjectRecipient(one.id, one.public_id, one.code, kind) for one, kind in draft.recipients]
+    recipients = [
+        repository.RecipientRow(OrganizationName(one.id, one.public_id, one.code), kind)
+        for one, kind in draft.recipients
+    ]
     return SubjectContext(row, recipients, projects.by_role(draft.taking_part), draft.taking_part)
 
 

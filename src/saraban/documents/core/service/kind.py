@@ -85,6 +85,7 @@ class UnnumberedDraft:
 
 # What a subtype adds to an answer, or says otherwise in it, by revision id.
 OwnFields = Mapping[int, Mapping[str, Any]]
+Facts = Mapping[str, SubjectFacts]  # by entity id
 Row = TypeVar("Row", bound=DocumentHeader)
 Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
@@ -177,13 +178,16 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """Hold the document and its workflow instance until the end of the transaction."""
 
     @abstractmethod
-    async def facts(
-        self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo
-    ) -> Mapping[str, SubjectFacts]: ...
+    async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Facts: ...
 
     @abstractmethod
     async def summaries(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], envelopes: Mapping[str, Envelope]
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[Row],
+        facts: Facts,
+        envelopes: Mapping[str, Envelope],
     ) -> Sequence[Schema]:
         """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
 
@@ -200,11 +204,14 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
 
     @abstractmethod
-    async def parts(self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row]) -> Any:
+    async def parts(
+        self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row], facts: Facts
+    ) -> Any:
         """
         Read what one document shows of the rows around its own.
 
         :param rows: of which it is one, where all of them are shown
+        :param facts: of `rows`
         """
 
     @abstractmethod
@@ -249,11 +256,18 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     ) -> None: ...
 
     async def states(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[Row],
+        *,
+        facts: Facts | None = None,
+        now: datetime | None = None,
     ) -> dict[str, workflow.InstanceState]:
         """
         Return where the workflow of each stands, by entity id.
 
+        :param facts: of the rows, where they have been read
         :param now: for what is to be shown: then the actions in the place of others are there too
         """
         return await workflow.states_of(
@@ -261,14 +275,12 @@ class DocumentKind(ABC, Generic[Row, Draft]):
             session,
             entity_type=self.rules.entity_type,
             entity_ids=[row.entity_id for row in rows],
-            facts=await self.facts(session, rows, zone=ctx.zone),
+            facts=facts or await self.facts(session, rows, zone=ctx.zone),
             now=now,
         )
 
-    async def envelopes(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row], *, now: datetime | None = None
-    ) -> dict[str, Envelope]:
-        return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows, now=now))
+    async def envelopes(self, ctx: RequestContext, session: AsyncSession, rows: Sequence[Row]) -> dict[str, Envelope]:
+        return await workflow.envelopes(ctx, session, await self.states(ctx, session, rows))
 
     @abstractmethod
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:

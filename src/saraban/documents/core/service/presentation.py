@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
-from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -17,7 +16,6 @@ from saraban.documents.core.repository.rows import DocumentRow
 from saraban.documents.core.schemas import (
     CodeAnswer,
     DocumentFileAnswer,
-    OrganizationAnswer,
     RecipientAnswer,
     ReferenceAnswer,
     RevisionAnswer,
@@ -29,7 +27,6 @@ from saraban.identity.schemas import PersonRef
 from saraban.identity.service.callers import display_name
 from saraban.kit.db import AnyRow
 from saraban.numbering import service as numbering
-from saraban.numbering.issue.schemas import NumberFormatOut
 from saraban.workflow.language.subject import Envelope
 
 References = dict[str, list[ReferenceAnswer]]
@@ -68,8 +65,14 @@ def file_answers(files: Sequence[repository.LinkedFile]) -> list[DocumentFileAns
 
 
 def _recipient(one: RecipientRow) -> RecipientAnswer:
-    answer = OrganizationAnswer.model_validate(one.organization)
-    return RecipientAnswer(**answer.model_dump(), recipient_type=one.recipient_type)
+    _, public_id, code, name, english = one.organization
+    return RecipientAnswer(
+        public_id=public_id,
+        organization_code=code,
+        organization_name=name,
+        organization_name_en=english,
+        recipient_type=one.recipient_type,
+    )
 
 
 def coded(code: str, english: str | None, thai: str | None) -> CodeAnswer:
@@ -128,7 +131,6 @@ class DocumentParts(NamedTuple):
     recipients: Sequence[RecipientRow]
     files: Mapping[int, Sequence[LinkedFile]]
     own: OwnFields
-    number_format: NumberFormatOut | None
     references: References
 
 
@@ -137,17 +139,16 @@ async def read_parts(
     session: AsyncSession,
     row: DocumentRow,
     rows: Sequence[DocumentRow],
+    recipients: Sequence[RecipientRow],
     own: OwnFields,
 ) -> DocumentParts:
     """
     :param own: what the subtype adds to the revisions, by their keys
     """
-    recipients = await repository.recipients(session, document_ids=[row.document.id])
     return DocumentParts(
-        recipients[row.document.id],
-        await repository.files(session, revision_ids=[one.revision.id for one in rows]),
+        recipients,
+        await repository.files(session, revision_ids=[one.revision.id for one in rows if one.texts.has_files]),
         own,
-        await number_format(session, row.document.number_uuid),
         await _references(ctx, session, row=row),
     )
 
@@ -165,22 +166,18 @@ def full_fields(row: DocumentRow, parts: DocumentParts, zone: ZoneInfo) -> dict[
         "issued_at": row.revision.issued_date,
         "cancel_reason": texts.cancel_reason,
         "cancelled_by": person(texts.canceller) if texts.canceller else None,
-        "number_format": parts.number_format,
+        "number_format": texts.number_format
+        and numbering.FormatChoice.of_ledger(row.type_code, *texts.number_format).shown(),
         "attachments": file_answers(parts.files[row.revision.id]),
         "version": row.version,
     }
 
 
-async def number_format(session: AsyncSession, number: UUID | None) -> NumberFormatOut | None:
-    choice = await numbering.format_choice(session, number) if number else None
-    return choice.shown() if choice else None
-
-
 async def _references(ctx: RequestContext, session: AsyncSession, *, row: DocumentRow) -> References:
+    if not row.texts.has_references:
+        return {"references": [], "referenced_by": []}
     outgoing, incoming = await repository.referenced(session, document_id=row.document.id)
     rows = await repository.visible(session, reach=reach(ctx.caller), public_ids={*outgoing, *incoming})
-    if not rows:
-        return {"references": [], "referenced_by": []}
     parties = await _parties(session, [row, *rows.values()])
     here = parties[row.document.id]
     return {

@@ -50,9 +50,12 @@ async def listing(
     page = await kind.page(ctx, session, search=search, counted=counted)
     if not page.items:
         return page
-    found = await kind.envelopes(ctx, session, page.items, now=ctx.now)
-    rows = zip(page.items, await kind.summaries(ctx, session, page.items, found), strict=True)
-    items = [WorkflowItem.around(one, found.get(row.entity_id)) for row, one in rows]
+    facts = await kind.facts(session, page.items, zone=ctx.zone)
+    states = await kind.states(ctx, session, page.items, facts=facts, now=ctx.now)
+    envelopes = await workflow.envelopes(ctx, session, states)
+    summaries = await kind.summaries(ctx, session, page.items, facts, envelopes)
+    rows = zip(page.items, summaries, strict=True)
+    items = [WorkflowItem.around(summary, envelopes.get(row.entity_id)) for row, summary in rows]
     return CountedPage(items, page.next_cursor, page.count)
 
 
@@ -66,9 +69,10 @@ async def read(ctx: RequestContext, session: AsyncSession, kind: AnyKind, public
 async def _full(
     ctx: RequestContext, session: AsyncSession, kind: AnyKind, *, row: DocumentHeader
 ) -> WorkflowEnvelope[Any]:
-    states = await kind.states(ctx, session, [row], now=ctx.now)
+    facts = await kind.facts(session, [row], zone=ctx.zone)
+    states = await kind.states(ctx, session, [row], facts=facts, now=ctx.now)
     envelope = (await workflow.envelopes(ctx, session, states, alone=row.entity_id)).get(row.entity_id)
-    parts = await kind.parts(ctx, session, row, [row])
+    parts = await kind.parts(ctx, session, row, [row], facts)
     return kind.envelope.around(kind.answer(ctx, row, parts, envelope), envelope)
 
 
@@ -143,7 +147,7 @@ async def list_revisions(
     rows = await kind.seen(ctx, session, public_id)
     kind.newest(rows)
     envelopes = await kind.envelopes(ctx, session, rows)
-    files = await repository.files(session, revision_ids=[row.revision.id for row in rows])
+    files = await repository.files(session, revision_ids=[row.revision.id for row in rows if row.texts.has_files])
     own = await kind.in_full(session, rows, reach(ctx.caller))
     return _revisions(ctx, kind, rows, envelopes, files, own)
 
@@ -254,10 +258,11 @@ async def read_whole(ctx: RequestContext, session: AsyncSession, kind: AnyKind, 
     """
     rows = await kind.seen(ctx, session, public_id)
     row = kind.newest(rows)
-    states = await kind.states(ctx, session, rows, now=ctx.now)
+    facts = await kind.facts(session, rows, zone=ctx.zone)
+    states = await kind.states(ctx, session, rows, facts=facts, now=ctx.now)
     envelopes = await workflow.envelopes(ctx, session, states, alone=row.entity_id)
     taken = await _taken(session, states)
-    parts = await kind.parts(ctx, session, row, rows)
+    parts = await kind.parts(ctx, session, row, rows, facts)
     envelope = envelopes.get(row.entity_id)
     revisions, recipients = None, []
     if isinstance(kind, RevisionedKind):

@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
-from itertools import chain, groupby
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -38,7 +37,6 @@ from saraban.identity import service as identity
 from saraban.identity.domain.context import RequestContext, Scope
 from saraban.identity.models import Organization, User
 from saraban.kit.clock import local_date
-from saraban.kit.db import AnySelect
 from saraban.kit.errors import invalid
 from saraban.kit.pagination import Page, list_mark
 from saraban.projects import service as projects
@@ -107,11 +105,6 @@ def home_of(reach: Reach) -> dict[str, list[int]]:
     return {f"home_{name}": sorted(getattr(reach, name)) or [register_filters.NOBODY] for name in names}
 
 
-async def places_of(session: AsyncSession, reach: Reach, *, project: UUID | None) -> Places:
-    keys = await register_filters.project_keys(session, project)
-    return Places(keys, {} if reach.everything else await register_filters.contract_projects(session, reach))
-
-
 async def people_offered(
     ctx: RequestContext, session: AsyncSession, places: Collection[ProjectRef]
 ) -> list[identity.OrganizationMember]:
@@ -144,9 +137,7 @@ async def read_page(
     order = Order.of(search.sort)
     mark = list_mark(register.rules.name, search.model_dump_json(exclude={"cursor", "limit"}))
     cursor = RegisterCursor.decode(search.cursor, mark) if search.cursor is not None else None
-    places = Places(await register_filters.project_keys(session, search.project), {})
-    if register.reach is not None and not register.reach.everything:
-        places = Places(places.projects, await register_filters.contract_projects(session, register.reach))
+    places = await register_filters.find_places(session, register.reach, search.project)
     statuses = register.statuses or {}
     if register.statuses is None and (search.status is not None or order.sort is Sort.STATUS):
         statuses = await register_filters.status_keys(session)
@@ -342,8 +333,8 @@ async def _rows_along(
     session: AsyncSession, ask: Ask, index: Index, sizes: _Sizes, after: After | None, most: int
 ) -> list[NarrowRow]:
     found = sizes.documents.get(index, ())
-    selects = registers.narrow(ask, index, after=after, most=most, documents=found, many=bool(sizes.many))
-    rows = await registers.narrow_rows(session, selects, ask)
+    statements = registers.page_statements(ask, index, after=after, most=most, documents=found, many=bool(sizes.many))
+    rows = await registers.narrow_rows(session, statements)
     return merged(rows, descending=ask.order.descending, limit=most)
 
 
@@ -389,17 +380,13 @@ def _with_words(ask: Ask) -> list[int] | None:
 
 
 async def _size(session: AsyncSession, ask: Ask, index: Index) -> int:
-    return sum(await _counts(session, registers.size(ask, index, most=FEW + 1), ask))
-
-
-async def _counts(session: AsyncSession, selects: Sequence[AnySelect], ask: Ask) -> list[int]:
-    return [row[0] for row in await registers.fetch_rows(session, selects, ask)]
+    return sum(await registers.count_rows(session, ask, ask.keys, index, most=FEW + 1))
 
 
 async def _exceeds(session: AsyncSession, ask: Ask, index: Index | None) -> bool:
     """Return whether one key of the reader gives more than is counted; most have such a key among the first, or none."""
-    for selects in _growing(registers.size(ask, index, most=COUNTED + 1)):
-        if max(await _counts(session, selects, ask)) > COUNTED:
+    for keys in _growing(ask.keys):
+        if max(await registers.count_rows(session, ask, keys, index, most=COUNTED + 1)) > COUNTED:
             return True
     return False
 
@@ -409,7 +396,7 @@ def _growing(several: Sequence[T]) -> Iterator[Sequence[T]]:
     start, some = 0, 4
     while start < len(several):
         yield several[start : start + some]
-        start, some = start + some, some * 2
+        start, some = start + some, min(some * 2, 32)
 
 
 async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
@@ -424,11 +411,9 @@ async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
         rows = await _rows_along(session, ask, index, sizes, None, COUNTED + 1)
         parts = [rows[start : start + FEW] for start in range(0, len(rows), FEW)]
         return sum([len(await _with_text(session, ask, text, part)) for part in parts])
-    documents = sizes.documents.get(index, ())
-    projects = [list(keys) for _, keys in groupby(ask.keys, key=lambda key: key.project)]
-    total = 0
-    for some in _growing([registers.count(ask, keys, index, documents) for keys in projects]):
-        total += sum(await _counts(session, list(chain(*some)), ask))
+    total, documents = 0, sizes.documents.get(index, ())
+    for groups in _growing(registers.counted_keys(ask.keys)):
+        total += await registers.count_documents(session, ask, groups, index, documents, most=COUNTED + 1)
         if total > COUNTED:
             return COUNTED + 1
     return total
@@ -436,6 +421,8 @@ async def _count(session: AsyncSession, ask: Ask, sizes: _Sizes) -> int:
 
 async def _counted_along(session: AsyncSession, ask: Ask, sizes: _Sizes) -> Index | None:
     """Return the index whose rows are to be looked at one by one, None where they are more than are counted along each."""
+    if not ask.values:
+        return Index.CREATED  # whose rows are looked at up to the limit
     usable = [one for one in ask.filters if not one.looks_up or (one in sizes.documents and sizes.few(one))]
     best = min(usable, key=lambda one: (sizes.of.get(one, FEW + 1), one), default=None)
     if best is not None and (sizes.of[best] if best in sizes.of else await _size(session, ask, best)) <= FEW:

@@ -52,11 +52,11 @@ from saraban.documents.core.service.draft_changes import (
     project_of,
 )
 from saraban.documents.core.service.drafts import DocumentDraft
-from saraban.documents.core.service.kind import DocumentKind, OwnFields
+from saraban.documents.core.service.kind import DocumentKind, Facts, OwnFields
 from saraban.documents.core.service.presentation import DocumentParts, full_fields, read_parts, summary_fields
 from saraban.documents.core.service.registers import CountedPage
 from saraban.documents.core.service.warnings import UPLOADS, file_warnings, sender_number_warnings
-from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, subject_contexts
+from saraban.documents.core.service.workflow_subject import DocumentSubject, facts_in, recipients_in, subject_contexts
 from saraban.identity.domain.context import RequestContext
 from saraban.kit.clock import local_date
 from saraban.kit.errors import FieldProblem, NotFound
@@ -64,7 +64,7 @@ from saraban.kit.schema import Schema, ShortList
 from saraban.kit.text import sort_key
 from saraban.numbering import service as numbering
 from saraban.workflow import service as workflow
-from saraban.workflow.language.subject import Envelope, SubjectFacts
+from saraban.workflow.language.subject import Envelope
 from saraban.workflow.runtime.schemas import WorkflowItem
 
 IN_REACH = {"due_date", "document_date", "recipients"}  # what the index of reach shows of all that a draft can change
@@ -221,28 +221,31 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         current = await repository.lock(session, document_id=row.document.id)
         await workflow.lock(session, entity_type=self.rules.entity_type, entity_ids=[str(current)])
 
-    async def facts(
-        self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo
-    ) -> Mapping[str, SubjectFacts]:
+    async def facts(self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo) -> Facts:
         around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
         return {key: facts_in(self.rules, one, zone=zone) for key, one in around.items()}
 
     async def summaries(
-        self, ctx: RequestContext, session: AsyncSession, rows: Sequence[DocumentRow], envelopes: Mapping[str, Envelope]
+        self,
+        ctx: RequestContext,
+        session: AsyncSession,
+        rows: Sequence[DocumentRow],
+        facts: Facts,
+        envelopes: Mapping[str, Envelope],
     ) -> Sequence[DocumentSummary]:
-        recipients = await repository.recipients(session, document_ids=[row.document.id for row in rows])
         own = await self.in_list(session, rows, reach(ctx.caller))
         today, found = local_date(ctx.now, ctx.zone), []
         for row in rows:
-            envelope = envelopes.get(row.entity_id)
-            fields = summary_fields(self.rules, row, recipients[row.document.id], envelope, today, ctx.zone)
+            recipients, envelope = recipients_in(facts[row.entity_id]), envelopes.get(row.entity_id)
+            fields = summary_fields(self.rules, row, recipients, envelope, today, ctx.zone)
             found.append(self.summary(**(fields | dict(own.get(row.revision.id, {})))))
         return found
 
     async def parts(
-        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow]
+        self, ctx: RequestContext, session: AsyncSession, row: DocumentRow, rows: Sequence[DocumentRow], facts: Facts
     ) -> DocumentParts:
-        return await read_parts(ctx, session, row, rows, await self.in_full(session, rows, reach(ctx.caller)))
+        own = await self.in_full(session, rows, reach(ctx.caller))
+        return await read_parts(ctx, session, row, rows, recipients_in(facts[row.entity_id]), own)
 
     def answer(self, ctx: RequestContext, row: DocumentRow, parts: DocumentParts, envelope: Envelope | None) -> Schema:
         today = local_date(ctx.now, ctx.zone)

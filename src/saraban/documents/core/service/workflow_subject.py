@@ -13,8 +13,9 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.core.domain import KindRules, Placement, ReachedState, counts_as_issued, may_see, reach
 from saraban.documents.core.repository import workflow_subject as repository
+from saraban.documents.core.repository.documents import RecipientRow, recipients
 from saraban.documents.core.repository.reach import ReachIndex
-from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRecipient, SubjectRow
+from saraban.documents.core.repository.workflow_subject import MAIN, SubjectRow
 from saraban.identity.domain.context import Caller, Scope
 from saraban.kit.clock import local_date
 from saraban.projects import service as projects
@@ -31,13 +32,13 @@ class SubjectContext:
     """A revision with what its workflow asks of the rows around it: where it is sent to, and who takes part."""
 
     row: SubjectRow
-    recipients: Sequence[SubjectRecipient]
+    recipients: Sequence[RecipientRow]
     parties: Parties
     taking_part: Sequence[projects.Party]
 
     @cached_property
     def sent_to(self) -> frozenset[int]:
-        return frozenset(one.organization_id for one in self.recipients)
+        return frozenset(one.organization.id for one in self.recipients)
 
     @cached_property
     def of_contract(self) -> frozenset[int]:
@@ -46,7 +47,7 @@ class SubjectContext:
     @property
     def main_role(self) -> str | None:
         """The role that the main recipient has in the project or contract."""
-        main = next((one.organization_id for one in self.recipients if one.recipient_type == MAIN), None)
+        main = next((one.organization.id for one in self.recipients if one.recipient_type == MAIN), None)
         return next((role for role, members in sorted(self.parties.items()) if main in members), None)
 
     def placement(self, state: str) -> Placement:
@@ -69,15 +70,13 @@ async def subject_contexts(session: AsyncSession, *, rows: Sequence[SubjectRow])
     if not rows:
         return {}
     places = sorted({(row.project_id, row.contract_id) for row in rows}, key=lambda place: (place[0], place[1] or 0))
-    recipients = await repository.list_recipients(session, {row.document_id for row in rows})
+    sent_to = await recipients(session, document_ids={row.document_id for row in rows})
     taking_part = {
         place: await projects.list_parties(session, project_id=place[0], contract_id=place[1]) for place in places
     }
     parties = {place: projects.by_role(those) for place, those in taking_part.items()}
     return {
-        str(row.revision_public_id): SubjectContext(
-            row, recipients[row.document_id], parties[place], taking_part[place]
-        )
+        str(row.revision_public_id): SubjectContext(row, sent_to[row.document_id], parties[place], taking_part[place])
         for row, place in ((row, (row.project_id, row.contract_id)) for row in rows)
     }
 
@@ -90,7 +89,7 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         scope=Scope(concerned, row.project_id, row.contract_id),
         originator_organization_id=row.originator_id,
         recipient_organization_ids=frozenset(
-            one.organization_id for one in around.recipients if one.recipient_type == MAIN
+            one.organization.id for one in around.recipients if one.recipient_type == MAIN
         ),
         parties=parties,
         submitter_user_id=row.author_id,
@@ -111,7 +110,7 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         },
         organizations={
             **{party.id: (party.public_id, party.code) for party in around.taking_part},
-            **{one.organization_id: (one.public_id, one.code) for one in around.recipients},
+            **{one.id: (one.public_id, one.organization_code) for one, _ in around.recipients},
             row.originator_id: (row.originator_public_id, row.originator_code),
         },
         edit_permission=kind.edit,
@@ -121,6 +120,12 @@ def facts_in(kind: KindRules, around: SubjectContext, *, zone: ZoneInfo) -> Subj
         open_to=around.is_open_to,
         source=around,
     )
+
+
+def recipients_in(facts: SubjectFacts) -> Sequence[RecipientRow]:
+    """Return the recipients of the document that facts of `facts_in` are about."""
+    assert isinstance(facts.source, SubjectContext)
+    return facts.source.recipients
 
 
 def ids_of(entity_ids: Collection[str]) -> list[UUID]:
@@ -166,7 +171,7 @@ class DocumentSubject:
         await repository.set_status(session, revision_id=row.revision_id, code=code, issued_at=issued_at)
         await self.own_statuses(session, row.revision_id, reached)
         if issued_at is not None:
-            await self.index.renew(session, documents=[row.document_id])
+            await self.index.issue(session, documents=[row.document_id])
             return False
         await self.index.follow(
             session,

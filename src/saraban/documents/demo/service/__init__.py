@@ -1,4 +1,4 @@
-"""The demo: documents with a past, and the story of a few new ones; each thing done through the service that people use."""
+"""The demo: past documents and a walkthrough, created through the normal services."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ _PAGE = 100
 
 
 class DemoMissing(DomainError):
-    """Somebody who plays in the demo has no open account."""
+    """A person of the demo has no open account."""
 
     kind, code = ErrorKind.CONFLICT, "DEMO_MISSING"
     says = Text("ไม่พบบัญชีสาธิต {username} หรือบัญชีถูกปิด", "The demo account {username} is missing or disabled.")
@@ -58,7 +58,7 @@ class DemoMissing(DomainError):
 
 
 class NotInInbox(DomainError):
-    """The story expects a document in an inbox and does not find it: roles or definitions were changed."""
+    """The walkthrough does not find its document among a person's tasks."""
 
     kind, code = ErrorKind.CONFLICT, "DEMO_NOT_IN_INBOX"
     says = Text("ไม่พบเอกสารของเรื่องสาธิตในงานของผู้พิจารณา", "The demo document is not among the reviewer's tasks.")
@@ -66,7 +66,7 @@ class NotInInbox(DomainError):
 
 
 class ProjectTooSmall(DomainError):
-    """Documents go from one organization to another: two above the contracts, and in a contract three roles."""
+    """Documents need two organizations in the project, and three roles in a contract."""
 
     kind, code = ErrorKind.CONFLICT, "DEMO_PROJECT_TOO_SMALL"
     says = Text(
@@ -102,13 +102,6 @@ class DemoServices:
 
 @dataclass(frozen=True, slots=True)
 class DemoProject:
-    """
-    Where it plays and who plays: public ids by code, callers by user name.
-
-    :param looker: sees everything, to find what is there already
-    :param people: those whose accounts are open
-    """
-
     project: UUID
     organizations: Mapping[str, UUID]
     contracts: Mapping[str, UUID]
@@ -116,9 +109,7 @@ class DemoProject:
     people: Mapping[str, Caller]
 
     def person(self, username: str) -> Caller:
-        """
-        :raises DemoMissing: when the account is not there or closed
-        """
+        """:raises DemoMissing:"""
         if username not in self.people:
             raise DemoMissing(values={"username": username})
         return self.people[username]
@@ -129,58 +120,55 @@ async def find_demo_project(session: AsyncSession, now: datetime, zone: ZoneInfo
     ctx = RequestContext(await identity.system_caller(session), now, zone, ADDRESS)
     members = await projects.organizations(ctx, session, project_public_id=project.public_id)
     contracts = await projects.contracts(ctx, session, project_public_id=project.public_id)
-    still_open = {account.username for account in await identity.list_users(session) if account.is_active}
+    open_usernames = {account.username for account in await identity.list_users(session) if account.is_active}
     return DemoProject(
         project=project.public_id,
         organizations={member.organization_code: member.public_id for member in members},
         contracts={contract.contract_code: contract.public_id for contract in contracts},
         looker=ctx.caller,
         people={
-            account.username: found
+            account.username: caller
             for account in identity.DEMO_ACCOUNTS
-            if account.username in still_open
-            and (found := await identity.find_caller(session, username=account.username))
+            if account.username in open_usernames
+            and (caller := await identity.find_caller(session, username=account.username))
         },
     )
 
 
-# What people do.
-
-
 async def write(
-    stage: DemoServices, found: DemoProject, script: DemoDocument, *, now: datetime, known: Mapping[str, UUID]
+    stage: DemoServices, project: DemoProject, script: DemoDocument, *, now: datetime, known: Mapping[str, UUID]
 ) -> DocumentJson:
-    """Write the document of a script as a draft with its number and files, and return it as the API would."""
-    ctx = stage.context(found.person(script.by), now)
+    """Create a draft with its number and files."""
+    ctx = stage.context(project.person(script.by), now)
     files = [await _upload(ctx, stage, name) for name in script.files]
     fields = _circulation_fields if script.where is DemoRegister.CIRCULATION else _document_fields
     kind = KINDS[script.where]
-    asked = {**fields(ctx, found, script, known), "attachmentPublicIds": files}
+    values = {**fields(ctx, project, script, known), "attachmentPublicIds": files}
     if script.drawings:
-        current = await _current(ctx, stage, found, script.drawings)
-        asked["items"] = [{"drawingRevisionPublicId": one} for one in current.values()]
-    new = kind.new.model_validate(asked)
+        current = await _current_revisions(ctx, stage, project, script.drawings)
+        values["items"] = [{"drawingRevisionPublicId": public_id} for public_id in current.values()]
+    new = kind.new.model_validate(values)
     receipt = await core.create(ctx, stage.documents, kind, new)
-    assert receipt.public_id is not None  # every receipt of a document names it
+    assert receipt.public_id is not None
     return await read(ctx, stage, receipt.public_id, script.where)
 
 
 async def take_action(
     stage: DemoServices,
-    found: DemoProject,
+    project: DemoProject,
     script: DemoDocument,
     document: DocumentJson,
     act: DemoAction,
     now: datetime,
 ) -> DocumentJson:
-    ctx, kind = stage.context(found.person(act.by), now), KINDS[script.where]
+    ctx, kind = stage.context(project.person(act.by), now), KINDS[script.where]
     public_id = UUID(document["data"]["publicId"])
     match act.action:
         case "revise":
-            await _draw_anew(ctx, stage, found, script)
+            await _revise_drawings(ctx, stage, project, script)
             assert isinstance(kind, core.RevisionedKind)  # no circulation of the demo is revised
             files = [await _upload(ctx, stage, name.replace(".", "-revised.")) for name in script.files]
-            order = NewRevision(due_date=_due(ctx, script), attachment_public_ids=files)
+            order = NewRevision(due_date=_due_date(ctx, script), attachment_public_ids=files)
             await core.revise(ctx, stage.documents, kind, public_id, order)
         case "cancel":
             await core.cancel(ctx, stage.documents, kind, public_id, act.comment or "")
@@ -192,10 +180,9 @@ async def take_action(
 
 
 async def read(ctx: RequestContext, stage: DemoServices, public_id: UUID, where: DemoRegister) -> DocumentJson:
-    """Return a document with its workflow as the caller sees it."""
     async with stage.db.reading() as session:
-        found = await core.read(ctx, session, KINDS[where], public_id)
-        return found.model_dump(mode="json", by_alias=True)
+        document = await core.read(ctx, session, KINDS[where], public_id)
+        return document.model_dump(mode="json", by_alias=True)
 
 
 async def _upload(ctx: RequestContext, stage: DemoServices, name: str) -> UUID:
@@ -209,105 +196,102 @@ async def _upload(ctx: RequestContext, stage: DemoServices, name: str) -> UUID:
 
 
 def _document_fields(
-    ctx: RequestContext, found: DemoProject, script: DemoDocument, known: Mapping[str, UUID]
+    ctx: RequestContext, project: DemoProject, script: DemoDocument, known: Mapping[str, UUID]
 ) -> dict[str, Any]:
     about = [known[key] for key in script.about]
     fields: dict[str, Any] = {
-        "projectPublicId": found.project,
-        "originatorOrganizationPublicId": found.organizations[script.originator],
+        "projectPublicId": project.project,
+        "originatorOrganizationPublicId": project.organizations[script.originator],
         "recipients": [
-            {"organizationPublicId": found.organizations[code], "recipientType": how}
-            for how, codes in (("TO", script.to), ("CC", script.cc))
+            {"organizationPublicId": project.organizations[code], "recipientType": recipient_type}
+            for recipient_type, codes in (("TO", script.to), ("CC", script.cc))
             for code in codes
         ],
         "subject": script.subject,
         "body": script.body,
         "documentDate": local_date(ctx.now, ctx.zone),
-        "dueDate": _due(ctx, script),
+        "dueDate": _due_date(ctx, script),
         "priority": script.priority,
-        "contractPublicId": found.contracts[script.contract] if script.contract else None,
+        "contractPublicId": project.contracts[script.contract] if script.contract else None,
     }
     match script.where:
         case DemoRegister.RFA:
             return fields | {"disciplineCode": script.discipline, "rfaTypeCode": script.rfa_type}
         case DemoRegister.TRANSMITTAL:
-            items = [{"documentPublicId": one} for one in about]
+            items = [{"documentPublicId": public_id} for public_id in about]
             return fields | {"subTypeCode": script.sub_type, "purpose": script.purpose, "items": items}
         case _:
             return fields | {"correspondenceTypeCode": script.type, "referencePublicIds": about}
 
 
 def _circulation_fields(
-    ctx: RequestContext, found: DemoProject, script: DemoDocument, known: Mapping[str, UUID]
+    ctx: RequestContext, project: DemoProject, script: DemoDocument, known: Mapping[str, UUID]
 ) -> dict[str, Any]:
     return {
-        "projectPublicId": found.project,
-        "organizationPublicId": found.organizations[script.originator],
+        "projectPublicId": project.project,
+        "organizationPublicId": project.organizations[script.originator],
         "correspondencePublicId": known[script.about[0]] if script.about else None,
         "subject": script.subject,
-        "deadlineDate": _due(ctx, script),
+        "deadlineDate": _due_date(ctx, script),
         "priority": script.priority,
         "assignees": [
-            {"userPublicId": found.person(name).public_id, "kind": "ACTION" if place else "MAIN"}
-            for place, name in enumerate(script.assignees)
+            {"userPublicId": project.person(name).public_id, "kind": "ACTION" if index else "MAIN"}
+            for index, name in enumerate(script.assignees)
         ],
     }
 
 
-def _due(ctx: RequestContext, script: DemoDocument) -> date | None:
+def _due_date(ctx: RequestContext, script: DemoDocument) -> date | None:
     return local_date(ctx.now, ctx.zone) + timedelta(days=script.due) if script.due else None
-
-
-# The documents of the past weeks.
 
 
 async def load(stage: DemoServices, *, now: datetime, scripts: Sequence[DemoDocument] = ()) -> int:
     """
-    Write the demo documents that are missing, with the life they have had, and say how many those were.
+    Write missing demo documents with their history, and return their number.
 
-    A document is known by its subject; what was broken off goes on where it stopped. Where demo accounts have been
-    closed nothing is written, because nobody is there to write it.
+    Documents are found by subject, so an interrupted run continues.
     """
     scripts = scripts or demo_scripts().documents
     async with stage.db.reading() as session:
-        found = await find_demo_project(session, now, stage.zone)
-    ctx = stage.context(found.looker, now)
-    if demo_scripts().players - found.people.keys() or await _find(ctx, stage, found, scripts[-1]) is not None:
+        project = await find_demo_project(session, now, stage.zone)
+    ctx = stage.context(project.looker, now)
+    if demo_scripts().players - project.people.keys():
         return 0
-    await load_drawings(stage, found, now=now)
+    if await _find_document(ctx, stage, project, scripts[-1]) is not None:
+        return 0
+    await load_drawings(stage, project, now=now)
     known: dict[str, UUID] = {}
-    begun = await _find(ctx, stage, found, scripts[0]) is not None
+    is_started = await _find_document(ctx, stage, project, scripts[0]) is not None
     written = 0
     for script in scripts:
-        day, done = now - timedelta(days=script.age), 0
-        there = await _find(ctx, stage, found, script) if begun else None
-        if there is None:
-            document = await write(stage, found, script, now=_at(stage, day, 9, script.key), known=known)
+        day, done_count = now - timedelta(days=script.age), 0
+        public_id = await _find_document(ctx, stage, project, script) if is_started else None
+        if public_id is None:
+            document = await write(stage, project, script, now=_office_time(stage, day, 9, script.key), known=known)
             written += 1
         else:
-            document = await read(ctx, stage, there, script.where)
-            done = await _count_actions(ctx, stage, there, script.where)
-        for place, act in enumerate(script.acts[done:], start=done):
-            moment = min(_at(stage, day + timedelta(days=act.day), 10 + place, act.by), now)
-            document = await take_action(stage, found, script, document, act, moment)
+            document = await read(ctx, stage, public_id, script.where)
+            done_count = await _count_actions(ctx, stage, public_id, script.where)
+        for index, action in enumerate(script.acts[done_count:], start=done_count):
+            moment = min(_office_time(stage, day + timedelta(days=action.day), 10 + index, action.by), now)
+            document = await take_action(stage, project, script, document, action, moment)
         known[script.key] = UUID(document["data"]["publicId"])
     return written
 
 
-async def load_drawings(stage: DemoServices, found: DemoProject, *, now: datetime) -> None:
-    """Register the drawings that are missing, each with its history; one is known by its number."""
-    looker = stage.context(found.looker, now)
+async def load_drawings(stage: DemoServices, project: DemoProject, *, now: datetime) -> None:
+    looker = stage.context(project.looker, now)
     for script in demo_scripts().drawings:
         kind = KINDS_OF_DRAWINGS[script.register]
-        if await _current(looker, stage, found, [script.number], kind):
+        if await _current_revisions(looker, stage, project, [script.number], kind):
             continue
         (label, age), *later = script.revisions
-        ctx = stage.context(found.person(script.by), _at(stage, now - timedelta(days=age), 9, script.number))
-        sources = await _sources(looker, stage, found, script)
+        ctx = stage.context(project.person(script.by), _office_time(stage, now - timedelta(days=age), 9, script.number))
+        sources = await _source_drawings(looker, stage, project, script)
         file = await _upload(ctx, stage, f"{script.number}.pdf")
         new = NewDrawing(
-            project_public_id=found.project,
-            originator_organization_public_id=found.organizations[script.originator] if script.originator else None,
+            project_public_id=project.project,
+            originator_organization_public_id=project.organizations[script.originator] if script.originator else None,
             drawing_number=script.number,
             title=script.title,
             title_en=script.title_en,
@@ -321,10 +305,12 @@ async def load_drawings(stage: DemoServices, found: DemoProject, *, now: datetim
                 derived_from_public_ids=sources,
             ),
         )
-        made = await stage.db.transact(drawings.register, ctx, kind, new)
+        receipt = await stage.db.transact(drawings.register, ctx, kind, new)
         for next_label, days in later:
-            moment = _at(stage, now - timedelta(days=days), 10, script.number)
-            await _revise(stage.context(ctx.caller, moment), stage, kind, made.resource_id, script.number, next_label)
+            moment = _office_time(stage, now - timedelta(days=days), 10, script.number)
+            await _revise(
+                stage.context(ctx.caller, moment), stage, kind, receipt.resource_id, script.number, next_label
+            )
 
 
 async def _revise(
@@ -335,64 +321,63 @@ async def _revise(
     await stage.db.transact(drawings.revise, ctx, kind, public_id, new)
 
 
-async def _draw_anew(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDocument) -> None:
-    for number, revision in (await _current(ctx, stage, found, script.drawings)).items():
-        (drawing,) = await _drawings_of(ctx, stage, SHOP, [revision])
+async def _revise_drawings(
+    ctx: RequestContext, stage: DemoServices, project: DemoProject, script: DemoDocument
+) -> None:
+    for number, revision in (await _current_revisions(ctx, stage, project, script.drawings)).items():
+        (drawing,) = await _drawing_ids(ctx, stage, SHOP, [revision])
         await _revise(ctx, stage, SHOP, drawing, number, None)
 
 
-async def _current(
-    ctx: RequestContext, stage: DemoServices, found: DemoProject, numbers: Sequence[str], kind: DrawingKind = SHOP
+async def _current_revisions(
+    ctx: RequestContext, stage: DemoServices, project: DemoProject, numbers: Sequence[str], kind: DrawingKind = SHOP
 ) -> dict[str, UUID]:
     async with stage.db.reading() as session:
-        return await drawings.current_by_number(ctx, session, kind, project=found.project, numbers=numbers)
+        return await drawings.current_by_number(ctx, session, kind, project=project.project, numbers=numbers)
 
 
-async def _sources(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDrawing) -> list[UUID]:
+async def _source_drawings(
+    ctx: RequestContext, stage: DemoServices, project: DemoProject, script: DemoDrawing
+) -> list[UUID]:
     if script.drawn_from is None:
         return []
-    revisions = (await _current(ctx, stage, found, [script.drawn_from], CONTRACT)).values()
-    return await _drawings_of(ctx, stage, CONTRACT, list(revisions))
+    revisions = (await _current_revisions(ctx, stage, project, [script.drawn_from], CONTRACT)).values()
+    return await _drawing_ids(ctx, stage, CONTRACT, list(revisions))
 
 
-async def _drawings_of(
+async def _drawing_ids(
     ctx: RequestContext, stage: DemoServices, kind: DrawingKind, revisions: Sequence[UUID]
 ) -> list[UUID]:
     async with stage.db.reading() as session:
-        seen = await drawings.visible_revisions(ctx, session, kind, revisions)
-        rows = await drawings.revisions_by_key(session, kind, [one.key for one in seen.values()])
+        visible = await drawings.visible_revisions(ctx, session, kind, revisions)
+        rows = await drawings.revisions_by_key(session, kind, [revision.key for revision in visible.values()])
     return [row.drawing_public_id for row in rows.values()]
 
 
-def _at(stage: DemoServices, day: datetime, hour: int, spice: str) -> datetime:
-    """Return a moment of that day's office hours; nobody writes everything on the full hour."""
-    minute = sum(spice.encode()) % 60
+def _office_time(stage: DemoServices, day: datetime, hour: int, text: str) -> datetime:
+    minute = sum(text.encode()) % 60
     return datetime.combine(local_date(day, stage.zone), time(hour, minute), stage.zone)
 
 
-async def _find(ctx: RequestContext, stage: DemoServices, found: DemoProject, script: DemoDocument) -> UUID | None:
+async def _find_document(
+    ctx: RequestContext, stage: DemoServices, project: DemoProject, script: DemoDocument
+) -> UUID | None:
     async with stage.db.reading() as session:
-        search = core.RegisterQuery(project=found.project, text=script.subject, limit=1)
+        search = core.RegisterQuery(project=project.project, text=script.subject, limit=1)
         page = await core.listing(ctx, session, KINDS[script.where], search=search)
     return page.items[0].data.public_id if page.items else None
 
 
 async def _count_actions(ctx: RequestContext, stage: DemoServices, public_id: UUID, where: DemoRegister) -> int:
-    """Return how many acts of a script a document has behind it."""
     async with stage.db.reading() as session:
-        lived = await core.history(ctx, session, KINDS[where], public_id)
-    steps = [entry for entry in lived.items if entry.source == "workflow" and entry.action != "cancel"]
-    others = [entry for entry in lived.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
+        history = await core.history(ctx, session, KINDS[where], public_id)
+    steps = [entry for entry in history.items if entry.source == "workflow" and entry.action != "cancel"]
+    others = [entry for entry in history.items if entry.action in {f"{where}.revise", f"{where}.cancel"}]
     return len(steps) + len(others)
-
-
-# The story: people write documents, find them in their inboxes, act; then what the product keeps of it.
 
 
 @dataclass(frozen=True, slots=True)
 class WalkthroughDocument:
-    """What became of one document, and what the product can show of it: its history and its audit trail."""
-
     script: DemoDocument
     document: DocumentJson
     steps: Sequence[workflow.HistoryStep]
@@ -401,56 +386,48 @@ class WalkthroughDocument:
 
 @dataclass(frozen=True, slots=True)
 class WalkthroughStep:
-    """Something has happened; `chapter` comes with the last scene of each document."""
-
     says: Text
     chapter: WalkthroughDocument | None = None
 
 
 async def walk_through(stage: DemoServices, *, clock: Clock) -> AsyncIterator[WalkthroughStep]:
-    """
-    Play the story once, a scene at a time; told again, it goes on with the next numbers.
-
-    :raises DemoMissing: when one of its people has no open account
-    """
+    """:raises DemoMissing:"""
     async with stage.db.reading() as session:
-        found = await find_demo_project(session, clock.now(), stage.zone)
+        project = await find_demo_project(session, clock.now(), stage.zone)
     known: dict[str, UUID] = {}
     for script in demo_scripts().walkthrough:
-        author = stage.context(found.person(script.by), clock.now())
-        document = await write(stage, found, script, now=author.now, known=known)
+        author = stage.context(project.person(script.by), clock.now())
+        document = await write(stage, project, script, now=author.now, known=known)
         known[script.key] = UUID(document["data"]["publicId"])
-        who, number = author.caller.display_name, document["data"]["documentNumber"]
-        yield WalkthroughStep(Text(f"{who} สร้าง {number}", f"{who} writes {number}"))
-        for act in script.acts:
-            actor = stage.context(found.person(act.by), clock.now())
-            says = await _says(actor, stage, script, document, act)
-            document = await take_action(stage, found, script, document, act, clock.now())
-            chapter = await _chapter(author, stage, script, document) if act is script.acts[-1] else None
+        name, number = author.caller.display_name, document["data"]["documentNumber"]
+        yield WalkthroughStep(Text(f"{name} สร้าง {number}", f"{name} writes {number}"))
+        for action in script.acts:
+            actor = stage.context(project.person(action.by), clock.now())
+            says = await _describe_action(actor, stage, script, document, action)
+            document = await take_action(stage, project, script, document, action, clock.now())
+            chapter = await _load_chapter(author, stage, script, document) if action is script.acts[-1] else None
             yield WalkthroughStep(says, chapter)
 
 
-async def _says(
-    ctx: RequestContext, stage: DemoServices, script: DemoDocument, document: DocumentJson, act: DemoAction
+async def _describe_action(
+    ctx: RequestContext, stage: DemoServices, script: DemoDocument, document: DocumentJson, action: DemoAction
 ) -> Text:
-    who, number = ctx.caller.display_name, document["data"]["documentNumber"]
-    own = act.by == script.by
-    if own:
+    name, number = ctx.caller.display_name, document["data"]["documentNumber"]
+    is_author = action.by == script.by
+    if is_author:
         instance = UUID(document["workflow"]["instancePublicId"])
         async with stage.db.reading() as session:
             envelope = await workflow.find(ctx, session, subjects=stage.subjects, public_id=instance)
     else:
-        envelope = (await _waiting(ctx, stage, UUID(document["data"]["publicId"]))).envelope
-    label = {action.code: action.label for action in envelope.actions}[act.action]
-    if own:
-        return Text(f"{who}: {label.th} {number}", f"{who}: {label.en} {number}")
-    return Text(f"{who} พบ {number} ในกล่องงาน: {label.th}", f"{who} finds {number} in the inbox: {label.en}")
+        envelope = (await _find_task(ctx, stage, UUID(document["data"]["publicId"]))).envelope
+    label = {offered.code: offered.label for offered in envelope.actions}[action.action]
+    if is_author:
+        return Text(f"{name}: {label.th} {number}", f"{name}: {label.en} {number}")
+    return Text(f"{name} พบ {number} ในกล่องงาน: {label.th}", f"{name} finds {number} in the inbox: {label.en}")
 
 
-async def _waiting(ctx: RequestContext, stage: DemoServices, public_id: UUID) -> workflow.Task:
-    """
-    :raises NotInInbox: when the document does not wait for the caller
-    """
+async def _find_task(ctx: RequestContext, stage: DemoServices, public_id: UUID) -> workflow.Task:
+    """:raises NotInInbox:"""
     cursor: str | None = None
     while True:
         async with stage.db.reading() as session:
@@ -463,7 +440,7 @@ async def _waiting(ctx: RequestContext, stage: DemoServices, public_id: UUID) ->
             raise NotInInbox(f"{public_id} is not in the inbox of {ctx.caller.username}.")
 
 
-async def _chapter(
+async def _load_chapter(
     ctx: RequestContext, stage: DemoServices, script: DemoDocument, document: DocumentJson
 ) -> WalkthroughDocument:
     public_id, instance = UUID(document["data"]["publicId"]), UUID(document["workflow"]["instancePublicId"])

@@ -1,4 +1,4 @@
-"""The demo project with its accounts and documents, as the set-up page and `saraban setup --demo` load it."""
+"""Loads the demo project, its accounts and its documents."""
 
 from dataclasses import dataclass
 
@@ -17,15 +17,10 @@ class DemoLoader:
     services: DemoServices
 
     async def load_project(self, session: AsyncSession, *, update_shared: bool = False) -> None:
-        """
-        Load the project and its accounts.
-
-        :param update_shared: an organization of the demo may exist under another name
-        """
+        """:param update_shared: an organization of the demo may exist under another name"""
         ctx = await identity.system_context(session, self.clock)
         await setup.apply(ctx, session, content=setup.demo(), update_shared=update_shared)
         await seed_demo_accounts(session)
 
     async def load_documents(self) -> int:
-        """Write the demo documents that are missing, and return their number."""
         return await load(self.services, now=self.clock.now())

@@ -1,4 +1,4 @@
-"""The demo documents, the story and the drawings, as `demo.yaml` lists them."""
+"""The scripts of the demo, read from `demo.yaml`."""
 
 from functools import cache
 from importlib import resources
@@ -11,10 +11,7 @@ from saraban.documents.demo.domain import DemoDocument, DemoDrawing
 
 
 class DemoScripts(NamedTuple):
-    """
-    :param documents: oldest first, so that numbers and dates go the same way
-    :param walkthrough: the story that `saraban demo` tells
-    """
+    """:param documents: oldest first, so that numbers and dates have the same order"""
 
     documents: tuple[DemoDocument, ...]
     walkthrough: tuple[DemoDocument, ...]
@@ -23,12 +20,13 @@ class DemoScripts(NamedTuple):
     @property
     def players(self) -> frozenset[str]:
         return frozenset(
-            name for one in self.documents for name in (one.by, *one.assignees, *(act.by for act in one.acts))
+            name
+            for script in self.documents
+            for name in (script.by, *script.assignees, *(action.by for action in script.acts))
         )
 
     @property
     def steps(self) -> int:
-        """One for each document of the story, and for each thing done with it."""
         return sum(1 + len(script.acts) for script in self.walkthrough)
 
 

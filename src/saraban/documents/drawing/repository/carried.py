@@ -1,6 +1,7 @@
 """The rows by which documents carry revisions of drawings: one set of statements for every table of them."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Final, NamedTuple
 
 import sqlalchemy as sa
@@ -8,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from saraban.documents.drawing.domain import KINDS, DrawingKind
 from saraban.documents.drawing.models import CarriedDrawing
-from saraban.kit.db import table_of
+from saraban.kit.db import AnySelect, table_of
 
 CarrierTable = type[CarriedDrawing]
 _COLUMNS: Final[Mapping[DrawingKind, str]] = {kind: f"{kind.path}_drawing_revision_id" for kind in KINDS.values()}
@@ -27,12 +28,17 @@ class CarriedRow(NamedTuple):
     title_en: str | None = None
 
 
-async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
+@cache
+def _carried(carrier: CarrierTable) -> AnySelect:
     columns = table_of(carrier).c
     names = ("id", carrier.CARRIER, *_COLUMNS.values(), *carrier.WRITTEN)
-    statement = sa.select(*(columns[name] for name in names)).where(columns[carrier.CARRIER].in_(carriers))
+    is_carried = columns[carrier.CARRIER].in_(sa.bindparam("carriers", expanding=True))
+    return sa.select(*(columns[name] for name in names)).where(is_carried).order_by(columns.id)
+
+
+async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
     found = []
-    for item, key, *rest in await session.execute(statement.order_by(columns.id)):
+    for item, key, *rest in await session.execute(_carried(carrier), {"carriers": list(carriers)}):
         keys, texts = rest[: len(_COLUMNS)], rest[len(_COLUMNS) :]
         kind, revision = next((kind, one) for kind, one in zip(_COLUMNS, keys, strict=True) if one is not None)
         found.append(CarriedRow(item, key, kind, revision, *texts))

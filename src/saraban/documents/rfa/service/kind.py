@@ -103,9 +103,9 @@ class RfaKind(core.RevisionedKind):
         return {revision_id: _fields(facts) for revision_id, facts in found.items()}
 
     async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
-        keys = [row.revision.id for row in rows]
-        found = await repository.facts(session, revision_ids=keys)
-        carried = await items.answers(session, await repository.items(session, revision_ids=keys))
+        found = await repository.facts(session, revision_ids=[row.revision.id for row in rows])
+        carrying = [revision_id for revision_id, facts in found.items() if facts.has_items]
+        carried = await items.answers(session, await repository.items(session, revision_ids=carrying))
         return {
             revision_id: {
                 **_fields(facts),

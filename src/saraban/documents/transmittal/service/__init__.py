@@ -1,3 +1,3 @@
-"""Transmittals: documents and drawings that go from one organization to others."""
+"""Functions of transmittals that other features use."""
 
 from saraban.documents.transmittal.service.kind import TRANSMITTAL, TRANSMITTAL_RULES, reads_file

@@ -1,4 +1,4 @@
-"""Transmittals: the shared verbs, with a purpose and a list of documents that have left their draft."""
+"""Transmittals: documents with a purpose and a list of issued documents."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class _Checked:
 
 
 class ItemIsDraft(Invalid):
-    """A transmittal carries only what has been submitted (EC-RFA-004)."""
+    """A transmittal contains only submitted documents (EC-RFA-004)."""
 
     kind, code = ErrorKind.INVALID, "TRANSMITTAL_ITEM_DRAFT"
     says = Text("{number} ยังอยู่ใน Draft กรุณา Submit ก่อน", "{number} is still a draft. Submit it first.")
@@ -68,7 +68,7 @@ class ItemIsDraft(Invalid):
 
 
 class ItemIsCancelled(Invalid):
-    """A transmittal carries nothing that has been cancelled."""
+    """A transmittal cannot contain a cancelled document."""
 
     kind, code = ErrorKind.INVALID, "TRANSMITTAL_ITEM_CANCELLED"
     says = Text("{number} ถูกยกเลิกแล้ว จึงนำส่งไม่ได้", "{number} has been cancelled and cannot be transmitted.")
@@ -87,15 +87,12 @@ class TransmittalKind(core.RevisionedKind):
     async def check_own(
         self, ctx: RequestContext, session: AsyncSession, new: NewTransmittal, project_id: int
     ) -> _Checked:
-        """
-        :raises ItemIsDraft: naming the document that has not been submitted yet
-        :raises ItemIsCancelled: naming the document that is none any more
-        """
+        """:raises ItemIsDraft, ItemIsCancelled:"""
         _require_any(new.items, new.drawing_revision_public_ids)
-        asked = new.drawing_revision_public_ids
+        revisions = new.drawing_revision_public_ids
         return _Checked(
-            await _check_items(ctx, session, project=new.project_public_id, asked=new.items),
-            await drawings.check_carried(ctx, session, project_id=project_id, asked=asked) if asked else [],
+            await _check_items(ctx, session, project=new.project_public_id, requested=new.items),
+            await drawings.check_carried(ctx, session, project_id=project_id, asked=revisions) if revisions else [],
         )
 
     async def insert_own(
@@ -103,7 +100,7 @@ class TransmittalKind(core.RevisionedKind):
     ) -> None:
         order, checked = cast("NewTransmittal", draft.order), cast("_Checked", draft.own)
         row = {"correspondence_id": rows.document, "purpose": order.purpose, "remarks": order.remarks}
-        await repository.create(session, row, _listed(rows.document, rows.revision, checked.items))
+        await repository.create(session, row, _item_rows(rows.document, rows.revision, checked.items))
         await drawings.add_carried(session, TransmittalDrawing, rows.revision, checked.drawings)
 
     async def insert_own_revision(self, session: AsyncSession, revision: DocumentRevision, *, before: int) -> None:
@@ -111,15 +108,16 @@ class TransmittalKind(core.RevisionedKind):
         await drawings.copy_carried(session, TransmittalDrawing, before=before, key=revision.id)
 
     async def in_list(self, session: AsyncSession, rows: Sequence[core.DocumentRow], _reach: Reach) -> core.OwnFields:
-        found = await repository.purposes(session, document_ids={row.document.id for row in rows})
-        return {row.revision.id: {"purpose": found.get(row.document.id)} for row in rows}
+        purposes = await repository.purposes(session, document_ids={row.document.id for row in rows})
+        return {row.revision.id: {"purpose": purposes.get(row.document.id)} for row in rows}
 
     async def in_full(self, session: AsyncSession, rows: Sequence[core.DocumentRow], reach: Reach) -> core.OwnFields:
         fields = await self.in_list(session, rows, reach)
-        sent = await _with_statuses(session, await repository.transmitted(session, revision_ids=list(fields)), reach)
-        drawn = await drawings.carried_answers(session, TransmittalDrawing, list(fields))
+        items = await _add_statuses(session, await repository.list_items(session, revision_ids=list(fields)), reach)
+        carried = await drawings.carried_answers(session, TransmittalDrawing, list(fields))
         return {
-            key: {**more, "items": sent.get(key, []), "drawings": drawn.get(key, [])} for key, more in fields.items()
+            key: {**values, "items": items.get(key, []), "drawings": carried.get(key, [])}
+            for key, values in fields.items()
         }
 
     async def own_statuses(self, session: AsyncSession, revision_id: int, reached: core.ReachedState) -> None:
@@ -130,37 +128,37 @@ class TransmittalKind(core.RevisionedKind):
     async def change_own(
         self, ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, changes: DocumentChanges
     ) -> Mapping[str, tuple[object, object]]:
-        assert isinstance(changes, TransmittalChanges)  # the register says so
-        noted: dict[str, tuple[object, object]] = {}
+        assert isinstance(changes, TransmittalChanges)
+        changed: dict[str, tuple[object, object]] = {}
         for name in ("purpose", "items", "drawing_revision_public_ids"):
             if name in changes.model_fields_set and getattr(changes, name) is None:
                 raise required(f"/{to_camel(name)}")
         if changes.purpose is not None:
-            noted["purpose"] = (
+            changed["purpose"] = (
                 (await repository.purposes(session, document_ids={row.document.id}))[row.document.id],
                 changes.purpose,
             )
             await repository.change(session, document_id=row.document.id, purpose=changes.purpose)
         if changes.items is not None:
-            noted["items"] = await _change_items(ctx, session, row, changes.items)
+            changed["items"] = await _change_items(ctx, session, row, changes.items)
         if changes.drawing_revision_public_ids is not None:
-            noted["drawings"] = await _change_drawings(ctx, session, row, changes.drawing_revision_public_ids)
+            changed["drawings"] = await _change_drawings(ctx, session, row, changes.drawing_revision_public_ids)
         key = row.revision.id
-        if noted.keys() & {"items", "drawings"}:
-            carried = await repository.transmitted(session, revision_ids=[key])
-            _require_any(carried.get(key, ()), await drawings.carried_ids(session, TransmittalDrawing, key))
-        return noted
+        if changed.keys() & {"items", "drawings"}:
+            items = await repository.list_items(session, revision_ids=[key])
+            _require_any(items.get(key, ()), await drawings.carried_ids(session, TransmittalDrawing, key))
+        return changed
 
 
-async def _with_statuses(
-    session: AsyncSession, sent: Mapping[int, Sequence[ItemAnswer]], reach: Reach
+async def _add_statuses(
+    session: AsyncSession, items_by_revision: Mapping[int, Sequence[ItemAnswer]], reach: Reach
 ) -> dict[int, list[ItemAnswer]]:
-    """Say how each document stands now, to who may see it: what goes along together may come back apart (EC-RFA-004)."""
-    named = {one.document_public_id for carried in sent.values() for one in carried}
-    found = await core.statuses(session, reach, named) if named else {}
+    """Add the current status of documents that the reader can see (EC-RFA-004)."""
+    public_ids = {item.document_public_id for items in items_by_revision.values() for item in items}
+    statuses = await core.statuses(session, reach, public_ids) if public_ids else {}
     return {
-        key: [one.model_copy(update={"status": found.get(one.document_public_id)}) for one in carried]
-        for key, carried in sent.items()
+        key: [item.model_copy(update={"status": statuses.get(item.document_public_id)}) for item in items]
+        for key, items in items_by_revision.items()
     }
 
 
@@ -170,126 +168,121 @@ def _require_any(items: Sequence[object], carried: Sequence[object]) -> None:
 
 
 async def _issue_items(session: AsyncSession, revision_id: int) -> None:
-    """Check what is issued, and write it down: each document at the revision it has reached by then."""
+    """Check the documents, and save each at its newest issued revision."""
     items = await repository.item_states(session, revision_id=revision_id)
     organization, author = await repository.issuer(session, revision_id=revision_id)
-    seen = await core.known_to(
+    visible = await core.known_to(
         session,
         organization_id=organization,
         author=author,
         public_ids=[item.public_id for item in items],
     )
-    for place, item in enumerate(items):
-        if item.public_id not in seen:
-            raise _unknown(place)
-        _check_standing(place, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
-        await repository.fix(session, item)
+    for index, item in enumerate(items):
+        if item.public_id not in visible:
+            raise _unknown_document(index)
+        _check_status(index, item.number, draft=item.issued_revision_id is None, cancelled=item.cancelled_at)
+        await repository.save_issued_item(session, item)
 
 
 async def _issue_drawings(session: AsyncSession, revision_id: int) -> None:
-    """Write down what each drawing says of itself when it goes along."""
-    said = [
+    rows = [
         {
             "item": row.item_id,
-            "drawing_number": one.number,
-            "revision_label": one.label,
-            "title": one.title,
-            "title_en": one.title_en,
+            "drawing_number": drawing.number,
+            "revision_label": drawing.label,
+            "title": drawing.title,
+            "title_en": drawing.title_en,
         }
-        for row, one in await drawings.carried_drawings(session, TransmittalDrawing, [revision_id])
+        for row, drawing in await drawings.carried_drawings(session, TransmittalDrawing, [revision_id])
     ]
-    await repository.fix_drawings(session, said)
+    await repository.save_issued_drawings(session, rows)
 
 
-def _unknown(place: int) -> Invalid:
-    pointer = f"/items/{place}/documentPublicId"
+def _unknown_document(index: int) -> Invalid:
+    pointer = f"/items/{index}/documentPublicId"
     return invalid(pointer, "unknown", "ไม่พบเอกสารนี้ในโครงการ", "The document is not in this project.")
 
 
-def _check_standing(place: int, number: str, *, draft: bool, cancelled: datetime | None) -> None:
+def _check_status(index: int, number: str, *, draft: bool, cancelled: datetime | None) -> None:
     values = {"number": number}
     if cancelled is not None:
-        fault = FieldProblem(f"/items/{place}", "cancelled", ItemIsCancelled.says, values)
+        fault = FieldProblem(f"/items/{index}", "cancelled", ItemIsCancelled.says, values)
         raise ItemIsCancelled(values=values, fields=[fault])
     if draft:
-        raise ItemIsDraft(values=values, fields=[FieldProblem(f"/items/{place}", "draft", ItemIsDraft.says, values)])
+        raise ItemIsDraft(values=values, fields=[FieldProblem(f"/items/{index}", "draft", ItemIsDraft.says, values)])
 
 
 async def _change_items(
-    ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[TransmittedItem]
+    ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, requested: Sequence[TransmittedItem]
 ) -> tuple[object, object]:
-    """
-    :raises DocumentAlreadyIssued: what went with this revision stays what it was, also where its workflow led back to an edit
-    """
-    carried = await repository.transmitted(session, revision_ids=[row.revision.id])
-    before = [
-        f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip()
-        for one in carried.get(row.revision.id, ())
-    ]
-    after = [f"{one.quantity} {one.document_public_id} {one.remarks or ''}".rstrip() for one in asked]
+    """:raises DocumentAlreadyIssued: also when the workflow returned to an editable state"""
+    current = await repository.list_items(session, revision_ids=[row.revision.id])
+    before = [_describe(item) for item in current.get(row.revision.id, ())]
+    after = [_describe(item) for item in requested]
     if before != after:
         if row.revision.issued_date is not None:
             raise core.DocumentAlreadyIssued(fields=[FieldProblem("/items", "issued", core.DocumentAlreadyIssued.says)])
-        items = await _check_items(ctx, session, project=row.project.public_id, asked=asked)
+        items = await _check_items(ctx, session, project=row.project.public_id, requested=requested)
         await repository.replace_items(
-            session, revision_id=row.revision.id, items=_listed(row.document.id, row.revision.id, items)
+            session, revision_id=row.revision.id, items=_item_rows(row.document.id, row.revision.id, items)
         )
     return before, after
 
 
+def _describe(item: ItemAnswer | TransmittedItem) -> str:
+    return f"{item.quantity} {item.document_public_id} {item.remarks or ''}".rstrip()
+
+
 async def _change_drawings(
-    ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, asked: Sequence[UUID]
+    ctx: RequestContext, session: AsyncSession, row: core.DocumentRow, revisions: Sequence[UUID]
 ) -> tuple[object, object]:
-    """
-    :raises DocumentAlreadyIssued: as with documents
-    """
+    """:raises DocumentAlreadyIssued:"""
     key = row.revision.id
-    stood = await drawings.carried_ids(session, TransmittalDrawing, key)
-    if stood != asked:
+    current = await drawings.carried_ids(session, TransmittalDrawing, key)
+    if current != revisions:
         if row.revision.issued_date is not None:
-            says = core.DocumentAlreadyIssued.says
-            raise core.DocumentAlreadyIssued(fields=[FieldProblem(drawings.POINTER, "issued", says)])
-        checked = await drawings.check_carried(ctx, session, project_id=row.project.id, asked=asked)
+            message = core.DocumentAlreadyIssued.says
+            raise core.DocumentAlreadyIssued(fields=[FieldProblem(drawings.POINTER, "issued", message)])
+        checked = await drawings.check_carried(ctx, session, project_id=row.project.id, asked=revisions)
         await drawings.replace_carried(session, TransmittalDrawing, key, checked)
-    return [str(one) for one in stood], [str(one) for one in asked]
+    return [*map(str, current)], [*map(str, revisions)]
 
 
 async def _check_items(
-    ctx: RequestContext, session: AsyncSession, *, project: UUID, asked: Sequence[TransmittedItem]
+    ctx: RequestContext, session: AsyncSession, *, project: UUID, requested: Sequence[TransmittedItem]
 ) -> _Items:
-    rows = await core.visible(ctx, session, public_ids=[item.document_public_id for item in asked])
-    found: _Items = []
-    named: set[UUID] = set()
-    for place, item in enumerate(asked):
-        pointer = f"/items/{place}"
+    rows = await core.visible(ctx, session, public_ids=[item.document_public_id for item in requested])
+    checked: _Items = []
+    public_ids: set[UUID] = set()
+    for index, item in enumerate(requested):
+        pointer = f"/items/{index}"
         row = rows.get(item.document_public_id)
         if row is None or row.project.public_id != project:
-            raise _unknown(place)
-        if item.document_public_id in named:
+            raise _unknown_document(index)
+        if item.document_public_id in public_ids:
             raise invalid(pointer, "duplicate", "ระบุเอกสารนี้ซ้ำ", "This document is listed twice.")
-        draft = row.revision.issued_date is None
-        _check_standing(place, row.revision.correspondence_number, draft=draft, cancelled=row.document.cancelled_at)
-        named.add(item.document_public_id)
-        found.append((row, item))
-    return found
+        is_draft = row.revision.issued_date is None
+        _check_status(index, row.revision.correspondence_number, draft=is_draft, cancelled=row.document.cancelled_at)
+        public_ids.add(item.document_public_id)
+        checked.append((row, item))
+    return checked
 
 
-def _listed(document: int, revision: int, items: _Items) -> list[dict[str, object]]:
+def _item_rows(document: int, revision: int, items: _Items) -> list[dict[str, object]]:
     return [
         {
             "transmittal_id": document,
             "transmittal_revision_id": revision,
-            "item_correspondence_id": carries.document.id,
-            "item_revision_id": carries.revision.id,
+            "item_correspondence_id": document_row.document.id,
+            "item_revision_id": document_row.revision.id,
             "quantity": item.quantity,
             "remarks": item.remarks,
         }
-        for carries, item in items
+        for document_row, item in items
     ]
 
 
 async def reads_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> bool:
-    """Say whether a file hangs on a drawing revision that a transmittal carries which the caller sees."""
     revisions = await drawings.carriers_of_file(session, TransmittalDrawing, attachment_id)
     return bool(await core.readable_revisions(ctx, session, revisions))
 

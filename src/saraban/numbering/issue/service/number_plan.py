@@ -429,6 +429,14 @@ class FormatChoice:
         )
 
     @classmethod
+    def of_ledger(
+        cls, type_code: str, template: str, source: str, chosen: str | None, public_id: UUID | None, *codes: str | None
+    ) -> "FormatChoice":
+        """:param codes: what the format is narrowed to"""
+        narrowing = Narrowing(*(code or "" for code in codes))
+        return cls(template, reason_of(source, chosen, narrowing), type_code, public_id, narrowing)
+
+    @classmethod
     def of_plan(cls, plan: Plan) -> "FormatChoice":
         """The format that would number a document now."""
         reason = reason_of(NumberSource.DRAW, plan.source, plan.narrowing)
@@ -438,11 +446,7 @@ class FormatChoice:
 async def format_choice(session: AsyncSession, public_id: UUID) -> FormatChoice | None:
     """Give the format of a number of the ledger; None where there is no such number."""
     row = await repository.format_of_number(session, public_id)
-    if row is None:
-        return None
-    template, source, chosen, type_code, format_id, *codes = row
-    narrowing = Narrowing(*(code or "" for code in codes))
-    return FormatChoice(template, reason_of(source, chosen, narrowing), type_code, format_id, narrowing)
+    return None if row is None else FormatChoice.of_ledger(*row)
 
 
 def reason_of(source: str, chosen: str | None, narrowing: Narrowing) -> FormatReason:

@@ -1,8 +1,4 @@
-"""
-Reads a definition from JSON. Every fault is found in one pass and named by its JSON pointer, in Thai and English.
-
-Who may publish and where versions are kept is the service's business; what publishing asks of the whole is that of `verification`.
-"""
+"""Parse a definition, and report every fault with its JSON pointer in both languages."""
 
 from collections.abc import Mapping, Sequence
 
@@ -32,7 +28,7 @@ TEXTS = ("comment", "responseCode")
 
 
 class WorkflowNotValid(DomainError):
-    """The definition cannot be published; `fields` says where and why."""
+    """The definition is not valid. `fields` contains each fault with its position."""
 
     kind, code = ErrorKind.INVALID, "INVALID_WORKFLOW_DSL"
     says = Text("Workflow DSL ไม่ถูกต้อง กรุณาตรวจสอบโครงสร้าง", "The workflow definition is not valid.")
@@ -41,20 +37,19 @@ class WorkflowNotValid(DomainError):
 
 def read(raw: Json, *, known: Known | None = None, root: str = "/dsl") -> Definition:
     """
-    Turn the JSON of a definition into a `Definition`, by its shape alone.
-
-    :param root: pointer under which the definition stands in the request
-    :raises WorkflowNotValid: with every fault that was found, at most 100
+    Parse a definition by its form alone.
+    :param root: pointer of the definition in the request
+    :raises WorkflowNotValid: with at most 100 faults
     """
-    found = Faults(root, known)
-    definition = _definition(raw, found) if _fits(raw, found) else None
-    if found.problems or definition is None:
-        raise WorkflowNotValid(fields=found.problems)
+    faults = Faults(root, known)
+    definition = _definition(raw, faults) if _check_size(raw, faults) else None
+    if faults.problems or definition is None:
+        raise WorkflowNotValid(fields=faults.problems)
     return definition
 
 
-def _fits(raw: Json, found: Faults) -> bool:
-    """Measures without recursion, so that neither a huge nor a deep definition costs anything."""
+def _check_size(raw: Json, faults: Faults) -> bool:
+    """Measure without recursion, so that a deep or huge definition costs little."""
     size = parts = 0
     waiting = [(raw, 1)]
     while waiting:
@@ -62,7 +57,7 @@ def _fits(raw: Json, found: Faults) -> bool:
         parts += 1
         size += len(part.encode("utf-8", "replace")) if isinstance(part, str) else 2
         if size > MAX_SIZE or parts > MAX_PARTS or depth > MAX_DEPTH:
-            found.add("", "too_large", "นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
+            faults.add("", "too_large", "นิยามใหญ่หรือซ้อนลึกเกินไป", "The definition is too large or too deeply nested.")
             return False
         if isinstance(part, Mapping):
             waiting += [(key, depth) for key in part]
@@ -72,40 +67,40 @@ def _fits(raw: Json, found: Faults) -> bool:
     return True
 
 
-def _definition(raw: Json, found: Faults) -> Definition | None:
-    top = found.keys(raw, "", needed={"workflow", "states"}, allowed=OPTIONAL)
+def _definition(raw: Json, faults: Faults) -> Definition | None:
+    top = faults.keys(raw, "", needed={"workflow", "states"}, allowed=OPTIONAL)
     if top is None:
         return None
-    code = parts.name(top.get("workflow"), "/workflow", parts.CODE, found)
-    said = top.get("description")
-    description = parts.description(said, "/description", found) if said is not None else None
+    code = parts.name(top.get("workflow"), "/workflow", parts.CODE, faults)
+    raw_description = top.get("description")
+    description = parts.description(raw_description, "/description", faults) if raw_description is not None else None
     if "version" in top and type(top["version"]) is not int:
-        found.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
-    context_schema = _context_schema(top["context_schema"], found) if "context_schema" in top else None
-    listed = found.list_of(top.get("states"), "/states", most=MAX_STATES)
-    each_read = [_state(each, f"/states/{index}", found) for index, each in enumerate(listed)]
-    read_states = [state for state in each_read if state is not None]
-    said_examples = _examples(top.get("examples", []), "/examples", found)
-    if code is None or len(read_states) != len(listed):
+        faults.add("/version", "type", "ต้องเป็นจำนวนเต็ม", "This must be a whole number.")
+    context_schema = _context_schema(top["context_schema"], faults) if "context_schema" in top else None
+    raw_states = faults.list_of(top.get("states"), "/states", most=MAX_STATES)
+    states_or_none = [_state(each, f"/states/{index}", faults) for index, each in enumerate(raw_states)]
+    read_states = [state for state in states_or_none if state is not None]
+    examples = _examples(top.get("examples", []), "/examples", faults)
+    if code is None or len(read_states) != len(raw_states):
         return None
-    _check_names(read_states, found)
+    _check_names(read_states, faults)
     initial = next((state.name for state in read_states if state.initial), "")
     by_name = {state.name: state for state in read_states}
-    return Definition(code, description, initial, by_name, context_schema, examples=said_examples)
+    return Definition(code, description, initial, by_name, context_schema, examples=examples)
 
 
-def _check_names(states: Sequence[State], found: Faults) -> None:
+def _check_names(states: Sequence[State], faults: Faults) -> None:
     seen: set[str] = set()
     for index, state in enumerate(states):
         if state.name in seen:
             th, en = "มีสถานะชื่อ “{name}” ซ้ำกัน", "There are two statuses named “{name}”."
-            found.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
+            faults.add(f"/states/{index}/name", "duplicate", th, en, name=state.name)
         seen.add(state.name)
     initial = [index for index, state in enumerate(states) if state.initial]
     if not initial:
-        found.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "There is no initial status.")
+        faults.add("/states", "no_initial_state", "DSL ไม่มีการกำหนด Initial State", "There is no initial status.")
     for index in initial[1:]:
-        found.add(
+        faults.add(
             f"/states/{index}/initial",
             "multiple_initial_states",
             "DSL มี Initial State หลายค่า แต่ละ Workflow ต้องมีเพียง Initial State เดียว",
@@ -113,91 +108,98 @@ def _check_names(states: Sequence[State], found: Faults) -> None:
         )
 
 
-def _state(raw: Json, at: str, found: Faults) -> State | None:
-    part = found.keys(raw, at, needed={"name", "label"}, allowed=_OF_A_STATE)
+def _state(raw: Json, at: str, faults: Faults) -> State | None:
+    part = faults.keys(raw, at, needed={"name", "label"}, allowed=_OF_A_STATE)
     if part is None:
         return None
-    name = parts.name(part.get("name"), f"{at}/name", parts.STATE, found)
-    label = parts.label(part.get("label"), f"{at}/label", found)
-    initial, terminal, editable = (parts.flag(part, key, at, found) for key in ("initial", "terminal", "editable"))
+    name = parts.name(part.get("name"), f"{at}/name", parts.STATE, faults)
+    label = parts.label(part.get("label"), f"{at}/label", faults)
+    initial, terminal, editable = (parts.flag(part, key, at, faults) for key in ("initial", "terminal", "editable"))
     on: dict[str, Transition] = {}
-    for action, body in found.object_of(part.get("on", {}), f"{at}/on", most=MAX_ACTIONS).items():
-        step = actions.read(action, body, below(f"{at}/on", action), found)
+    for action, body in faults.object_of(part.get("on", {}), f"{at}/on", most=MAX_ACTIONS).items():
+        step = actions.read(action, body, below(f"{at}/on", action), faults)
         if step is not None:
             on[action] = step
-    help_text = parts.help_text(part, at, found)
-    days = _due(part["due"], f"{at}/due", found) if "due" in part else None
-    asked = review.read(part["review"], f"{at}/review", found) if "review" in part else None
+    help_text = parts.help_text(part, at, faults)
+    days = _due(part["due"], f"{at}/due", faults) if "due" in part else None
+    parsed_review = review.read(part["review"], f"{at}/review", faults) if "review" in part else None
     outcome = None
     if "outcome" in part:
-        said = parts.choice(part["outcome"], f"{at}/outcome", OUTCOMES, found)
-        outcome = next((one for one in OUTCOMES if one == said), None)
+        outcome_name = parts.choice(part["outcome"], f"{at}/outcome", OUTCOMES, faults)
+        outcome = next((outcome_option for outcome_option in OUTCOMES if outcome_option == outcome_name), None)
     if name is None or label is None:
         return None
     return State(
-        name, label, initial, terminal, editable, on, help=help_text, due_days=days, review=asked, outcome=outcome
+        name,
+        label,
+        initial,
+        terminal,
+        editable,
+        on,
+        help=help_text,
+        due_days=days,
+        review=parsed_review,
+        outcome=outcome,
     )
 
 
-def _due(raw: Json, at: str, found: Faults) -> int | None:
-    """The working days within which somebody is to act."""
-    part = found.keys(raw, at, needed={"workingDays"})
+def _due(raw: Json, at: str, faults: Faults) -> int | None:
+    part = faults.keys(raw, at, needed={"workingDays"})
     if part is None:
         return None
     days = part["workingDays"]
     if type(days) is not int or not 1 <= days <= MOST_DAYS:
         th, en = "ต้องเป็นจำนวนเต็ม 1-{most}", "This must be a whole number from 1 to {most}."
-        found.add(f"{at}/workingDays", "range", th, en, most=MOST_DAYS)
+        faults.add(f"{at}/workingDays", "range", th, en, most=MOST_DAYS)
         return None
     return days
 
 
-def _examples(raw: Json, at: str, found: Faults) -> tuple[TransitionExample, ...]:
-    listed = found.list_of(raw, at, most=MAX_EXAMPLES, least=0)
-    read_examples = [_example(each, f"{at}/{index}", found) for index, each in enumerate(listed)]
+def _examples(raw: Json, at: str, faults: Faults) -> tuple[TransitionExample, ...]:
+    raw_examples = faults.list_of(raw, at, most=MAX_EXAMPLES, least=0)
+    read_examples = [_example(each, f"{at}/{index}", faults) for index, each in enumerate(raw_examples)]
     return tuple(example for example in read_examples if example is not None)
 
 
-def _example(raw: Json, at: str, found: Faults) -> TransitionExample | None:
-    part = found.keys(raw, at, needed={"state", "action", "facts"})
+def _example(raw: Json, at: str, faults: Faults) -> TransitionExample | None:
+    part = faults.keys(raw, at, needed={"state", "action", "facts"})
     if part is None:
         return None
-    state = parts.name(part["state"], f"{at}/state", parts.STATE, found)
-    action = parts.name(part["action"], f"{at}/action", parts.ACTION, found)
-    facts = found.keys(part["facts"], f"{at}/facts", allowed={*OBJECTS, *TEXTS})
-    if state is None or action is None or facts is None or not _shaped(facts, f"{at}/facts", found):
+    state = parts.name(part["state"], f"{at}/state", parts.STATE, faults)
+    action = parts.name(part["action"], f"{at}/action", parts.ACTION, faults)
+    facts = faults.keys(part["facts"], f"{at}/facts", allowed={*OBJECTS, *TEXTS})
+    if state is None or action is None or facts is None or not _check_facts(facts, f"{at}/facts", faults):
         return None
     return TransitionExample(state, action, facts)
 
 
-def _shaped(facts: JsonObject, at: str, found: Faults) -> bool:
-    before = len(found.problems)
+def _check_facts(facts: JsonObject, at: str, faults: Faults) -> bool:
+    before = len(faults.problems)
     for name, value in facts.items():
         if name in OBJECTS and not isinstance(value, Mapping):
-            found.add(f"{at}/{name}", "type", "ต้องเป็นออบเจกต์", "This must be an object.")
+            faults.add(f"{at}/{name}", "type", "ต้องเป็นออบเจกต์", "This must be an object.")
         if name in TEXTS and not isinstance(value, str):
-            found.add(f"{at}/{name}", "type", "ต้องเป็นข้อความ", "This must be text.")
+            faults.add(f"{at}/{name}", "type", "ต้องเป็นข้อความ", "This must be text.")
     actor = facts.get("actor")
     if isinstance(actor, Mapping):
-        found.keys(actor, f"{at}/actor", allowed=frozenset(ACTOR))
-        found.names(actor, "roles", f"{at}/actor", found.known.roles)
+        faults.keys(actor, f"{at}/actor", allowed=frozenset(ACTOR))
+        faults.names(actor, "roles", f"{at}/actor", faults.known.roles)
         for name in ("isSubmitter", "isAssignee"):
-            parts.flag(actor, name, f"{at}/actor", found)
+            parts.flag(actor, name, f"{at}/actor", faults)
         if "publicId" in actor and user_id(actor["publicId"]) is None:
-            found.add(f"{at}/actor/publicId", "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
-    return len(found.problems) == before
+            faults.add(f"{at}/actor/publicId", "uuid", "ต้องเป็น publicId ของผู้ใช้", "This must be the publicId of a user.")
+    return len(faults.problems) == before
 
 
-def _context_schema(raw: Json, found: Faults) -> schema.ContextSchema | None:
+def _context_schema(raw: Json, faults: Faults) -> schema.ContextSchema | None:
     try:
         return schema.read(raw)
     except PartRefused as refused:
-        found.extend("/context_schema", refused.problems)
+        faults.extend("/context_schema", refused.problems)
     return None
 
 
 def described(raw: JsonObject) -> Text | None:
-    """Return what a stored definition says that it is for."""
     return said_of(raw.get("description"))
 
 

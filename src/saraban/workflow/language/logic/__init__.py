@@ -1,17 +1,13 @@
 """
-JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once and evaluated within bounds (REQ-WFL-06).
+JSON Logic (jsonlogic.com) with JavaScript's coercions, compiled once and evaluated within a budget (REQ-WFL-06).
 
-A rule is data: `compile` refuses what is too large or wrong and says where, `Compiled.evaluate` runs closures over
-the facts within a budget of steps. Nothing here knows workflows, and nothing else is ever executed. Steps are counted where they
-can become many: a part costs one, a loop its body once a round, and the whole is paid in front, so what an evaluation costs
-depends on the sizes of what it reads and not on its order.
+A part costs one step, a loop its body per round. The cost is charged in advance, so it depends on the sizes of the
+data and not on their order. Intended differences from the reference implementation:
 
-Where it differs from the reference implementation on purpose:
-
-* an object has exactly one operator, and an operator the number of values it takes; both are refused when compiled;
-* `var` finds keys, indexes and `length`, and no methods of JavaScript's prototypes;
-* names that `missing` takes from the facts are names, never rules;
-* texts are counted, cut and ordered by code points, not by UTF-16 units; integers beyond 2**53 stay exact in comparisons.
+* an object has exactly one operator, and each operator its number of values; `compile` refuses others; * `var` finds
+keys, indexes and `length`, but no methods of JavaScript's prototypes; * names that `missing` takes from the facts are
+names, never rules; * texts are counted, cut and ordered by code points, not UTF-16 units; integers beyond 2**53 stay
+exact in comparisons.
 """
 
 from collections.abc import Callable
@@ -35,7 +31,7 @@ from saraban.workflow.language.logic.operators import (
 __all__ = ["BudgetExceeded", "Compiled", "Limits", "compile", "truthy"]
 
 Run = Callable[[Json, Budget], Json]
-# Paths that a part reads from the facts; None within a loop's body, where paths start from the item.
+# Paths that a part reads from the facts; None in a loop's body, where paths start at the item.
 Reads = set[str] | None
 ANYTHING = "*"
 USUAL = Limits()
@@ -51,10 +47,8 @@ class _Part:
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """
-    A rule ready to be evaluated, any number of times and by any number of threads.
-
-    :param variables: paths that are read from the facts, as `document.priority`; `*` when the whole is read or a
-        path is itself computed
+    A compiled rule, safe to share between threads.
+    :param variables: paths read from the facts, as `document.priority`; `*` for all or a computed path
     """
 
     rule: Json
@@ -64,23 +58,18 @@ class Compiled:
 
     def evaluate(self, context: Json) -> Json:
         """
-        Return the rule's value for these facts, which are JSON. The value may share parts with rule and facts.
-
-        :raises BudgetExceeded: when it would take too many steps, or make something too long
+        Return the rule's value, which may share parts with rule and facts.
+        :raises BudgetExceeded:
         """
         part = self._part
         return part.run(context, Budget(self.limits, part.cost))
 
 
 def compile(rule: Json, *, limits: Limits = USUAL) -> Compiled:  # noqa: A001 - as the libraries of this language call it
-    """
-    Check a rule and prepare it.
-
-    :raises PartRefused: with every fault, at most 20, each under its JSON pointer and in both languages
-    """
-    wrong = tuple(islice(faults(rule, limits), MOST_FAULTS))
-    if wrong:
-        raise PartRefused(wrong)
+    """:raises PartRefused: with at most 20 faults"""
+    problems = tuple(islice(faults(rule, limits), MOST_FAULTS))
+    if problems:
+        raise PartRefused(problems)
     reads: set[str] = set()
     part = _part(rule, reads)
     return Compiled(rule, frozenset(reads), limits, part)
@@ -129,8 +118,8 @@ def _variadic(apply: Callable[[list[Json], Budget], Json], runs: list[Run]) -> R
     return lambda facts, budget: apply([run(facts, budget) for run in runs], budget)
 
 
-def _until(*, stops: bool) -> Callable[[list[Run]], Run]:
-    """`and` stops at the first value that is false, `or` at the first that is true; both give the value itself."""
+def _short_circuit(*, stops: bool) -> Callable[[list[Run]], Run]:
+    """`and` stops at the first false value, `or` at the first true one; both return that value."""
 
     def choice(runs: list[Run]) -> Run:
         def choose(facts: Json, budget: Budget) -> Json:
@@ -162,8 +151,8 @@ def _if(runs: list[Run]) -> Run:
 _CHOICES: dict[str, Callable[[list[Run]], Run]] = {
     "if": _if,
     "?:": _if,
-    "and": _until(stops=False),
-    "or": _until(stops=True),
+    "and": _short_circuit(stops=False),
+    "or": _short_circuit(stops=True),
     "!": lambda runs: lambda facts, budget: not truthy(runs[0](facts, budget)),
     "!!": lambda runs: lambda facts, budget: truthy(runs[0](facts, budget)),
     "log": lambda runs: runs[0],
@@ -174,7 +163,7 @@ def _var(arguments: list[Json], reads: Reads) -> _Part:
     default = _part(arguments[1], reads) if len(arguments) > 1 else _constant(None)
     path = arguments[0] if arguments else None
     keys = path.split(".") if isinstance(path, str) and path else []
-    _read(reads, str(path) if keys or type(path) is int else ANYTHING)
+    _record_path(reads, str(path) if keys or type(path) is int else ANYTHING)
     computed = _part(path, reads)
 
     def run(facts: Json, budget: Budget) -> Json:
@@ -185,8 +174,8 @@ def _var(arguments: list[Json], reads: Reads) -> _Part:
 
 
 def _missing(arguments: list[Json], reads: Reads) -> _Part:
-    listed = arguments[0] if arguments and isinstance(arguments[0], list) else arguments
-    return _absence(missing, arguments, listed, reads)
+    names = arguments[0] if arguments and isinstance(arguments[0], list) else arguments
+    return _absence(missing, arguments, names, reads)
 
 
 def _missing_some(arguments: list[Json], reads: Reads) -> _Part:
@@ -194,10 +183,10 @@ def _missing_some(arguments: list[Json], reads: Reads) -> _Part:
 
 
 def _absence(
-    apply: Callable[[list[Json], Json, Budget], Json], arguments: list[Json], listed: Json, reads: Reads
+    apply: Callable[[list[Json], Json, Budget], Json], arguments: list[Json], names: Json, reads: Reads
 ) -> _Part:
-    for name in listed if isinstance(listed, list) else [listed]:
-        _read(reads, name if isinstance(name, str) and name else ANYTHING)
+    for name in names if isinstance(names, list) else [names]:
+        _record_path(reads, name if isinstance(name, str) and name else ANYTHING)
     parts = [_part(argument, reads) for argument in arguments]
     runs = [part.run for part in parts]
 
@@ -214,7 +203,7 @@ _LOOKUPS: dict[str, Callable[[list[Json], Reads], _Part]] = {
 }
 
 
-def _read(reads: Reads, path: str) -> None:
+def _record_path(reads: Reads, path: str) -> None:
     if reads is not None:
         reads.add(path)
 
@@ -227,9 +216,9 @@ def _loop(operator: str, arguments: list[Json], reads: Reads) -> _Part:
 
     def run(facts: Json, budget: Budget) -> Json:
         items = source.run(facts, budget)
-        listed = items if isinstance(items, list) else []
-        budget.spend(len(listed) * each)
-        return rounds(listed, body.run, start.run(facts, budget), budget)
+        elements = items if isinstance(items, list) else []
+        budget.spend(len(elements) * each)
+        return rounds(elements, body.run, start.run(facts, budget), budget)
 
     return _Part(run, 1 + source.cost + start.cost)
 

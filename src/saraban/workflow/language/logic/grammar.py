@@ -1,6 +1,4 @@
-"""
-Which rules may be compiled: the operators, how many values each takes, how large a rule may be, and what evaluating may cost.
-"""
+"""Operators of rules, their numbers of values, and the limits of size and cost."""
 
 import math
 from collections.abc import Iterator
@@ -38,11 +36,10 @@ ONE = Text("ออบเจกต์ในเงื่อนไขต้อง�
 @dataclass(frozen=True, slots=True)
 class Limits:
     """
-    :param rule: how large a rule may be
+    :param steps: evaluated parts; each round of a loop costs its body
     :param arguments: values of one operator
-    :param steps: parts evaluated in one run; each round of a loop costs its body
-    :param text: length of a text that `cat` makes
-    :param items: length of a list that `merge` makes
+    :param text: length of a text from `cat`
+    :param items: length of a list from `merge`
     """
 
     rule: Size = RULE
@@ -53,20 +50,19 @@ class Limits:
 
 
 class BudgetExceeded(Exception):
-    """Evaluating was stopped; whoever asked decides what that means."""
+    """The evaluation was stopped; the caller decides what that means."""
 
 
 def faults(rule: Json, limits: Limits) -> Iterator[FieldProblem]:
     """
-    List what is wrong with a rule, in the order of its text.
-
-    :raises PartRefused: where it is too large
+    Yield the faults of a rule in the order of its text.
+    :raises PartRefused: for a rule that is too large
     """
     for at, node in parts(rule, limits.rule):
-        yield from _own_faults(node, at, limits)
+        yield from _node_faults(node, at, limits)
 
 
-def _own_faults(node: Json, at: str, limits: Limits) -> Iterator[FieldProblem]:
+def _node_faults(node: Json, at: str, limits: Limits) -> Iterator[FieldProblem]:
     if isinstance(node, dict):
         yield from _operator_faults(node, at, limits)
     elif not isinstance(node, list | str | int | float | None) or (isinstance(node, float) and not math.isfinite(node)):
@@ -77,7 +73,7 @@ def _operator_faults(node: dict[Json, Json], at: str, limits: Limits) -> Iterato
     if len(node) != 1:
         yield FieldProblem(at, "one_operator", ONE)
         return
-    ((operator, given),) = node.items()
+    ((operator, arguments),) = node.items()
     if not isinstance(operator, str):
         yield FieldProblem(at, "not_json", NOT_JSON)
         return
@@ -85,7 +81,7 @@ def _operator_faults(node: dict[Json, Json], at: str, limits: Limits) -> Iterato
     if operator not in ARITY:
         yield FieldProblem(place, "unknown_operator", UNKNOWN, {"operator": operator[:40]})
         return
-    count = len(given) if isinstance(given, list) else 1
+    count = len(arguments) if isinstance(arguments, list) else 1
     least, most = ARITY[operator][0], min(ARITY[operator][1], limits.arguments)
     if not least <= count <= most:
         values = {"operator": operator, "least": least, "most": most, "given": count}
@@ -93,8 +89,6 @@ def _operator_faults(node: dict[Json, Json], at: str, limits: Limits) -> Iterato
 
 
 class Budget:
-    """What is left for one evaluation."""
-
     __slots__ = ("_left", "limits")
 
     def __init__(self, limits: Limits, spent: int) -> None:
@@ -103,11 +97,7 @@ class Budget:
         self.spend(spent)
 
     def spend(self, steps: int) -> None:
-        """
-        Take steps from what is left.
-
-        :raises BudgetExceeded: when there are not as many
-        """
+        """:raises BudgetExceeded:"""
         self._left -= steps
         if self._left < 0:
             raise BudgetExceeded("Evaluating the condition takes too many steps.")

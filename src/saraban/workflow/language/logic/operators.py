@@ -1,8 +1,7 @@
 """
-The operators that are applied to values, with JavaScript's ideas of truth, number, text, equality and order (ECMAScript 7.1 and
-7.2), and those that look at the facts: `var`, `missing`, `missing_some`.
+Operators with JavaScript's truth, numbers, texts, equality and order (ECMAScript 7.1 and 7.2).
 
-Whatever takes longer for a longer text or list spends from the budget.
+Operations on longer texts and lists spend more of the budget.
 """
 
 import math
@@ -28,7 +27,7 @@ _NUMBERS = frozenset({int, float})
 
 
 def truthy(value: Json) -> bool:
-    """Return JSON Logic's truth: as JavaScript has it ("0" is true, NaN false), but an empty list is false."""
+    """Like JavaScript ("0" is true, NaN false), but an empty list is false."""
     if value is True or value is False:
         return bool(value)
     if isinstance(value, float):
@@ -37,11 +36,10 @@ def truthy(value: Json) -> bool:
 
 
 def number(value: Json, budget: Budget) -> float:
-    """Return `Number(value)`."""
     if isinstance(value, float):
         return value
     if isinstance(value, int):
-        return _widened(value)
+        return _to_float(value)
     if value is None:
         return 0.0
     if isinstance(value, str):
@@ -50,19 +48,17 @@ def number(value: Json, budget: Budget) -> float:
 
 
 def parse_float(value: Json, budget: Budget) -> float:
-    """Return `parseFloat(value)`: the number that a text begins with."""
     if isinstance(value, float):
         return value
     if type(value) is int:
-        return _widened(value)
-    whole = text(value, budget)
-    budget.spend(len(whole) >> 6)
-    found = _DECIMAL.match(whole.lstrip(_BLANK))
-    return _spelled(found[0]) if found else NAN
+        return _to_float(value)
+    full_text = text(value, budget)
+    budget.spend(len(full_text) >> 6)
+    match = _DECIMAL.match(full_text.lstrip(_BLANK))
+    return _parse_decimal(match[0]) if match else NAN
 
 
 def text(value: Json, budget: Budget, depth: int = 0) -> str:
-    """Return `String(value)`."""
     if isinstance(value, str):
         return value
     if value is None:
@@ -70,20 +66,20 @@ def text(value: Json, budget: Budget, depth: int = 0) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value) if -EXACT < value < EXACT else decimal(_widened(value))
+        return str(value) if -EXACT < value < EXACT else decimal(_to_float(value))
     if isinstance(value, float):
         return decimal(value)
-    return _joined(value, budget, depth) if isinstance(value, list) else "[object Object]"
+    return _join_list(value, budget, depth) if isinstance(value, list) else "[object Object]"
 
 
 def decimal(value: float) -> str:
-    """Print a number as JavaScript does (ECMAScript 6.1.6.1.20): no exponent from 1e-6 up to 1e21."""
+    """Format a number like ECMAScript 6.1.6.1.20: no exponent from 1e-6 up to 1e21."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
     if value == 0:
         return "0"
     sign = "-" if value < 0 else ""
-    digits, point = _shortest(abs(value))
+    digits, point = _shortest_digits(abs(value))
     count = len(digits)
     if count <= point <= 21:
         return sign + digits + "0" * (point - count)
@@ -95,14 +91,13 @@ def decimal(value: float) -> str:
 
 
 def plain(value: float) -> float | int:
-    """Return a whole number as an integer, so that results look as they were written; -0 stays what it is."""
+    """Return a whole number as an integer, except -0."""
     if value.is_integer() and -EXACT < value < EXACT and (value != 0 or math.copysign(1, value) > 0):
         return int(value)
     return value
 
 
 def strictly_equal(left: Json, right: Json) -> bool:
-    """Return `left === right`; lists and objects are equal to themselves only."""
     kind = _KINDS.get(type(left), "object")
     if kind != _KINDS.get(type(right), "object"):
         return False
@@ -110,7 +105,6 @@ def strictly_equal(left: Json, right: Json) -> bool:
 
 
 def loosely_equal(left: Json, right: Json, budget: Budget) -> bool:
-    """Return `left == right`."""
     first, second = _KINDS.get(type(left), "object"), _KINDS.get(type(right), "object")
     if first == second or "null" in (first, second):
         return strictly_equal(left, right)
@@ -120,7 +114,7 @@ def loosely_equal(left: Json, right: Json, budget: Budget) -> bool:
 
 
 def _comparison(holds: Callable[[Any, Any], bool]) -> Callable[[Json, Json, Budget], bool]:
-    """Two texts are compared by their characters, everything else as numbers."""
+    """Compare two texts by code points, everything else as numbers."""
 
     def compare(left: Json, right: Json, budget: Budget) -> bool:
         if type(left) in _NUMBERS and type(right) in _NUMBERS:
@@ -140,38 +134,38 @@ def _primitive(value: Json, budget: Budget) -> Json:
     return value if type(value) in _KINDS else text(value, budget)
 
 
-def _widened(value: int) -> float:
+def _to_float(value: int) -> float:
     try:
         return float(value)
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 
 
-def _read_number(whole: str, budget: Budget) -> float:
-    budget.spend(len(whole) >> 6)
-    trimmed = whole.strip(_BLANK)
+def _read_number(full_text: str, budget: Budget) -> float:
+    budget.spend(len(full_text) >> 6)
+    trimmed = full_text.strip(_BLANK)
     if not trimmed:
         return 0.0
     if _RADIX.fullmatch(trimmed):
-        return _widened(int(trimmed[2:], {"x": 16, "o": 8, "b": 2}[trimmed[1].lower()]))
-    return _spelled(trimmed) if _DECIMAL.fullmatch(trimmed) else NAN
+        return _to_float(int(trimmed[2:], {"x": 16, "o": 8, "b": 2}[trimmed[1].lower()]))
+    return _parse_decimal(trimmed) if _DECIMAL.fullmatch(trimmed) else NAN
 
 
-def _spelled(digits: str) -> float:
+def _parse_decimal(digits: str) -> float:
     return float(digits.replace("Infinity", "inf"))
 
 
-def _joined(values: list[Json], budget: Budget, depth: int) -> str:
+def _join_list(values: list[Json], budget: Budget, depth: int) -> str:
     if depth > DEEPEST:
         raise BudgetExceeded("What the condition reads is too deeply nested.")
     budget.spend(len(values))
-    whole = ",".join("" if part is None else text(part, budget, depth + 1) for part in values)
-    budget.spend(len(whole) >> 6)
-    return whole
+    joined = ",".join("" if part is None else text(part, budget, depth + 1) for part in values)
+    budget.spend(len(joined) >> 6)
+    return joined
 
 
-def _shortest(value: float) -> tuple[str, int]:
-    """The fewest digits that read back as the same number, and where among them the point stands."""
+def _shortest_digits(value: float) -> tuple[str, int]:
+    """Return the fewest digits that read back as the same number, and the position of the point."""
     mantissa, _, exponent = repr(value).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction).lstrip("0")
@@ -179,12 +173,12 @@ def _shortest(value: float) -> tuple[str, int]:
     return digits.rstrip("0"), len(whole) - zeros + int(exponent or 0)
 
 
-# What no facts hold: a way that leads nowhere, unlike one that leads to null.
+# The value of a path that does not exist, unlike null.
 NOWHERE = cast("Json", object())
 
 
 def step(place: Json, key: str) -> Json:
-    """Return what stands under a key, an index or `length`; `NOWHERE` when nothing does."""
+    """Return the value under a key, an index or `length`, or `NOWHERE`."""
     if isinstance(place, dict):
         return place.get(key, NOWHERE)
     if not isinstance(place, list | str):
@@ -205,7 +199,7 @@ def follow(place: Json, keys: Sequence[str]) -> Json:
 
 
 def fetch(path: Json, facts: Json, budget: Budget) -> Json:
-    """Follow a path known only now; the empty path is the facts themselves."""
+    """Follow a computed path; the empty path is the facts."""
     if path is None or path == "":
         return facts
     keys = text(path, budget).split(".")
@@ -214,21 +208,20 @@ def fetch(path: Json, facts: Json, budget: Budget) -> Json:
 
 
 def missing(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
-    """List the names that lead nowhere, to null or to an empty text."""
     wanted = names[0] if names and isinstance(names[0], list) else names
     budget.spend(len(wanted))
-    return [name for name in wanted if _absent(name, facts, budget)]
+    return [name for name in wanted if _is_missing(name, facts, budget)]
 
 
 def missing_some(names: list[Json], facts: Json, budget: Budget) -> list[Json]:
-    """List what is missing of the names in `names[1]`, unless at least `names[0]` of them are there."""
+    """Return the missing names of `names[1]`, unless at least `names[0]` of them exist."""
     needed, options = names
     wanted = options if isinstance(options, list) else [options]
     absent = missing(wanted, facts, budget)
     return [] if len(wanted) - len(absent) >= number(needed, budget) else absent
 
 
-def _absent(name: Json, facts: Json, budget: Budget) -> bool:
+def _is_missing(name: Json, facts: Json, budget: Budget) -> bool:
     default = None
     if isinstance(name, list):
         name, default = [*name, None, None][:2]
@@ -269,7 +262,7 @@ def _remainder(above: Json, below: Json, budget: Budget) -> float | int:
     return plain(math.fmod(left, right))
 
 
-def _ascending(test: Callable[[Json, Json, Budget], bool]) -> Callable[[Values, Budget], bool]:
+def _ordered(test: Callable[[Json, Json, Budget], bool]) -> Callable[[Values, Budget], bool]:
     def holds(values: Values, budget: Budget) -> bool:
         return test(values[0], values[1], budget) and (len(values) < 3 or test(values[1], values[2], budget))
 
@@ -316,37 +309,37 @@ def _concatenate(values: Values, budget: Budget) -> str:
     return "".join(pieces)
 
 
-def _whole(value: float) -> int:
-    """`ToIntegerOrInfinity`, with a number that no length reaches for the infinities."""
+def _to_integer(value: float) -> int:
+    """`ToIntegerOrInfinity`, with a number beyond any length for the infinities."""
     return 0 if math.isnan(value) else int(max(-float(EXACT), min(value, float(EXACT))))
 
 
-def _cut(values: Values, budget: Budget) -> str:
-    source, start = text(values[0], budget), _whole(number(values[1], budget))
+def _substring(values: Values, budget: Budget) -> str:
+    source, start = text(values[0], budget), _to_integer(number(values[1], budget))
     rest = source[max(start + len(source), 0) :] if start < 0 else source[start:]
     if len(values) == 3:
-        rest = rest[: _cut_length(values[2], len(rest), budget)]
+        rest = rest[: _substring_length(values[2], len(rest), budget)]
     budget.spend(len(rest) >> 6)
     return rest
 
 
-def _cut_length(end: Json, length: int, budget: Budget) -> int:
+def _substring_length(end: Json, length: int, budget: Budget) -> int:
     wanted = number(end, budget)
     if not wanted < 0:
-        return _whole(wanted)
-    # The reference adds the end to the length, and JavaScript's `+` with a text makes a text that is no number.
-    return 0 if isinstance(end, str | list) else max(_whole(length + wanted), 0)
+        return _to_integer(wanted)
+    # The reference adds the end to the length, and JavaScript's `+` with a text is no number.
+    return 0 if isinstance(end, str | list) else max(_to_integer(length + wanted), 0)
 
 
 def _merge(values: Values, budget: Budget) -> list[Json]:
-    whole: list[Json] = []
+    merged: list[Json] = []
     for value in values:
         added = len(value) if isinstance(value, list) else 1
         budget.spend(added)
-        if len(whole) + added > budget.limits.items:
+        if len(merged) + added > budget.limits.items:
             raise BudgetExceeded("The condition makes a list that is too long.")
-        whole += value if isinstance(value, list) else [value]
-    return whole
+        merged += value if isinstance(value, list) else [value]
+    return merged
 
 
 BINARY: dict[str, Callable[[Json, Json, Budget], Json]] = {
@@ -362,14 +355,14 @@ BINARY: dict[str, Callable[[Json, Json, Budget], Json]] = {
 }
 
 VARIADIC: dict[str, Callable[[Values, Budget], Json]] = {
-    "<": _ascending(less),
-    "<=": _ascending(less_or_equal),
+    "<": _ordered(less),
+    "<=": _ordered(less_or_equal),
     "max": _extreme(max),
     "min": _extreme(min),
     "+": _add,
     "-": _subtract,
     "*": _multiply,
     "cat": _concatenate,
-    "substr": _cut,
+    "substr": _substring,
     "merge": _merge,
 }

@@ -1,9 +1,8 @@
 """
-The JSON Schema of a workflow's context: checked when a definition is published, asked at every transition (REQ-WFL-06).
+The JSON Schema of a workflow's context: checked at publication, applied at every step (REQ-WFL-06).
 
-The keywords are those of draft 2020-12 that say something about a value; what reaches outside the schema, refers to
-itself or names a vocabulary is refused. Patterns run on Rust's regular expressions, which take linear time whatever
-they are given, and are refused when they need more than that (look-around, back references) or grow too large.
+Only keywords of draft 2020-12 about values are allowed, without external or recursive references. Patterns use Rust's
+regular expressions, which need linear time; look-around, back references and large patterns are refused.
 """
 
 import json
@@ -25,7 +24,7 @@ __all__ = ["ContextSchema", "Field", "payload_fields", "payload_nulls", "read"]
 SCHEMA_SIZE = Size(depth=32, parts=2_000, characters=50_000)
 CONTEXT_SIZE = Size(depth=32, parts=20_000, characters=1_000_000)
 MOST = 20
-# Keywords that may say more about a property than `properties` does.
+# Keywords that can describe a property besides `properties`.
 OPEN = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
 
 NO_OBJECT = Text("สคีมาต้องเป็นออบเจกต์", "A schema here is an object.")
@@ -35,62 +34,58 @@ META = jsonschema_rs.Draft202012Validator({"$ref": grammar.DIALECT}, offline=Tru
 
 @dataclass(frozen=True, slots=True)
 class ContextSchema:
-    """A schema that was accepted, ready to be asked any number of times."""
-
     raw: JsonObject
     _validator: jsonschema_rs.Draft202012Validator = field(repr=False, compare=False)
 
     def problems(self, context: Json) -> tuple[FieldProblem, ...]:
-        """List what is wrong with a context, at most 20 faults; empty when it fits."""
+        """Return at most 20 faults."""
         try:
-            return tuple(islice(_no_json(context, CONTEXT_SIZE), MOST)) or _listed(self._validator.iter_errors(context))
+            return tuple(islice(_non_json_faults(context, CONTEXT_SIZE), MOST)) or _distinct_faults(
+                self._validator.iter_errors(context)
+            )
         except PartRefused as too_much:
             return too_much.problems
 
     def may_hold(self, path: Sequence[str]) -> bool:
-        """Return whether a context that fits can have something at a path; where the schema leaves it open, it can."""
+        """Return whether a valid context can have a value at a path."""
         place: Json = self.raw
         for key in path:
             if not isinstance(place, dict) or not place.keys().isdisjoint(OPEN):
                 return place is not False
             properties = place.get("properties", {})
             if key not in properties:
-                # A list has indexes and a length, a text too; only a closed object has nothing but its properties.
+                # Lists and texts have indexes and a length; only a closed object is limited to its properties.
                 return place.get("type") != "object" or place.get("additionalProperties") is not False
             place = properties[key]
         return place is not False
 
 
 def read(raw: Json) -> ContextSchema:
-    """
-    Check a schema before it is published.
-
-    :raises PartRefused: with what is wrong, at most 20 faults, in both languages
-    """
-    wrong = tuple(islice(_faults(raw), MOST))
-    if wrong or not isinstance(raw, dict):
-        raise PartRefused(wrong)
+    """:raises PartRefused: with at most 20 faults"""
+    problems_found = tuple(islice(_faults(raw), MOST))
+    if problems_found or not isinstance(raw, dict):
+        raise PartRefused(problems_found)
     try:
         validator = jsonschema_rs.Draft202012Validator(
             raw, pattern_options=grammar.PATTERNS, validate_formats=True, offline=True
         )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as fault:
-        # Nothing that passed the grammar is known to come here; if something does, it is refused and not an accident.
+        # The grammar should have refused such a schema already; this is a safeguard.
         raise PartRefused((FieldProblem("", "schema", UNUSABLE, {"fault": str(fault)[:200]}),)) from fault
     return ContextSchema(raw, validator)
 
 
 def _faults(raw: Json) -> Iterator[FieldProblem]:
-    """Each step relies on the one before: size, shape, then what the schema says."""
-    no_json = tuple(_no_json(raw, SCHEMA_SIZE))
-    if no_json or not isinstance(raw, dict):
-        yield from no_json or (FieldProblem("", "type", NO_OBJECT),)
+    """Each check relies on the one before: JSON, shape, keywords."""
+    non_json_faults = tuple(_non_json_faults(raw, SCHEMA_SIZE))
+    if non_json_faults or not isinstance(raw, dict):
+        yield from non_json_faults or (FieldProblem("", "type", NO_OBJECT),)
         return
-    misshapen = _listed(META.iter_errors(raw))
-    yield from misshapen or grammar.faults(raw)
+    shape_faults = _distinct_faults(META.iter_errors(raw))
+    yield from shape_faults or grammar.faults(raw)
 
 
-def _no_json(raw: Json, most: Size) -> Iterator[FieldProblem]:
+def _non_json_faults(raw: Json, most: Size) -> Iterator[FieldProblem]:
     """:raises PartRefused: when it is too large or too deep"""
     return (FieldProblem(at, "not_json", NOT_JSON) for at, node in parts(raw, most) if not _is_json(node))
 
@@ -104,16 +99,16 @@ def _is_json(node: Json) -> bool:
 
 
 def _is_text(text: str) -> bool:
-    """Half of a surrogate pair can be written as `\\ud800` in JSON, but is no character."""
+    r"""JSON can contain half of a surrogate pair, written as `\\ud800`, which is no character."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _listed(errors: Iterable[jsonschema_rs.ValidationError]) -> tuple[FieldProblem, ...]:
-    """One fault of a kind at a place: alternatives of the same schema say the same again and again."""
-    found = {
+def _distinct_faults(errors: Iterable[jsonschema_rs.ValidationError]) -> tuple[FieldProblem, ...]:
+    """Keep one fault of a kind per place: alternatives of a schema repeat each other."""
+    by_place = {
         (problem.pointer, problem.code): problem for error in islice(errors, 10 * MOST) for problem in problems(error)
     }
-    return tuple(islice(found.values(), MOST))
+    return tuple(islice(by_place.values(), MOST))
 
 
 UNKNOWN_KEY = Text("ไม่รู้จักคีย์นี้", "This key is not known.")
@@ -129,7 +124,7 @@ TYPES = {
     "null": Text("ค่าว่าง (null)", "null"),
 }
 
-# By the name that the validator gives to a kind of error; `{limit}` and the like are its fields.
+# By the validator's kind of error, whose fields fill `{limit}` and others.
 SENTENCES: dict[str, tuple[str, Text]] = {
     "Constant": ("const", Text("ต้องเป็น {expected_value}", "This must be {expected_value}.")),
     "Enum": ("enum", Text("ต้องเป็นหนึ่งใน {options}", "This must be one of {options}.")),
@@ -158,7 +153,6 @@ SENTENCES: dict[str, tuple[str, Text]] = {
 
 
 def problems(error: jsonschema_rs.ValidationError) -> Iterator[FieldProblem]:
-    """Return what is wrong, at the key itself where one is absent or too much."""
     at = ""
     for key in error.instance_path:
         at = below(at, key)
@@ -176,18 +170,18 @@ def problems(error: jsonschema_rs.ValidationError) -> Iterator[FieldProblem]:
 
 
 def _types(names: list[str]) -> Text:
-    wanted = [TYPES[name] for name in names]
-    thai, english = (" หรือ".join(each.th for each in wanted), " or ".join(each.en for each in wanted))
+    names_of_types = [TYPES[name] for name in names]
+    thai, english = (" หรือ".join(each.th for each in names_of_types), " or ".join(each.en for each in names_of_types))
     return Text(f"ต้องเป็น{thai}", f"This must be {english}.")
 
 
-def _values(given: JsonObject) -> dict[str, object]:
-    return {key: _shown(value) for key, value in given.items() if key not in {"context", "schema", "error"}}
+def _values(fields: JsonObject) -> dict[str, object]:
+    return {key: _value_text(value) for key, value in fields.items() if key not in {"context", "schema", "error"}}
 
 
-def _shown(value: Json) -> str:
+def _value_text(value: Json) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return ", ".join(_shown(each) for each in value[:20])[:300]
+        return ", ".join(_value_text(each) for each in value[:20])[:300]
     return json.dumps(value, ensure_ascii=False, default=str)[:300]

@@ -1,8 +1,7 @@
 """
-What a schema says of the payload of a step, as fields that a person can fill in.
+Form fields for the payload of a step, from the context schema.
 
-A field proposes; whether what was filled in fits is judged by the schema itself, so what is not understood here is only shown
-in a plainer way.
+The schema validates the values, so an unsupported keyword only makes the field plainer.
 """
 
 import json
@@ -40,11 +39,8 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class Field:
     """
-    One property of a payload.
-
-    :param required: a payload cannot do without it
-    :param label: None where the schema gives it no name but its own
-    :param step: between two numbers that can be meant, where counting begins at nothing
+    :param label: None if the schema has only the name
+    :param step: between valid numbers, counted from zero
     """
 
     name: str
@@ -62,40 +58,47 @@ class Field:
 
 
 def payload_fields(raw: JsonObject) -> tuple[Field, ...]:
-    """Return the properties that the schema of a context names for the payload, in their order."""
+    """Return the payload's properties in the schema's order."""
     payload = _properties(raw, raw).get(PAYLOAD)
     if not isinstance(payload, dict):
         return ()
     required = {name for layer in _layers(payload, raw) for name in as_list(layer.get("required"))}
-    found = _properties(payload, raw)
-    return tuple(_field(name, one, name in required, raw) for name, one in found.items() if one is not False)
+    properties = _properties(payload, raw)
+    return tuple(
+        _field(name, schema, name in required, raw) for name, schema in properties.items() if schema is not False
+    )
 
 
 def payload_nulls(raw: JsonObject) -> frozenset[str]:
-    """Return the properties of the payload for which `null` is a value like others."""
+    """Return the payload's properties that allow `null`."""
     payload = _properties(raw, raw).get(PAYLOAD)
-    found = _properties(payload, raw) if isinstance(payload, dict) else {}
-    return frozenset(name for name, one in found.items() if any(_names_null(layer) for layer in _layers(one, raw)))
-
-
-def _names_null(said: JsonObject) -> bool:
-    types = said.get("type")
-    options = [*as_list(said.get("enum")), *(as_object(one).get("const", 0) for one in as_list(said.get("oneOf")))]
-    return "null" in (types if isinstance(types, list) else [types]) or None in options or said.get("const", 0) is None
-
-
-def said(one: Field, value: Json) -> Text:
-    """Write a value as people read it, in both languages."""
-    named = next(
-        (option.label for option in one.options if type(option.value) is type(value) and option.value == value), None
+    properties = _properties(payload, raw) if isinstance(payload, dict) else {}
+    return frozenset(
+        name for name, schema in properties.items() if any(_allows_null(layer) for layer in _layers(schema, raw))
     )
-    if named is not None:
-        return named
+
+
+def _allows_null(layer: JsonObject) -> bool:
+    types = layer.get("type")
+    options = [
+        *as_list(layer.get("enum")),
+        *(as_object(option).get("const", 0) for option in as_list(layer.get("oneOf"))),
+    ]
+    return "null" in (types if isinstance(types, list) else [types]) or None in options or layer.get("const", 0) is None
+
+
+def said(field: Field, value: Json) -> Text:
+    """Format a value for readers, in both languages."""
+    option_label = next(
+        (option.label for option in field.options if type(option.value) is type(value) and option.value == value), None
+    )
+    if option_label is not None:
+        return option_label
     if isinstance(value, bool):
         return YES if value else NO
     if isinstance(value, int | float):
         return Text(f"{value:,}", f"{value:,}")
-    day = _day(value) if one.kind == "date" else None
+    day = _day(value) if field.kind == "date" else None
     if day is not None:
         return Text(date_in_words(day, "th"), date_in_words(day, "en"))
     return Text(written(value), written(value)) if value is not None else Text("–", "–")
@@ -109,12 +112,12 @@ def _day(value: Json) -> date | None:
 
 
 def written(value: Json) -> str:
-    """Return a value as a field shows it again: text and numbers plainly, everything else as JSON."""
+    """Return texts and numbers plainly, other values as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def figure(typed: str) -> int | float | str:
-    """Return what was typed as the number that it is, or as it was typed, for the schema to refuse."""
+    """Return a typed number, or the text for the schema to refuse."""
     if _WHOLE.fullmatch(typed):
         return int(typed)
     number = float(typed) if _NUMBER.fullmatch(typed) else math.inf
@@ -122,65 +125,68 @@ def figure(typed: str) -> int | float | str:
 
 
 def _layers(schema: Json, root: JsonObject) -> Iterator[JsonObject]:
-    """What must hold of a value together: itself first, then what it refers to. References have no circles."""
+    """Yield a schema and the schemas that it refers to. References have no cycles."""
     if not isinstance(schema, dict):
         return
     yield schema
     if "$ref" in schema:
         yield from _layers(as_object(root["$defs"])[str(schema["$ref"]).removeprefix("#/$defs/")], root)
-    for one in as_list(schema.get("allOf")):
-        yield from _layers(one, root)
+    for part in as_list(schema.get("allOf")):
+        yield from _layers(part, root)
 
 
 def _properties(schema: Json, root: JsonObject) -> dict[str, Json]:
-    found: dict[str, Json] = {}
+    properties: dict[str, Json] = {}
     for layer in _layers(schema, root):
-        for name, one in as_object(layer.get("properties")).items():
-            found.setdefault(name, one)
-    return found
+        for name, property_schema in as_object(layer.get("properties")).items():
+            properties.setdefault(name, property_schema)
+    return properties
 
 
 def _field(name: str, schema: Json, required: bool, root: JsonObject) -> Field:
-    said: dict[str, Json] = {}
+    merged: dict[str, Json] = {}
     for layer in _layers(schema, root):
-        said = {**layer, **said}
-    options = _options(said)
-    kind = "choice" if options else _kind(said)
-    lowest, highest, step = _bounds(said, whole=kind == "integer") if kind in {"number", "integer"} else (None,) * 3
+        merged = {**layer, **merged}
+    options = _options(merged)
+    kind = "choice" if options else _kind(merged)
+    lowest, highest, step = (
+        _bounds(merged, is_integer=kind == "integer") if kind in {"number", "integer"} else (None,) * 3
+    )
     return Field(
         name,
         kind,
         required,
-        _words(said, "label", "title"),
-        _words(said, "help", "description"),
+        _words(merged, "label", "title"),
+        _words(merged, "help", "description"),
         options,
-        as_text(said.get("format")) if said.get("format") in _PLAIN_FORMATS else None,
-        as_text(said.get("pattern")),
-        as_number(said.get("maxLength")),
+        as_text(merged.get("format")) if merged.get("format") in _PLAIN_FORMATS else None,
+        as_text(merged.get("pattern")),
+        as_number(merged.get("maxLength")),
         lowest,
         highest,
         step,
     )
 
 
-def _words(said: JsonObject, both: str, one: str) -> Text | None:
-    """In both languages where the schema has them; the standard's own words have but one."""
-    if both in said:
-        words = as_object(said[both])
+def _words(layer: JsonObject, bilingual_keyword: str, single_keyword: str) -> Text | None:
+    """Return both languages; the standard's keywords have one text for both."""
+    if bilingual_keyword in layer:
+        words = as_object(layer[bilingual_keyword])
         return Text(str(words["th"]), str(words["en"]))
-    word = as_text(said.get(one)) or ""
+    word = as_text(layer.get(single_keyword)) or ""
     return Text(word, word) if word.strip() else None
 
 
-def _options(said: JsonObject) -> tuple[Option, ...]:
-    if "const" in said:
-        return (_option(said["const"]),)
-    if "enum" in said:
-        return tuple(_option(value) for value in as_list(said["enum"]))
-    named = [as_object(one) for one in as_list(said.get("oneOf") or said.get("anyOf"))]
-    if named and all("const" in one for one in named):
+def _options(layer: JsonObject) -> tuple[Option, ...]:
+    if "const" in layer:
+        return (_option(layer["const"]),)
+    if "enum" in layer:
+        return tuple(_option(value) for value in as_list(layer["enum"]))
+    named_options = [as_object(option) for option in as_list(layer.get("oneOf") or layer.get("anyOf"))]
+    if named_options and all("const" in option for option in named_options):
         return tuple(
-            Option(one["const"], _words(one, "label", "title") or _option(one["const"]).label) for one in named
+            Option(option["const"], _words(option, "label", "title") or _option(option["const"]).label)
+            for option in named_options
         )
     return ()
 
@@ -191,14 +197,14 @@ def _option(value: Json) -> Option:
     return Option(value, Text(written(value), written(value)))
 
 
-def _kind(said: JsonObject) -> Kind:
-    named = said.get("type")
-    types = [one for one in (named if isinstance(named, list) else [named]) if one != "null"]
+def _kind(layer: JsonObject) -> Kind:
+    type_name = layer.get("type")
+    types = [name for name in (type_name if isinstance(type_name, list) else [type_name]) if name != "null"]
     match types:
-        case ["string"] if said.get("format") == "date":
+        case ["string"] if layer.get("format") == "date":
             return "date"
         case ["string"]:
-            return "lines" if (as_number(said.get("maxLength")) or 0) > LONG else "line"
+            return "lines" if (as_number(layer.get("maxLength")) or 0) > LONG else "line"
         case ["number"]:
             return "number"
         case ["integer"]:
@@ -210,11 +216,13 @@ def _kind(said: JsonObject) -> Kind:
     return "json"
 
 
-def _bounds(said: JsonObject, *, whole: bool) -> tuple[int | float | None, int | float | None, int | float | None]:
-    """A bound that is not itself allowed is a bound of whole numbers only; of others the browser cannot say it."""
-    lowest, highest = as_number(said.get("minimum")), as_number(said.get("maximum"))
-    above, below = as_number(said.get("exclusiveMinimum")), as_number(said.get("exclusiveMaximum"))
-    if whole:
+def _bounds(
+    layer: JsonObject, *, is_integer: bool
+) -> tuple[int | float | None, int | float | None, int | float | None]:
+    """Return the bounds for the browser; an exclusive bound is exact for whole numbers only."""
+    lowest, highest = as_number(layer.get("minimum")), as_number(layer.get("maximum"))
+    above, below = as_number(layer.get("exclusiveMinimum")), as_number(layer.get("exclusiveMaximum"))
+    if is_integer:
         lows = [
             *([math.ceil(lowest)] if lowest is not None else ()),
             *([math.floor(above) + 1] if above is not None else ()),
@@ -227,10 +235,10 @@ def _bounds(said: JsonObject, *, whole: bool) -> tuple[int | float | None, int |
     else:
         lowest = above if lowest is None else lowest
         highest = below if highest is None else highest
-    step = as_number(said.get("multipleOf", 1 if whole else None))
-    # Browsers count steps from the lowest value, the schema from nothing.
+    step = as_number(layer.get("multipleOf", 1 if is_integer else None))
+    # Browsers count steps from the lowest value, the schema from zero.
     if step is not None and lowest is not None and Decimal(str(lowest)) % Decimal(str(step)):
-        step = 1 if whole else None
+        step = 1 if is_integer else None
     return lowest, highest, step
 
 

@@ -1,4 +1,4 @@
-"""Which schemas may be published: their keywords, references, patterns and formats."""
+"""Keywords, references, patterns and formats that schemas may use."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ PLAIN = frozenset(
         "dependentRequired",
     ]
 )
-# Ours: what a page shows beside a field, as everywhere in a definition; `title` and `description` have but one language.
+# Keywords of this project: bilingual texts for pages, while `title` and `description` have one language.
 OWN = {"label": 100, "help": 500}
 KEYWORDS = MAPS | LISTS | SINGLE | PLAIN | OWN.keys()
 FORMATS = ("date", "date-time", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uuid")
@@ -87,26 +87,26 @@ FORMAT = Text("ไม่รู้จักรูปแบบ “{format}” ใ�
 
 
 def faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    """Name what is refused in a schema whose shape is already that of a JSON Schema."""
+    """Yield the faults of a valid JSON Schema."""
     if str(raw.get("$schema", DIALECT)).rstrip("#") != DIALECT:
         yield FieldProblem("/$schema", "dialect", DRAFT)
     if raw.get("type", "object") != "object":
         yield FieldProblem("/type", "type", OBJECT)
-    sound = True
+    has_valid_references = True
     for at, schema in subschemas(raw):
         yield from _keywords(schema, at)
         yield from _words(schema, at)
         yield from _formats(schema, at)
         for problem in _references(schema, at, raw):
-            sound = False
+            has_valid_references = False
             yield problem
     yield from _patterns(raw)
-    if sound:
-        yield from _expansion(raw)
+    if has_valid_references:
+        yield from _expansion_faults(raw)
 
 
 def subschemas(raw: Json, *, definitions: bool = True) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Return every schema within a schema under its pointer, itself first; `true` and `false` are left out."""
+    """Yield each schema with its pointer, except `true` and `false`."""
     waiting: list[tuple[str, Json]] = [("", raw)]
     while waiting:
         at, schema = waiting.pop()
@@ -133,16 +133,16 @@ def _keywords(schema: dict[str, Json], at: str) -> Iterator[FieldProblem]:
 
 def _words(schema: dict[str, Json], at: str) -> Iterator[FieldProblem]:
     for keyword, most in OWN.items():
-        if keyword in schema and not _in_both(schema[keyword], most):
+        if keyword in schema and not _is_bilingual(schema[keyword], most):
             yield FieldProblem(below(at, keyword), "words", BOTH, {"most": most})
 
 
-def _in_both(said: Json, most: int) -> bool:
+def _is_bilingual(texts: Json, most: int) -> bool:
     return (
-        isinstance(said, dict)
-        and said.keys() == {"th", "en"}
-        and all(isinstance(one, str) and one.strip() and len(one) <= most for one in said.values())
-        and all(control_character(one, multiline=True) is None for one in said.values())
+        isinstance(texts, dict)
+        and texts.keys() == {"th", "en"}
+        and all(isinstance(text, str) and text.strip() and len(text) <= most for text in texts.values())
+        and all(control_character(text, multiline=True) is None for text in texts.values())
     )
 
 
@@ -159,22 +159,22 @@ def _references(schema: dict[str, Json], at: str, raw: dict[str, Json]) -> Itera
 
 def _target(reference: Json) -> str | None:
     name = str(reference).removeprefix("#/$defs/")
-    plain = name != str(reference) and not set(name) & set("/~%")
-    return name if plain else None
+    is_plain = name != str(reference) and not set(name) & set("/~%")
+    return name if is_plain else None
 
 
 def _patterns(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    found = [
+    patterns = [
         (below(at, "pattern"), str(schema["pattern"])) for at, schema in subschemas(raw) if "pattern" in schema
     ] + [
         (below(below(at, "patternProperties"), pattern), pattern)
         for at, schema in subschemas(raw)
         for pattern in as_object(schema.get("patternProperties"))
     ]
-    if len(found) > MAX_PATTERNS:
+    if len(patterns) > MAX_PATTERNS:
         yield FieldProblem("", "too_many_patterns", MANY_PATTERNS, {"most": MAX_PATTERNS})
         return
-    for at, pattern in found:
+    for at, pattern in patterns:
         if len(pattern) > MAX_PATTERN:
             yield FieldProblem(at, "too_long", LONG_PATTERN, {"most": MAX_PATTERN})
         elif not _compiles(pattern):
@@ -189,34 +189,31 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def _expansion(raw: dict[str, Json]) -> Iterator[FieldProblem]:
-    """
-    Without a circle, what a schema says is finite: itself and what its references stand for. That much may be asked
-    of every value, so it has a limit (twenty definitions that each name the one before twice are a million schemas).
-    """
+def _expansion_faults(raw: dict[str, Json]) -> Iterator[FieldProblem]:
+    """Limit the size of a schema with its references: twenty definitions that each use the previous one twice are a million schemas."""
     definitions = as_object(raw.get("$defs"))
-    uses = {name: _used(schema) for name, schema in definitions.items()}
+    uses = {name: _reference_counts(schema) for name, schema in definitions.items()}
     sizes = {name: (len(list(subschemas(schema))), 1) for name, schema in definitions.items()}
-    known: dict[str, tuple[int, int]] = {}
+    totals: dict[str, tuple[int, int]] = {}
     try:
         for name in TopologicalSorter(uses).static_order():
-            known[name] = _sum(sizes[name], uses[name], known)
+            totals[name] = _total_size(sizes[name], uses[name], totals)
     except CycleError as circle:
         for name in dict.fromkeys(circle.args[1]):
             yield FieldProblem(below("/$defs", name), "recursive", RECURSIVE)
         return
-    own = len(list(subschemas(raw, definitions=False)))
-    size, chain = _sum((own, 1), _used(raw, definitions=False), known)
+    own_size = len(list(subschemas(raw, definitions=False)))
+    size, chain = _total_size((own_size, 1), _reference_counts(raw, definitions=False), totals)
     if size > MAX_EXPANDED or chain > MAX_CHAIN:
         yield FieldProblem("", "too_large", EXPANDED)
 
 
-def _used(schema: Json, *, definitions: bool = True) -> Counter[str]:
+def _reference_counts(schema: Json, *, definitions: bool = True) -> Counter[str]:
     return Counter(
         _target(each["$ref"]) or "" for _, each in subschemas(schema, definitions=definitions) if "$ref" in each
     )
 
 
-def _sum(own: tuple[int, int], uses: Counter[str], known: dict[str, tuple[int, int]]) -> tuple[int, int]:
-    size = own[0] + sum(times * known[name][0] for name, times in uses.items())
-    return min(size, MAX_EXPANDED + 1), own[1] + max((known[name][1] for name in uses), default=0)
+def _total_size(own_total: tuple[int, int], uses: Counter[str], totals: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    size = own_total[0] + sum(times * totals[name][0] for name, times in uses.items())
+    return min(size, MAX_EXPANDED + 1), own_total[1] + max((totals[name][1] for name in uses), default=0)

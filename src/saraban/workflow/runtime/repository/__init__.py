@@ -36,11 +36,24 @@ _INSTANCES = table_of(WorkflowInstance)
 _HISTORIES = table_of(WorkflowHistory)
 _ITEMS = table_of(WorkflowWorkItem)
 _SELECT: AnySelect = sa.select(*(_INSTANCES.c[name] for name in Instance.__slots__))
+_INSTANCE = _SELECT.where(_INSTANCES.c.id == sa.bindparam("public_id"))
 _HAS_FILES = (
     sa.exists()
     .where(WorkflowHistory.instance_id == _INSTANCES.c.id, Attachment.workflow_history_id == WorkflowHistory.id)
     .correlate(_INSTANCES)
 )
+# Weighing the index on the key and the version takes MariaDB as long as reading the row.
+_HINTED = _INSTANCE.add_columns(_HAS_FILES).with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
+_CHANGE_INSTANCE = sa.update(_INSTANCES).where(
+    _INSTANCES.c.id == sa.bindparam("public_id"), _INSTANCES.c.version_no == sa.bindparam("expected")
+)
+_INSERT_HISTORY = sa.insert(_HISTORIES)
+_INSERT_ITEMS = sa.insert(_ITEMS)
+_CHANGE_ITEMS, _DELETE_ITEMS = (
+    statement.where(_ITEMS.c.instance_id == sa.bindparam("instance"))
+    for statement in (sa.update(_ITEMS), sa.delete(_ITEMS))
+)
+_LOCKED = {wait: _HINTED.with_for_update(skip_locked=not wait) for wait in (True, False)}
 
 
 async def definition(session: AsyncSession, definition_id: UUID) -> WorkflowDefinition | None:
@@ -58,25 +71,26 @@ async def active_id(session: AsyncSession, code: str) -> UUID | None:
 
 
 async def instance(session: AsyncSession, public_id: UUID) -> Instance | None:
-    row = (await session.execute(_SELECT.where(_INSTANCES.c.id == public_id))).one_or_none()
+    row = (await session.execute(_INSTANCE, {"public_id": public_id})).one_or_none()
     return None if row is None else Instance(*row)
 
 
 async def instances(session: AsyncSession, ids: Collection[UUID]) -> Sequence[Instance]:
-    return await _instances(session, _SELECT.where(_INSTANCES.c.id.in_(ids)))
+    return [Instance(*row) for row in await session.execute(_SELECT.where(_INSTANCES.c.id.in_(ids)))]
+
+
+_INSTANCES_OF = _SELECT.where(
+    _INSTANCES.c.entity_type == sa.bindparam("entity_type"),
+    _INSTANCES.c.entity_id.in_(sa.bindparam("entity_ids", expanding=True)),
+).order_by(_INSTANCES.c.created_at, _INSTANCES.c.id)
 
 
 async def instances_of(
     session: AsyncSession, entity_type: str, entity_ids: Collection[str], *, lock: bool = False
 ) -> dict[str, Instance]:
-    is_wanted = _INSTANCES.c.entity_type == entity_type, _INSTANCES.c.entity_id.in_(entity_ids)
-    statement = _SELECT.where(*is_wanted).order_by(_INSTANCES.c.created_at, _INSTANCES.c.id)
-    rows = await _instances(session, statement.with_for_update() if lock else statement)
-    return {row.entity_id: row for row in rows}
-
-
-async def _instances(session: AsyncSession, statement: AnySelect) -> list[Instance]:
-    return [Instance(*row) for row in await session.execute(statement)]
+    statement = _INSTANCES_OF.with_for_update() if lock else _INSTANCES_OF
+    rows = await session.execute(statement, {"entity_type": entity_type, "entity_ids": list(entity_ids)})
+    return {row.entity_id: row for row in (Instance(*values) for values in rows)}
 
 
 async def has_instances(session: AsyncSession, entity_type: str) -> bool:
@@ -92,9 +106,8 @@ async def compare_and_set(
     session: AsyncSession, *, public_id: UUID, expected: int, values: Mapping[str, object]
 ) -> bool:
     """Write `values` and the next version number, unless somebody else has moved the instance since."""
-    is_unchanged = _INSTANCES.c.id == public_id, _INSTANCES.c.version_no == expected
-    statement = sa.update(_INSTANCES).where(*is_unchanged).values(version_no=expected + 1, **values)
-    return count_of(await session.execute(statement)) == 1
+    parameters = {"public_id": public_id, "expected": expected, "version_no": expected + 1, **values}
+    return count_of(await session.execute(_CHANGE_INSTANCE, parameters)) == 1
 
 
 async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHistory | None:
@@ -107,28 +120,30 @@ async def latest_step(session: AsyncSession, instance_id: UUID) -> WorkflowHisto
     return await session.scalar(statement)
 
 
+_PLACE = sa.func.row_number().over(
+    partition_by=_HISTORIES.c.instance_id, order_by=(_HISTORIES.c.created_at.desc(), _HISTORIES.c.id.desc())
+)
+_RANKED = (
+    sa.select(_HISTORIES.c.instance_id, _HISTORIES.c.id, _HISTORIES.c.from_state, _PLACE.label("place"))
+    .where(_HISTORIES.c.instance_id.in_(sa.bindparam("instances", expanding=True)))
+    .subquery()
+)
+_STEPS_WITH_FILES = (
+    sa.select(_RANKED.c.instance_id, _RANKED.c.id, _RANKED.c.from_state)
+    .where(_RANKED.c.place <= sa.bindparam("each"))
+    .where(sa.exists().where(table_of(Attachment).c.workflow_history_id == _RANKED.c.id))
+    .order_by(_RANKED.c.instance_id, _RANKED.c.place)
+)
+
+
 async def latest_steps_with_files(
     session: AsyncSession, instance_ids: Collection[UUID], *, each: int
 ) -> Sequence[tuple[UUID, UUID, str]]:
     """(instance, history, state that was left) of those among the newest `each` steps that have files, newest first."""
     if not instance_ids:
         return []
-    place = sa.func.row_number().over(
-        partition_by=WorkflowHistory.instance_id,
-        order_by=(WorkflowHistory.created_at.desc(), WorkflowHistory.id.desc()),
-    )
-    ranked = (
-        sa.select(WorkflowHistory.instance_id, WorkflowHistory.id, WorkflowHistory.from_state, place.label("place"))
-        .where(WorkflowHistory.instance_id.in_(instance_ids))
-        .subquery()
-    )
-    with_files = sa.exists().where(Attachment.workflow_history_id == ranked.c.id)
-    statement = (
-        sa.select(ranked.c.instance_id, ranked.c.id, ranked.c.from_state)
-        .where(ranked.c.place <= each, with_files)
-        .order_by(ranked.c.instance_id, ranked.c.place)
-    )
-    return [tuple(row) for row in await session.execute(statement)]
+    rows = await session.execute(_STEPS_WITH_FILES, {"instances": list(instance_ids), "each": each})
+    return [tuple(row) for row in rows]
 
 
 class StepRow(NamedTuple):
@@ -262,13 +277,18 @@ async def instance_of_file(session: AsyncSession, attachment_id: int) -> Instanc
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
-    """Whom an instance waits for in its state, by key, and since when."""
+    """
+    Whom an instance waits for in its state, by key, and since when.
+
+    :param before: how many it has had: none for certain, one with probability, or None where that is not known
+    """
 
     instance_id: UUID
     state: str
     organizations: Collection[int]
     users: Collection[int]
     since: datetime
+    before: int | None = None
 
 
 _WRITTEN = (
@@ -281,7 +301,6 @@ _WRITTEN = (
     "last_transition_at",
     "updated_at",
 )
-_ITEMS = table_of(WorkflowWorkItem)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +311,13 @@ class LockedInstance:
     has_files: bool
 
 
-async def lock_instance(session: AsyncSession, public_id: UUID) -> LockedInstance | None:
-    """Lock an instance until the transaction ends; wait for another transaction that holds it."""
-    statement = _SELECT.add_columns(_HAS_FILES).where(_INSTANCES.c.id == public_id).with_for_update()
-    # Weighing the index on the key and the version takes MariaDB as long as reading the row.
-    hinted = statement.with_hint(_INSTANCES, "USE INDEX (PRIMARY)", "mariadb")
-    row = (await session.execute(hinted)).one_or_none()
+async def lock_instance(session: AsyncSession, public_id: UUID, *, wait: bool = True) -> LockedInstance | None:
+    """
+    Lock an instance until the transaction ends.
+
+    :param wait: for another transaction that holds it; otherwise the result is None then, as for one that is not there
+    """
+    row = (await session.execute(_LOCKED[wait], {"public_id": public_id})).one_or_none()
     return None if row is None else LockedInstance(Instance(*row[:-1]), bool(row[-1]))
 
 
@@ -312,66 +332,79 @@ async def update_instance(session: AsyncSession, row: Instance) -> bool:
 
 
 async def insert_history(session: AsyncSession, history: Mapping[str, object]) -> None:
-    await session.execute(sa.insert(_HISTORIES).values(history))
+    await session.execute(_INSERT_HISTORY, dict(history))
 
 
 async def write_work_items(session: AsyncSession, items: WorkItems) -> None:
     """Make the work items of an instance exactly these."""
-    await session.execute(sa.delete(_ITEMS).where(_ITEMS.c.instance_id == items.instance_id))
     assignees = [(key, None) for key in sorted(items.organizations)] + [(None, key) for key in sorted(items.users)]
     common = {"instance_id": items.instance_id, "state": items.state, "created_at": items.since}
-    rows = [
-        {"id": new_id(), **common, "organization_id": organization, "user_id": user} for organization, user in assignees
-    ]
+    rows = [{**common, "organization_id": organization, "user_id": user} for organization, user in assignees]
+    instance = {"instance": items.instance_id}
+    if items.before == len(rows) == 1 and count_of(await session.execute(_CHANGE_ITEMS, instance | rows[0])) == 1:
+        return
+    if items.before != 0:
+        await session.execute(_DELETE_ITEMS, instance)
     if rows:
-        await session.execute(sa.insert(_ITEMS), rows)
+        await session.execute(_INSERT_ITEMS, [{"id": new_id(), **row} for row in rows])
 
 
 EVERYWHERE, EVERY_TYPE = 0, ""
 _ANY_MATTER = Matter("", EVERYWHERE, EVERY_TYPE)
 
 
-def _chosen(matter: Matter) -> sa.Select[str]:
-    """The project before the installation, and within either a type before all: the greater key is the more specific."""
-    chosen = WorkflowAssignment
-    return (
-        sa.select(chosen.workflow_code)
-        .where(
-            chosen.kind == matter.kind,
-            chosen.reach.in_([EVERYWHERE, matter.project]),
-            chosen.type_code.in_([EVERY_TYPE, matter.type_code]),
-        )
-        .order_by(chosen.reach.desc(), chosen.type_code.desc())
-        .limit(1)
+# The project before the installation, and within either a type before all: the greater key is the more specific.
+_CHOSEN = (
+    sa.select(WorkflowAssignment.workflow_code)
+    .where(
+        WorkflowAssignment.kind == sa.bindparam("kind"),
+        WorkflowAssignment.reach.in_(sa.bindparam("places", expanding=True)),
+        WorkflowAssignment.type_code.in_(sa.bindparam("types", expanding=True)),
     )
+    .order_by(WorkflowAssignment.reach.desc(), WorkflowAssignment.type_code.desc())
+    .limit(1)
+)
+_STARTING = (
+    sa.select(WorkflowDefinition.id)
+    .where(
+        WorkflowDefinition.workflow_code
+        == sa.func.coalesce(_CHOSEN.scalar_subquery(), sa.bindparam("otherwise", type_=sa.String())),
+        WorkflowDefinition.is_active,
+    )
+    .order_by(WorkflowDefinition.version.desc())
+    .limit(1)
+)
+_NEW = {column.name: sa.bindparam(f"new_{column.name}", type_=column.type) for column in _INSTANCES.c}
+# Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
+_START = sa.insert(_INSTANCES).from_select(
+    list(_NEW),
+    sa.select(*(value.label(name) for name, value in _NEW.items())).where(
+        _STARTING.scalar_subquery() == _NEW["definition_id"]
+    ),
+    include_defaults=False,
+)
 
 
-def _starting(matter: Matter | None, otherwise: str) -> sa.Select[UUID]:
-    chosen = _chosen(matter or _ANY_MATTER).scalar_subquery()
-    return (
-        sa.select(WorkflowDefinition.id)
-        .where(WorkflowDefinition.workflow_code == sa.func.coalesce(chosen, otherwise), WorkflowDefinition.is_active)
-        .order_by(WorkflowDefinition.version.desc())
-        .limit(1)
-    )
+def _keys(matter: Matter | None) -> dict[str, object]:
+    matter = matter or _ANY_MATTER
+    return {
+        "kind": matter.kind,
+        "places": [EVERYWHERE, matter.project],
+        "types": [EVERY_TYPE, matter.type_code],
+    }
 
 
 async def starting_id(session: AsyncSession, matter: Matter | None, *, otherwise: str) -> UUID | None:
     """The active version of the workflow that is chosen for a document, or of the one `otherwise`."""
-    return await session.scalar(_starting(matter, otherwise))
+    return await session.scalar(_STARTING, {**_keys(matter), "otherwise": otherwise})
 
 
 async def start(session: AsyncSession, row: Instance, matter: Matter | None, *, otherwise: str) -> bool:
     """Insert an instance if new instances still run on its version, and return whether they do."""
-    values = [sa.literal(getattr(row, column.name), column.type).label(column.name) for column in _INSTANCES.c]
-    # Nothing is read under the lock of a series: whether another version starts by now is a condition of the row itself.
-    still = _starting(matter, otherwise).scalar_subquery() == row.definition_id
-    statement = sa.insert(_INSTANCES).from_select(
-        [column.name for column in _INSTANCES.c], sa.select(*values).where(still), include_defaults=False
-    )
-    return count_of(await session.execute(statement)) == 1
+    values = {f"new_{name}": getattr(row, name) for name in _NEW}
+    return count_of(await session.execute(_START, {**_keys(matter), "otherwise": otherwise, **values})) == 1
 
 
 async def chosen_code(session: AsyncSession, matter: Matter) -> str | None:
     """The workflow that is chosen for a document, in force or not."""
-    return await session.scalar(_chosen(matter))
+    return await session.scalar(_CHOSEN, _keys(matter))

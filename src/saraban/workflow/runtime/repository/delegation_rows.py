@@ -32,17 +32,21 @@ class StandingRow(NamedTuple):
     delegator: UUID
 
 
-async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[StandingRow]:
-    statement: AnySelect = sa.select(
-        *(getattr(DelegationRow, name) for name in StandingRow._fields[:-1]), User.public_id
-    ).join(User, User.user_id == DelegationRow.delegator_user_id)
-    counts = (
-        DelegationRow.delegate_user_id == user_id,
-        DelegationRow.ends_before > moment,
-        DelegationRow.starts_at <= moment,
+_TO_PERSON = (
+    sa.select(*(getattr(DelegationRow, name) for name in StandingRow._fields[:-1]), User.public_id)
+    .join(User, User.user_id == DelegationRow.delegator_user_id)
+    .where(
+        DelegationRow.delegate_user_id == sa.bindparam("delegate"),
+        DelegationRow.ends_before > sa.bindparam("moment"),
+        DelegationRow.starts_at <= sa.bindparam("moment"),
         DelegationRow.revoked_at.is_(None),
     )
-    rows = await session.execute(statement.where(*counts).order_by(DelegationRow.id))
+    .order_by(DelegationRow.id)
+)
+
+
+async def to_person(session: AsyncSession, *, user_id: int, moment: datetime) -> Sequence[StandingRow]:
+    rows = await session.execute(_TO_PERSON, {"delegate": user_id, "moment": moment})
     return [StandingRow._make(row) for row in rows]
 
 

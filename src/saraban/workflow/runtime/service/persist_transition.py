@@ -126,7 +126,17 @@ async def _pending(session: AsyncSession, taken: StepTaken) -> repository.WorkIt
         taken.waiting = PendingAssignees(users=frozenset({taken.record.asks}))
         return None
     taken.waiting = await assignees.pending_in(session, taken.after)
-    return assignees.work_items_of(taken.after, taken.waiting, since=taken.now)
+    items = assignees.work_items_of(taken.after, taken.waiting, since=taken.now)
+    return replace(items, before=_items_before(taken.held))
+
+
+def _items_before(held: HeldInstance) -> int | None:
+    if held.row.current_state not in held.definition.states:  # one that a migration leaves behind
+        return None
+    if assignees.is_first_draft(held.row, held.definition):
+        return 0
+    waiting = assignees.pending_by_definition(held)
+    return len(waiting.organizations) + len(waiting.users) or None
 
 
 async def _automatic_step(session: AsyncSession, after: HeldInstance, step: Step) -> tuple[HeldInstance, Step] | None:

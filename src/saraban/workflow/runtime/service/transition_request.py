@@ -263,10 +263,10 @@ class TransitionRequest:
     One request for one instance.
 
     :param is_known: the definition has the action; others are not counted by name, so that clients cannot make up labels
-    :param seen_state: where the instance was when the request arrived
-    :param seen_version: of the instance when the request arrived: without a version from the client it tells a lost race
-        from an action out of place
-    :param read_version: of the instance as this very request read it; `seen_version` may be that of an earlier one under way
+    :param seen_state: where the instance was when the request met it
+    :param seen_version: of the instance when the request arrived, as far as a request under way had read it: without a
+        version from the client it tells a lost race from an action out of place
+    :param read_version: of the instance as this very request read it
     :param is_visible: the caller may see the instance; only then a refusal is counted as an attempt
     :param done: by the latest run of its transaction
     """

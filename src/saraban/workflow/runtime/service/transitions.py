@@ -18,10 +18,12 @@ from saraban.kit.idempotency import Idempotency
 from saraban.kit.operation import Receipt
 from saraban.workflow.engine import decisions
 from saraban.workflow.engine.decisions import Step, TransitionNotPossible
+from saraban.workflow.language.definition import Definition
 from saraban.workflow.language.subject import Envelope, InstanceStatus
 from saraban.workflow.runtime import repository
 from saraban.workflow.runtime.domain import delegation, interventions
 from saraban.workflow.runtime.models import Instance
+from saraban.workflow.runtime.repository import LockedInstance
 from saraban.workflow.runtime.service import definitions, instances, tasks
 from saraban.workflow.runtime.service.delegations import delegators_of
 from saraban.workflow.runtime.service.persist_transition import persist_transition
@@ -61,7 +63,7 @@ class Transitions:
 
     def __init__(self, db: Database, subjects: Subjects, idempotency: Idempotency) -> None:
         self._db, self._subjects, self._idempotency = db, subjects, idempotency
-        self._latest: dict[UUID, TransitionRequest] = {}  # requests under way, by instance
+        self._under_way: dict[UUID, list[TransitionRequest]] = {}  # by instance
 
     async def take(
         self, ctx: RequestContext, *, public_id: UUID, command: Command, policy: DecisionPolicy = BY_RIGHT
@@ -69,29 +71,30 @@ class Transitions:
         """
         Do what is asked of one instance, once for a key; committed when it returns.
 
-        :raises NotFound: when the caller may not see the instance, also for a repetition
+        :raises NotFound: when the caller may not see the instance; a repetition is refused by `show`
         :raises Invalid: for a reserved name in the payload
         :raises VersionConflict, StaleInstance, TransitionNotPossible, ActionForbidden, ConditionNotMet: nothing happened
         """
         request = TransitionRequest(ctx, public_id, command, policy)
-        earlier, self._latest[public_id] = self._latest.get(public_id), request
+        under_way = self._under_way.setdefault(public_id, [])
+        # It is meant for the version which those under way have read: their steps are not committed yet.
+        request.seen_version = max((each.read_version for each in under_way), default=0)
+        under_way.append(request)
         try:
-            return await self._take(request, earlier)
+            return await self._take(request)
         finally:
-            if self._latest.get(public_id) is request:
-                del self._latest[public_id]
+            under_way.remove(request)
+            if not under_way:
+                del self._under_way[public_id]
 
-    async def _take(self, request: TransitionRequest, earlier: TransitionRequest | None) -> Transitioned:
+    async def _take(self, request: TransitionRequest) -> Transitioned:
         started = stopwatch()
-        await self._open(request)
-        if earlier is not None and earlier.read_version:
-            # It arrived while the earlier request was under way, and was meant for the version which that one saw.
-            request.seen_version = min(request.seen_version, earlier.read_version)
         operation = request.policy.operation(request.ctx, request.instance_id, request.command)
         try:
             receipt = await self._idempotency.run(operation, self.step, request)
         except Exception as error:
-            if request.is_visible or not isinstance(error, DomainError):
+            # What failed before the instance was read is counted by the endpoint.
+            if request.is_visible or (request.workflow_code and not isinstance(error, DomainError)):
                 report(request, (stopwatch() - started) * 1000, error)
             raise
         if request.done is None:
@@ -99,31 +102,32 @@ class Transitions:
         report(request, (stopwatch() - started) * 1000)
         return request.done
 
-    async def _open(self, request: TransitionRequest) -> None:
-        """
-        Read the instance before any lock.
-
-        :raises NotFound: when there is none; with a key, also when the caller may not see what it moves
-        """
-        ctx, action = request.ctx, request.command.action
-        async with self._db.reading() as session:
-            row = await repository.instance(session, request.instance_id)
-            if row is None or row.entity_type not in self._subjects:
-                raise NotFound(f"There is no workflow instance {request.instance_id}.")
-            if ctx.key is not None and await seen(ctx, session, row, subjects=self._subjects) is None:
-                raise NotFound("The caller may not see what this workflow moves.")
-            definition = await definitions.load(session, row.definition_id)
-        request.is_known = action in definition.actions or action in interventions.WORDS
-        request.workflow_code, request.seen_state = definition.code, row.current_state
-        request.seen_version = request.read_version = row.version_no
-
     async def step(self, request: TransitionRequest, session: AsyncSession) -> Receipt:
-        """Lock the instance, decide and write, in the session's transaction."""
-        held = await hold(request.ctx, session, subjects=self._subjects, public_id=request.instance_id)
+        """
+        Lock the instance, decide and write, in the session's transaction.
+
+        :raises NotFound: when there is none, or the caller may not see what it moves
+        """
+        locked = await repository.lock_instance(session, request.instance_id, wait=False)
+        if locked is None and (row := await repository.instance(session, request.instance_id)) is not None:
+            # Another transaction holds it: what that leaves behind is not what this request is meant for.
+            self._meet(request, row, await definitions.load(session, row.definition_id))
+            locked = await repository.lock_instance(session, request.instance_id)
+        held = await hold(request.ctx, session, locked, subjects=self._subjects)
+        self._meet(request, held.row, held.definition)
         request.is_visible = True
         check_payload(request.command, held)
         request.done = await persist_transition(session, await request.policy.decide(session, held, request))
         return request.done.receipt
+
+    def _meet(self, request: TransitionRequest, row: Instance, definition: Definition) -> None:
+        """Record where a request met its instance: that is the version for those under way that have read none, too."""
+        action = request.command.action
+        request.is_known = action in definition.actions or action in interventions.WORDS
+        request.workflow_code, request.seen_state = definition.code, request.seen_state or row.current_state
+        request.read_version = row.version_no
+        for each in (request, *self._under_way.get(row.id, ())):
+            each.seen_version = each.seen_version or row.version_no
 
     async def show(self, ctx: RequestContext, done: Transitioned) -> Envelope:
         """
@@ -142,16 +146,17 @@ class Transitions:
             return await instances.envelope_after(session, after, done.waiting)
 
 
-async def hold(ctx: RequestContext, session: AsyncSession, *, subjects: Subjects, public_id: UUID) -> HeldInstance:
+async def hold(
+    ctx: RequestContext, session: AsyncSession, locked: LockedInstance | None, *, subjects: Subjects
+) -> HeldInstance:
     """
-    Lock an instance until the transaction ends.
+    Read what a locked instance moves.
 
-    :raises NotFound: when there is none, or the caller may not see what it moves
+    :raises NotFound: when there is no instance, or the caller may not see what it moves
     """
-    locked = await repository.lock_instance(session, public_id)
     facts = await seen(ctx, session, locked.row, subjects=subjects) if locked is not None else None
     if locked is None or facts is None:
-        raise NotFound(f"The caller may not see the workflow instance {public_id}.")
+        raise NotFound("There is no such workflow instance, or the caller may not see what it moves.")
     definition = await definitions.load(session, locked.row.definition_id)
     port = subjects.port(locked.row.entity_type)
     return HeldInstance(locked.row, definition, facts, port=port, ctx=ctx, has_files=locked.has_files)
