@@ -112,8 +112,10 @@ class DailyRun:
 
     async def _release(self, claim: datetime, session: AsyncSession, **values: datetime | None) -> None:
         """Save the end of a run, unless the claim lapsed and another process has claimed the run since."""
-        mine = sa.update(TimerRun).where(TimerRun.name == self.name, TimerRun.claimed_until == claim)
-        await session.execute(mine.values(**values))
+        row = await session.get_one(TimerRun, self.name, with_for_update=True)
+        if row.claimed_until == claim:
+            for name, value in values.items():
+                setattr(row, name, value)
 
     async def _is_open(self, session: AsyncSession, row: TimerRun | None) -> bool:
         if row is None:
