@@ -1,9 +1,4 @@
-"""
-Rows of the drawing registers: contract drawings, shop drawings, as-built drawings; their categories are master data of `projects`.
-
-The three have the same columns under the specification's names, and differ in their categories. `is_current` is true or null,
-never false: the unique constraint over it lets one revision be current on both databases.
-"""
+"""Tables of the drawing registers, with the specification's column names."""
 
 from datetime import date, datetime
 from typing import ClassVar
@@ -22,11 +17,9 @@ NOW = sa.text("CURRENT_TIMESTAMP")
 
 class Drawing(HasPublicId, Base):
     """
-    The head of a drawing.
-
-    :param audience_kind: and `audience_id`: who is shown it, as `domain.audience_of` says; they follow from contract and originator
-    :param number_uuid: public id of its number in the ledger
-    :param version: raised by every write to what is shown of the drawing
+    :param audience_kind: with `audience_id` as `domain.audience_of` returns them for contract and originator
+    :param number_uuid: public id of its number in the number register
+    :param version: raise it with every write to the drawing or its revisions; the ETag
     """
 
     __abstract__ = True
@@ -51,11 +44,7 @@ class Drawing(HasPublicId, Base):
 
 
 def _indexes(table: str, number: str, unique: str) -> TableArguments:
-    """
-    Return the indexes of a register: who is shown little reads along its audience, who is shown all along the whole project.
-
-    Each says when a drawing was registered, so that the register as of an early day passes over the later ones without reading them.
-    """
+    # `created_at` lets the register as of an early day skip later drawings without reading their rows.
     audience, order = ("project_id", "audience_kind", "audience_id"), ("number_sort", number, "created_at")
     return public_id_index(
         table,
@@ -78,13 +67,11 @@ class _NumberedDrawing(Drawing):
 
 class DrawingRevision(HasPublicId, Base):
     """
-    What a drawing was at one revision.
-
-    :param revision_number: its place in the history, from 0; the label is what is printed
-    :param drawing_number: as it is printed on this one, where the number prints the revision; the head has that of the current one
-    :param status_code: suitability or status, as the project writes it: `S2`, `A1`
-    :param rfa_approve_code_id: what the latest RFA that carried it was answered with; contract drawings have none
-    :param current_from: until `current_until` it was the current one; without an end it still is
+    :param revision_number: position in the history, from 0
+    :param drawing_number: the number printed on this revision, if the number prints the revision
+    :param is_current: true or null, never false: the unique constraint allows one current revision on both databases
+    :param status_code: suitability code
+    :param rfa_approve_code_id: response code of the latest RFA or workflow; null for contract drawings
     """
 
     __abstract__ = True
@@ -119,7 +106,7 @@ class DrawingFile(Base):
 
 
 class ContractDrawing(Drawing):
-    """`title` is that of the current revision."""
+    """`title` is the title of the current revision."""
 
     __tablename__ = "contract_drawings"
 
@@ -134,8 +121,6 @@ class ContractDrawing(Drawing):
 
 
 class ContractDrawingRevision(DrawingRevision):
-    """One where the project takes no addenda."""
-
     __tablename__ = "contract_drawing_revisions"
 
     contract_drawing_id: Mapped[int] = mapped_column(sa.ForeignKey("contract_drawings.id"))
@@ -253,10 +238,10 @@ class AsbuiltDrawingTag(DrawingTag):
 
 class CarriedDrawing(Base):
     """
-    A revision of a drawing that a document carries, in the column of its register; the same one at most once.
+    A drawing revision carried by a document; exactly one of the three columns is set.
 
-    :param CARRIER: the column that names what carries it
-    :param WRITTEN: where number, label, title and English title are written down once it went along
+    :param CARRIER: column of the document that carries it
+    :param WRITTEN: columns of number, label, title and English title as they were sent
     """
 
     __abstract__ = True
@@ -280,17 +265,15 @@ def carried_once(table: str, carrier: str) -> TableArguments:
 
 class DrawingImport(FileImport):
     """
-    One file of drawings.
-
-    :param contract: code of the contract, and `originator` of the organization, of lines that state none
-    :param creates_missing: volumes, categories and pairs that the project does not have are made
+    :param contract: default contract code of lines that state none; `originator` likewise
+    :param creates_missing: create the volumes, categories and pairs that the project does not have
     """
 
     __tablename__ = "drawing_imports"
     __table_args__ = public_id_index(
         "drawing_imports",
         sa.Index("idx_drawing_imports_project", "project_id", "created_at"),
-        sa.CheckConstraint("state IN (" + ", ".join(f"'{one}'" for one in ImportState) + ")", name="state"),
+        sa.CheckConstraint("state IN (" + ", ".join(f"'{state}'" for state in ImportState) + ")", name="state"),
     )
     entity = "drawing_import"
 
@@ -301,7 +284,7 @@ class DrawingImport(FileImport):
 
 
 class RfaItemClaim(Base):
-    """A drawing revision that an open RFA carries; the unique keys let it be in one at a time (EC-RFA-001)."""
+    """A drawing revision in an open RFA; the unique keys allow one RFA at a time (EC-RFA-001)."""
 
     __tablename__ = "rfa_item_claims"
 

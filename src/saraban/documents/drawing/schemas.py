@@ -1,4 +1,4 @@
-"""Drawings and their revisions, in and out."""
+"""Request and response schemas of drawings."""
 
 from datetime import date, datetime
 from typing import Annotated, Literal
@@ -45,101 +45,104 @@ class _RevisionTexts(Schema):
     date: Day | None = Field(None, description="The date on the drawing.", examples=["2026-03-02"])
     title: DrawingTitle | None = Field(None, examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
-    reason: Prose | None = Field(None, description="Why it was drawn anew.")
+    reason: Prose | None = Field(None, description="Reason for the revision.")
     status_code: SuitabilityCode | None = Field(
         None, description="Suitability code: S0–S7, D1–D4, A0–A9, B0–B9, CR or AB.", examples=["S2"]
     )
     legacy_number: Annotated[str, SingleLine(100)] | None = Field(None, description="The number on an older sheet.")
     attachment_public_ids: Ids = Field(
-        default_factory=list, description="Uploaded files; the first is the main one of a revision that has none."
+        default_factory=list,
+        description="Uploaded files; the first becomes the main file if the revision has none.",
     )
 
 
 class NewDrawingRevision(_RevisionTexts):
     """
-    A revision of a drawing. Title, English title and status code that are left out of a later one are taken over from the current one;
-    null empties the last two.
+    A revision of a drawing. A later revision takes an omitted title, English title or status code from the current revision; null
+    clears the English title or the status code.
     """
 
     label: RevisionLabel | None = Field(
-        None, description="The next one of the register's revision scheme when left out.", examples=["1"]
+        None, description="If omitted, the next label of the register's revision scheme.", examples=["1"]
     )
     derived_from_public_ids: Annotated[list[UUID], Field(max_length=100)] = Field(
         default_factory=list,
-        description="Of a shop drawing the contract drawings that it derives from, of an as-built drawing the revisions of shop "
-        "drawings that it records.",
+        description="For a shop drawing: the contract drawings that it derives from. For an as-built drawing: the revisions of "
+        "shop drawings that it records.",
     )
 
 
 class RevisionCorrections(_RevisionTexts):
     """
-    What is put right on a revision: a field that is absent stays, and null empties it. Files are added to those that it has. The label
-    and the links stay.
+    Corrections of a revision. An omitted field keeps its value; null clears it. Files are added to the existing files. The label and
+    the references to other drawings cannot be changed.
     """
 
 
 class _Sheet(Schema):
-    """What a drawing is classified and found by; every code is the project's own."""
-
     category_code: MasterCode | None = Field(None, examples=["HW"])
     sub_category_code: MasterCode | None = Field(None, examples=["ST"])
-    volume_code: MasterCode | None = Field(None, description="Of contract drawings only.", examples=["VOL-1"])
-    volume_page: VolumePage | None = Field(None, description="Of contract drawings only.", examples=[12])
+    volume_code: MasterCode | None = Field(None, description="Contract drawings only.", examples=["VOL-1"])
+    volume_page: VolumePage | None = Field(None, description="Contract drawings only.", examples=[12])
     discipline_code: MasterCode | None = Field(None, examples=["TER"])
     scale: Annotated[str, SingleLine(50)] | None = Field(None, examples=["1:100"])
     sheet_size: Annotated[str, SingleLine(20)] | None = Field(None, examples=["A1"])
     zone: Annotated[str, SingleLine(100)] | None = Field(None, examples=["Zone 2"])
     tags: Annotated[list[MasterCode], Field(max_length=50)] | None = Field(
-        None, description="All of them, by code.", examples=[None]
+        None, description="Codes of all tags of the drawing.", examples=[None]
     )
 
 
 class NewDrawing(_Sheet):
     project_public_id: UUID = Field(examples=[EXAMPLE_ID])
     contract_public_id: UUID | None = Field(
-        None, description="Its parties are shown the drawing; without contract and originator the whole project is."
+        None,
+        description="The parties of the contract see the drawing; without contract and originator, the whole project does.",
     )
-    originator_organization_public_id: UUID | None = Field(None, description="Who drew it.", examples=[EXAMPLE_ID])
+    originator_organization_public_id: UUID | None = Field(
+        None, description="The organization that drew it.", examples=[EXAMPLE_ID]
+    )
     drawing_number: DrawingNumber | None = Field(
         None,
-        description="As it is printed on the sheet. When left out, the next number of the project's format for drawings.",
+        description="As printed on the sheet. If omitted, the next number of the project's format for drawings.",
         examples=["LP3-HW-ST-001"],
     )
     title: DrawingTitle = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: DrawingTitle | None = Field(None, examples=["Foundation plan, building HW"])
     revision: NewDrawingRevision = Field(default_factory=NewDrawingRevision)
     reservation_token: UUID | None = Field(
-        None, description="Of a number reserved for it in this register, in place of `drawingNumber`."
+        None, description="Token of a number reserved in this register, instead of `drawingNumber`."
     )
 
 
 class DrawingChanges(_Sheet):
-    """What is classified otherwise; a field that is absent stays, and null empties it. The number and the revisions stay."""
+    """
+    Changes of a drawing's classification. An omitted field keeps its value; null clears it. The number and the revisions cannot be
+    changed.
+    """
 
 
 class DrawingQuery(Schema):
-    """What is asked of a register of drawings; None asks for all."""
-
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     project: UUID = Field(alias="projectPublicId", examples=[EXAMPLE_ID])
     text: Annotated[str, SingleLine(200)] | None = Field(
         None,
         alias="q",
-        description='Words in any order, `"phrases"`, `-exclusions`: inside numbers, titles, texts, parties and files.',
+        description='Words in any order, `"phrases"`, `-exclusions`; searches numbers, titles, texts, parties and files.',
     )
     discipline: str | None = Field(None, max_length=50, description="Code of the discipline.")
     category: str | None = Field(None, max_length=50, description="Code of the category.")
     sub_category: str | None = Field(None, max_length=50, description="Code of the sub category.")
-    volume: str | None = Field(None, max_length=50, description="Code of the volume, of contract drawings.")
+    volume: str | None = Field(None, max_length=50, description="Code of the volume; contract drawings only.")
     tag: str | None = Field(None, max_length=50, description="Code of a tag that the drawing has.")
     contract: UUID | None = Field(None, alias="contractPublicId")
     originator: UUID | None = Field(None, alias="originatorOrganizationPublicId")
     as_of: Day | None = Field(
-        None, description="The register as it stood at the end of this day; now when left out.", examples=["2026-02-28"]
+        None, description="The register at the end of this day; now if omitted.", examples=["2026-02-28"]
     )
-    limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows of one page.")
-    cursor: str | None = Field(None, max_length=600, description="`nextCursor` of the page before.")
+    limit: int = Field(20, ge=1, le=MAX_PAGE, description="Rows per page.")
+    cursor: str | None = Field(None, max_length=600, description="`nextCursor` of the previous page.")
 
 
 class CurrentSetQuery(DrawingQuery):
@@ -149,17 +152,17 @@ class CurrentSetQuery(DrawingQuery):
 class DrawingRevisionAnswer(Schema):
     public_id: UUID
     revision_label: str | None = Field(examples=["1"])
-    revision_number: int = Field(description="Its place in the history, from 0.", examples=[1])
+    revision_number: int = Field(description="Position in the history, from 0.", examples=[1])
     is_current: bool
     revision_date: date | None
     title: str = Field(examples=["แปลนฐานราก อาคาร HW"])
     title_en: str | None
     status_code: str | None = Field(examples=["S2"])
     response_code: CodeAnswer | None = Field(
-        description="What the latest RFA that carried it was answered with; none in a register as of a day that is over."
+        description="Response code of its latest RFA or of its workflow; null in a register as of a past day."
     )
     current_from: datetime
-    current_until: datetime | None = Field(description="None while it is the current one.")
+    current_until: datetime | None = Field(description="Null while the revision is current.")
 
 
 class DrawingFileAnswer(DocumentFileAnswer):
@@ -172,7 +175,7 @@ CarriedRevisions = Annotated[
 
 
 class CarriedDrawingAnswer(Schema):
-    """A revision of a drawing that a document carries: as it stands, or as it was written down when it went along."""
+    """A drawing revision carried by a document: its present texts, or the texts with which the document was sent."""
 
     kind: KindName
     drawing_public_id: UUID
@@ -181,12 +184,12 @@ class CarriedDrawingAnswer(Schema):
     revision_label: str | None = Field(examples=["1"])
     title: str
     title_en: str | None
-    is_superseded: bool = Field(description="A newer revision is current by now.")
+    is_superseded: bool = Field(description="A newer revision is current.")
     attachments: list[DrawingFileAnswer]
 
 
 class DrawingReferenceAnswer(Schema):
-    """Another drawing, at the revision that is referred to; of a contract drawing its current one."""
+    """Another drawing at the referenced revision; for a contract drawing, the current revision."""
 
     kind: KindName
     public_id: UUID
@@ -195,7 +198,7 @@ class DrawingReferenceAnswer(Schema):
     revision_label: str | None
     is_current: bool
     superseded_by: str | None = Field(
-        description="Label of the revision that is current by now, of one that is not.", examples=[None]
+        description="Label of the current revision, if the referenced revision is not current.", examples=[None]
     )
     title: str
     title_en: str | None
@@ -212,7 +215,7 @@ class DrawingRevisionDetail(DrawingRevisionAnswer):
 
 class FullRevisionAnswer(DrawingRevisionDetail):
     workflow: WorkflowOut | None = Field(
-        description="Its own, where the project has chosen that; null where RFAs carry it."
+        description="Workflow of the revision, if the project approves the register by workflow; null if it approves by RFA."
     )
 
 
@@ -221,7 +224,7 @@ class TagAnswer(CodeAnswer):
 
 
 class DrawingSummary(Schema):
-    """A drawing at one revision: the current one, or the one that was current on the day that was asked for."""
+    """A drawing at its current revision, or at the revision that was current on the requested day."""
 
     public_id: UUID
     kind: KindName
@@ -242,10 +245,10 @@ class DrawingSummary(Schema):
 
 
 class DrawingAnswer(DrawingSummary):
-    next_labels: list[str] = Field(description="What may be offered as the next revision.", examples=[["2"]])
+    next_labels: list[str] = Field(description="Labels allowed for the next revision.", examples=[["2"]])
     can_change: bool
     can_revise: bool
-    can_start_approval: bool = Field(description="The current revision has no workflow yet, and is to have one.")
+    can_start_approval: bool = Field(description="The current revision has no workflow yet and can start one.")
     revisions: list[FullRevisionAnswer] = Field(description="Newest first.")
 
 
@@ -253,8 +256,6 @@ DrawingEnvelope = WorkflowEnvelope[DrawingAnswer]
 
 
 class DrawingSheetLine(Schema):
-    """A line of an imported sheet: one revision of a drawing. Cells hold codes."""
-
     drawing_number: DrawingNumber
     title: DrawingTitle
     title_en: DrawingTitle | None = None
@@ -275,41 +276,39 @@ class DrawingSheetLine(Schema):
 
 
 class DrawingImportQuery(ImportQuery):
-    """Into which project a file is imported."""
-
-    contract: str | None = Field(None, max_length=50, description="Code of the contract of lines that state none.")
-    originator: str | None = Field(None, max_length=50, description="Code of the originator of lines that state none.")
+    contract: str | None = Field(None, max_length=50, description="Contract code for rows without one.")
+    originator: str | None = Field(None, max_length=50, description="Originator code for rows without one.")
 
 
 class MissingLists(Schema):
-    """Codes of the file that the project does not have; `createMissing` makes them."""
+    """Codes of the file that the project does not have; `createMissing` creates them."""
 
     volumes: list[str]
     categories: list[str]
     sub_categories: list[str]
     pairs: list[list[str]] = Field(
-        description="Category and sub category that do not go together yet.", examples=[[["ST", "ST-PILE"]]]
+        description="Category and sub category that are not a pair of the project yet.", examples=[[["ST", "ST-PILE"]]]
     )
 
 
 class DrawingImportReport(ImportReport):
-    """What the dry run found, and, when it is done, what the import did; counted in lines."""
+    """Result of the dry run and, after the import, of the import; counts of rows."""
 
-    waiting: int = Field(description="Lines that need codes which the project does not have.", examples=[3])
+    waiting: int = Field(description="Rows that need codes that the project does not have.", examples=[3])
     missing: MissingLists
 
 
 class DrawingImportAnswer(ImportStatusOut):
-    """How far an import is."""
+    """Status of an import."""
 
     kind: KindName
     report: DrawingImportReport | None = Field(None, description="Null until the dry run is done.")
-    problem: ImportProblemOut | None = Field(None, description="Why it FAILED.")
+    problem: ImportProblemOut | None = Field(None, description="Reason of the state FAILED.")
 
 
 class DrawingImportCommit(Schema):
     create_missing: bool = Field(
         default=False,
         strict=True,
-        description="Make the codes that the project does not have, with their code as name.",
+        description="Create the codes that the project does not have; each code becomes its name.",
     )

@@ -99,7 +99,7 @@ class Caller:
 
     @property
     def permissions(self) -> frozenset[str]:
-        return frozenset(name for grant in self.grants for name in grant.permissions)
+        return frozenset().union(*(grant.permissions for grant in self.grants))
 
     def require(self, permission: str, scope: Scope) -> None:
         """:raises Forbidden:"""

@@ -222,7 +222,8 @@ class RevisionedKind(DocumentKind[DocumentRow, DocumentDraft]):
         await workflow.lock(session, entity_type=self.rules.entity_type, entity_ids=[str(current)])
 
     async def facts(self, session: AsyncSession, rows: Sequence[DocumentRow], *, zone: ZoneInfo) -> Facts:
-        around = await subject_contexts(session, rows=[SubjectRow.of(row) for row in rows])
+        sent_to = await repository.recipients(session, document_ids=[row.document.id for row in rows]) if rows else {}
+        around = await subject_contexts(session, [(SubjectRow.of(row), sent_to[row.document.id]) for row in rows])
         return {key: facts_in(self.rules, one, zone=zone) for key, one in around.items()}
 
     async def summaries(

@@ -1,9 +1,3 @@
-"""
-What a drawing is, decided without a database: its kinds, whom it concerns, and which revision was current when.
-
-The three registers (contract, shop and as-built drawings) are one feature: what differs between them stands in `DrawingKind`.
-"""
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,12 +14,12 @@ CREATE, REVISE = "drawing.create", "drawing.manage_revisions"
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawingKind:
     """
-    One register; there are three, compared by identity.
+    A register of drawings. The three registers are compared by identity.
 
-    :param path: its word in addresses, in settings and in the audit trail: `drawings/shop`
-    :param derives_from: path of the register whose drawings or revisions a revision refers to
-    :param whole: others refer to a drawing of it, and not to one of its revisions
-    :param searched_as: the kind by which search knows it, never given to another one
+    :param path: its name in URLs, settings and the audit trail
+    :param derives_from: path of the register that the revisions of this register refer to
+    :param whole: other registers refer to its drawings, not to revisions of its drawings
+    :param searched_as: its kind in the search index; never reuse a value
     """
 
     path: str
@@ -57,7 +51,7 @@ KINDS: Final[Mapping[str, DrawingKind]] = {kind.path: kind for kind in (CONTRACT
 
 
 class AudienceKind(IntEnum):
-    """Whom a drawing concerns, as its row says; a value is never given to another one."""
+    """Stored values; never reuse a value."""
 
     PROJECT = 1
     CONTRACT = 2
@@ -68,21 +62,14 @@ Audience = tuple[AudienceKind, int]
 
 
 def drawing_reach(project: int, audiences: Iterable[Audience] | None) -> SearchReach:
-    """
-    Return what a reader of a project's drawings finds in the index of search.
-
-    :param audiences: None for who reads the whole project
-    """
+    """:param audiences: None for a reader of every drawing of the project"""
     if audiences is None:
         return SearchReach(frozenset({drawing_key(project)}))
     return SearchReach(frozenset(audience_key(project, int(kind), key) for kind, key in audiences))
 
 
 def audience_of(*, contract: int | None, originator: int | None) -> Audience:
-    """
-    Return who is shown a drawing beside those who read the whole project: the parties of its contract; without one its
-    originator; without either everybody in the project.
-    """
+    """Return who sees a drawing: parties of its contract, else its originator, else the project."""
     if contract is not None:
         return AudienceKind.CONTRACT, contract
     if originator is not None:
@@ -92,7 +79,7 @@ def audience_of(*, contract: int | None, originator: int | None) -> Audience:
 
 @dataclass(frozen=True, slots=True)
 class CurrentPeriod:
-    """From when until when a revision was the current one; without an end it still is."""
+    """The half-open period in which a revision was current; no end while it still is."""
 
     since: datetime
     until: datetime | None = None
@@ -102,14 +89,11 @@ class CurrentPeriod:
 
 
 def next_period(before: CurrentPeriod | None, *, at: datetime) -> CurrentPeriod:
-    """
-    Return from when the next revision of a drawing is current: never from before the one that it takes the place of, whose
-    period ends there.
-    """
+    """Return the period of the next revision. It never starts before the period that it ends."""
     return CurrentPeriod(at if before is None else max(at, before.since))
 
 
-# What a sheet is fit for: ISO 19650-2 (UK annex) and PAS 1192-2.
+# Suitability codes of ISO 19650-2 (UK annex) and PAS 1192-2.
 SUITABILITY: Final = re.compile("S[0-7]|D[1-4]|[AB][0-9]|CR|AB")
 UNKNOWN_SUITABILITY: Final = Text(
     "ไม่มีรหัสสถานะ “{value}” ใช้ได้: S0–S7, D1–D4, A0–A9, B0–B9, CR, AB",

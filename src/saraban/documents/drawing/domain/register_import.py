@@ -1,8 +1,4 @@
-"""
-A register of drawings as a sheet: its columns, and what each line of a drawing comes to beside the history that is there.
-
-One line is one revision. Lines stand in any order; those of one drawing are judged in the order of the revision scheme.
-"""
+"""Columns of a drawing register file, and the rules for its lines."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,10 +71,10 @@ def columns_of(kind: DrawingKind) -> tuple[SheetColumn, ...]:
 @dataclass(frozen=True, slots=True)
 class RevisionEntry:
     """
-    A revision, as a line states it or as the register has it.
+    A revision of a file or of the register.
 
-    :param line: of the file; 0 for what the register has
-    :param more: by column, what a line may leave out
+    :param line: row number in the file; 0 for a registered revision
+    :param more: optional columns; None where the line leaves the cell empty
     """
 
     label: str
@@ -90,8 +86,6 @@ class RevisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class JudgedEntry:
-    """What a line comes to: `READY`, `THERE` or `REFUSED`, with what is wrong then."""
-
     entry: RevisionEntry
     state: str
     faults: tuple[FieldProblem, ...] = ()
@@ -114,8 +108,6 @@ _NO_ADDENDA: Final = Text(
 
 @dataclass(slots=True)
 class MissingCodes:
-    """What lines state and the project's lists do not have."""
-
     codes: dict[str, dict[str, None]] = field(default_factory=lambda: {name: {} for name in LISTS})
     pairs: dict[tuple[str, str], None] = field(default_factory=dict)
 
@@ -124,7 +116,7 @@ class MissingCodes:
             "volumes": list(self.codes["volume"]),
             "categories": list(self.codes["category"]),
             "subCategories": list(self.codes["sub_category"]),
-            "pairs": [list(one) for one in self.pairs],
+            "pairs": [list(pair) for pair in self.pairs],
         }
 
 
@@ -132,25 +124,24 @@ def judge_agreement(
     stated: Mapping[str, Sequence[str | None]],
 ) -> tuple[Mapping[str, str], list[FieldProblem]]:
     """
-    Judge what the lines of one new drawing say of the drawing itself; those that leave a column empty follow the others.
+    Return the first code of each column of a new drawing, and a fault for each column with several.
 
-    :param stated: cells by column
-    :returns: what is said in each column, and where the lines do not say the same
+    :param stated: the cells of its lines, by column
     """
-    said = {name: list(dict.fromkeys(filter(None, cells))) for name, cells in stated.items()}
+    codes_by_column = {name: list(dict.fromkeys(filter(None, cells))) for name, cells in stated.items()}
     faults = [
         FieldProblem(f"/{name}", "disagree", _DISAGREE, {"values": ", ".join(codes)})
-        for name, codes in said.items()
+        for name, codes in codes_by_column.items()
         if len(codes) > 1
     ]
-    return {name: codes[0] for name, codes in said.items() if codes}, faults
+    return {name: codes[0] for name, codes in codes_by_column.items() if codes}, faults
 
 
-def kept_as_registered(registered: Mapping[str, object], stated: Mapping[str, object]) -> list[FieldProblem]:
+def registered_differences(registered: Mapping[str, object], stated: Mapping[str, object]) -> list[FieldProblem]:
     """
-    Say what a line states otherwise of a drawing that is registered, which stays as it is.
+    Return a problem for each cell that differs from the registered drawing, which stays as it is.
 
-    :param stated: by column; None states nothing
+    :param stated: cells by column; None for an empty cell
     """
     return [
         FieldProblem(f"/{name}", "differs", _KEPT, {"value": was or "-"})
@@ -163,50 +154,50 @@ def judge_history(
     scheme: RevisionScheme, there: Sequence[RevisionEntry], stated: Sequence[RevisionEntry], *, takes_more: bool = True
 ) -> list[JudgedEntry]:
     """
-    Judge the lines of one drawing, in the order of the scheme: a history never goes backwards.
+    Judge the lines of one drawing in the order of the revision scheme, not of the file.
 
-    :param there: the revisions that the register has, in their order
-    :param takes_more: the register takes revisions after the first one
+    :param there: the registered revisions, in their order
+    :param takes_more: the register accepts revisions after the first
     """
-    known: Mapping[str, RevisionEntry] = {one.label: one for one in there}
-    newest = scheme.latest(known)
+    registered: Mapping[str, RevisionEntry] = {entry.label: entry for entry in there}
+    newest = scheme.latest(registered)
     lines: dict[str, int] = {}
     judged = []
-    for one in sorted(stated, key=lambda entry: (scheme.place(entry.label) or (-1, 0), entry.line)):
-        faults = _against(scheme, known, one, newest=newest, takes_more=takes_more)
-        first = lines.setdefault(one.label, one.line)
-        if first != one.line:
-            faults = [FieldProblem("/revision", "twice", _TWICE, {"line": first})]
+    for entry in sorted(stated, key=lambda entry: (scheme.place(entry.label) or (-1, 0), entry.line)):
+        faults = _entry_faults(scheme, registered, entry, newest=newest, takes_more=takes_more)
+        first_line = lines.setdefault(entry.label, entry.line)
+        if first_line != entry.line:
+            faults = [FieldProblem("/revision", "twice", _TWICE, {"line": first_line})]
         if faults:
-            judged.append(JudgedEntry(one, REFUSED, tuple(faults)))
-        elif one.label in known:
-            judged.append(JudgedEntry(one, THERE))
+            judged.append(JudgedEntry(entry, REFUSED, tuple(faults)))
+        elif entry.label in registered:
+            judged.append(JudgedEntry(entry, THERE))
         else:
-            judged.append(JudgedEntry(one, READY))
-            newest = one.label
+            judged.append(JudgedEntry(entry, READY))
+            newest = entry.label
     return judged
 
 
-def _against(
+def _entry_faults(
     scheme: RevisionScheme,
-    known: Mapping[str, RevisionEntry],
-    one: RevisionEntry,
+    registered: Mapping[str, RevisionEntry],
+    entry: RevisionEntry,
     *,
     newest: str | None,
     takes_more: bool,
 ) -> list[FieldProblem]:
-    if (same := known.get(one.label)) is not None:
-        stated = {name: (same.more[name], text) for name, text in one.more.items() if text is not None}
-        differs = {"title": (same.title, one.title), "revision_date": (same.date, one.date), **stated}
+    if (same := registered.get(entry.label)) is not None:
+        optional = {name: (same.more[name], text) for name, text in entry.more.items() if text is not None}
+        pairs = {"title": (same.title, entry.title), "revision_date": (same.date, entry.date), **optional}
         return [
-            FieldProblem(f"/{name}", "differs", _DIFFERS, {"label": one.label, "value": was or "-"})
-            for name, (was, is_) in differs.items()
-            if was != is_
+            FieldProblem(f"/{name}", "differs", _DIFFERS, {"label": entry.label, "value": before or "-"})
+            for name, (before, after) in pairs.items()
+            if before != after
         ]
-    if (known or newest is not None) and not takes_more:
+    if (registered or newest is not None) and not takes_more:
         return [FieldProblem("/revision", "no_addenda", _NO_ADDENDA)]
     try:
-        scheme.require_next(one.label, after=newest, pointer="/revision")
+        scheme.require_next(entry.label, after=newest, pointer="/revision")
     except DomainError as refused:
         return list(refused.fields)
     return []

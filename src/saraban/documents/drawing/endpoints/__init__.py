@@ -1,1 +1,0 @@
-"""Drawings over HTTP: registers, what a project decides for them, and imports."""

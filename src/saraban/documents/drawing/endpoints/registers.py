@@ -1,4 +1,4 @@
-"""The three registers of drawings over HTTP: the same operations under `/drawings/contract`, `/drawings/shop`, `/drawings/asbuilt`."""
+"""Endpoints of the three drawing registers."""
 
 from pathlib import Path as FilePath
 from typing import Annotated, Any, Literal
@@ -84,7 +84,7 @@ add_import_routes(
 
 @of_project.get("/{publicId}/drawing-registers/{kind}", summary="Read what a project decides for a register")
 async def read_settings(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> RegisterSettings:
-    """Without a decision of its own a register counts 0, 1, 2 and takes any number."""
+    """The default settings count revisions 0, 1, 2 and accept any drawing number."""
     return await projects.read_drawing_settings(ctx, session, project_public_id=public_id, register=kind)
 
 
@@ -92,7 +92,7 @@ async def read_settings(kind: Kind, public_id: PathId, session: ReadSession, ctx
 async def save_settings(
     kind: Kind, public_id: PathId, body: RegisterSettings, idempotency: Idempotent, ctx: Manager
 ) -> RegisterSettings:
-    """The revision scheme and the form of numbers count for what is registered from then on."""
+    """The revision scheme and the number pattern apply to drawings and revisions registered from then on."""
     payload = {"kind": kind, "project": str(public_id), "body": body.model_dump(mode="json")}
     operation = Operation.of(ctx, "PUT /projects/{publicId}/drawing-registers", payload)
     await idempotency.run(operation, _save_settings, ctx, kind, public_id, body)
@@ -110,7 +110,7 @@ async def _save_settings(
 async def current_set(
     session: ReadSession, search: Annotated[CurrentSetQuery, Query()], ctx: Reader
 ) -> PageOut[WorkflowItem[DrawingSummary]]:
-    """Each drawing of a register at its current revision, or at that of a day that has passed, in the order of numbers."""
+    """Each drawing of a register at its current revision, or at the revision that was current on a past day, in number order."""
     return await service.list_items(ctx, session, KINDS[search.kind], search)
 
 
@@ -118,23 +118,26 @@ async def current_set(
 async def listing(
     kind: Kind, session: ReadSession, search: Annotated[DrawingQuery, Query()], ctx: Reader
 ) -> PageOut[WorkflowItem[DrawingSummary]]:
-    """In the order of numbers. A drawing is shown to the parties of its contract, else to its originator, else to the project."""
+    """
+    In number order. The parties of a drawing's contract see the drawing; without a contract its originator sees it; without
+    either, everyone in the project.
+    """
     return await service.list_items(ctx, session, KINDS[kind], search)
 
 
 @router.post("/{kind}", status_code=201, response_model=DrawingEnvelope, summary="Register a drawing")
 async def create(kind: Kind, body: NewDrawing, services: Documents, ctx: Registrar, request: Request) -> Response:
     """
-    With its first revision and the files of it. The number is unique in its register of the project; without one the next
-    number of the project's format for drawings is issued.
+    Creates the drawing with its first revision and that revision's files. The number is unique in the project's register. If
+    `drawingNumber` is omitted, the drawing gets its reserved number, else the next number of the project's format for drawings.
     """
     if body.drawing_number is None:
         await limit_issuing(request)
     receipt = await service.create(ctx, services, KINDS[kind], body)
-    return await _shown(ctx, services.db, kind, receipt, status=201, located=True)
+    return await _drawing_response(ctx, services.db, kind, receipt, status=201, located=True)
 
 
-_EXPORTED: dict[int | str, dict[str, Any]] = {
+_EXPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The register, or the register with its files.",
         "content": {**BINARY[200]["content"], MEDIA["zip"]: {"schema": {"type": "string", "format": "binary"}}},
@@ -142,7 +145,9 @@ _EXPORTED: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("/{kind}/export", response_class=Response, responses=_EXPORTED, summary="Export a register of drawings")
+@router.get(
+    "/{kind}/export", response_class=Response, responses=_EXPORT_RESPONSES, summary="Export a register of drawings"
+)
 async def export(
     kind: Kind,
     db: Db,
@@ -152,8 +157,8 @@ async def export(
     form: Annotated[Literal["xlsx", "csv", "zip"], Query(alias="format")] = "xlsx",
 ) -> Response:
     """
-    All that the filters find, in the columns that an import takes; `limit` and `cursor` do not count. `zip` has the files of each
-    drawing as well, up to 2 GB.
+    Every drawing that matches the filters, in the columns of the import and three more; `limit` and `cursor` are ignored. `zip`
+    also contains the files of each drawing, up to 2 GB.
     """
 
     async def write(path: FilePath) -> None:
@@ -167,14 +172,17 @@ async def export(
 
 @router.get("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="One drawing")
 async def read(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
-    """With its history, what it derives from and what refers to it. Answers 404 also for what the caller may not know of."""
+    """
+    With its revisions, the drawings that they derive from and the drawings that refer to them. Returns 404 also for a drawing
+    that the caller may not see.
+    """
     answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
     return respond(answer, headers={"ETag": tag})
 
 
 @router.get("/{kind}/revisions/{publicId}", response_model=DrawingEnvelope, summary="The drawing of a revision")
 async def read_by_revision(kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader) -> Response:
-    """Found by the `publicId` of any of its revisions. Answers 404 also for what the caller may not know of."""
+    """`publicId` is the id of any of its revisions. Returns 404 also for a drawing that the caller may not see."""
     answer, tag = await service.read(ctx, session, KINDS[kind], public_id, by_revision=True)
     return respond(answer, headers={"ETag": tag})
 
@@ -190,12 +198,12 @@ async def correct(
     if_match: IfMatch = None,
 ) -> Response:
     """
-    What was mistyped, and files that it does not have yet; one that is being approved or has been answered takes its first files only.
-    What has been sent keeps the words that it was sent with. With `If-Match`, only the version of the drawing that was read.
+    Corrects fields and adds files. A revision that is being approved or has been answered only accepts its first files. Documents
+    that were sent keep the texts that they were sent with. With `If-Match`, the change applies only to that version of the drawing.
     """
     operation = Operation.of(ctx, "PATCH /drawings/revisions/{publicId}", _payload(kind, public_id, body))
     receipt = await idempotency.run(operation, service.correct, ctx, KINDS[kind], public_id, body, if_match)
-    return await _shown(ctx, db, kind, receipt, stated=body)
+    return await _drawing_response(ctx, db, kind, receipt, stated=body)
 
 
 @router.patch("/{kind}/{publicId}", response_model=DrawingEnvelope, summary="Classify a drawing otherwise")
@@ -208,22 +216,25 @@ async def change(
     ctx: Registrar,
     if_match: IfMatch = None,
 ) -> Response:
-    """The number, the revisions, the contract and the originator stay. With `If-Match`, only the version that was read."""
+    """
+    The number, revisions, contract and originator cannot be changed. With `If-Match`, the change applies only to that version of
+    the drawing.
+    """
     operation = Operation.of(ctx, "PATCH /drawings/{publicId}", _payload(kind, public_id, body))
     receipt = await idempotency.run(operation, service.change, ctx, KINDS[kind], public_id, body, if_match)
-    return await _shown(ctx, db, kind, receipt)
+    return await _drawing_response(ctx, db, kind, receipt)
 
 
 @router.get("/{kind}/{publicId}/revisions", summary="The revisions of a drawing, newest first")
 async def revisions(
     kind: Kind, public_id: PathId, session: ReadSession, ctx: Reader
 ) -> Items[WorkflowItem[DrawingRevisionDetail]]:
-    """Each with its files, what it derives from and what refers to it."""
+    """Each with its files, the drawings that it derives from and the drawings that refer to it."""
     items = [
         WorkflowItem[DrawingRevisionDetail](
-            data=DrawingRevisionDetail(**one.model_dump(exclude={"workflow"})), workflow=one.workflow
+            data=DrawingRevisionDetail(**revision.model_dump(exclude={"workflow"})), workflow=revision.workflow
         )
-        for one in await service.list_revisions(ctx, session, KINDS[kind], public_id)
+        for revision in await service.list_revisions(ctx, session, KINDS[kind], public_id)
     ]
     return Items[WorkflowItem[DrawingRevisionDetail]](items=items)
 
@@ -234,11 +245,11 @@ async def revisions(
 async def revise(
     kind: Kind, public_id: PathId, body: NewDrawingRevision, db: Db, idempotency: Idempotent, ctx: Reviser
 ) -> Response:
-    """It is the current one from then on. Its label comes after that of the newest in the register's revision scheme."""
+    """The new revision becomes current. Its label must follow the newest label in the register's revision scheme."""
     payload = {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json")}
     operation = Operation.of(ctx, "POST /drawings/{publicId}/revisions", payload)
     receipt = await idempotency.run(operation, service.revise, ctx, KINDS[kind], public_id, body)
-    return await _shown(ctx, db, kind, receipt, status=201, located=True, stated=body)
+    return await _drawing_response(ctx, db, kind, receipt, status=201, located=True, stated=body)
 
 
 @router.post(
@@ -249,19 +260,19 @@ async def revise(
 )
 async def start_approval(kind: Kind, public_id: PathId, db: Db, idempotency: Idempotent, ctx: Reviser) -> Response:
     """
-    Of the current revision, where the project has chosen workflows for the register and the revision has none yet. New revisions
-    start theirs by themselves; its steps are taken at `/workflow/instances`.
+    Starts the workflow of the current revision, if the project approves this register by workflow and the revision has none yet.
+    New revisions start their workflow automatically. Steps are taken at `/workflow/instances`.
     """
     operation = Operation.of(ctx, "POST /drawings/{publicId}/approval", {"kind": kind, "id": str(public_id)})
     receipt = await idempotency.run(operation, service.start_approval, ctx, KINDS[kind], public_id)
-    return await _shown(ctx, db, kind, receipt, status=201, located=True)
+    return await _drawing_response(ctx, db, kind, receipt, status=201, located=True)
 
 
 def _payload(kind: KindName, public_id: UUID, body: Schema) -> dict[str, object]:
     return {"kind": kind, "id": str(public_id), "body": body.model_dump(mode="json", exclude_unset=True)}
 
 
-async def _shown(
+async def _drawing_response(
     ctx: RequestContext,
     db: Db,
     kind: KindName,
@@ -274,7 +285,7 @@ async def _shown(
     public_id: UUID = receipt.resource_id
     async with read_after_commit(db) as session:
         answer, tag = await service.read(ctx, session, KINDS[kind], public_id)
-        doubts = await service.warnings(ctx, session, KINDS[kind], public_id, stated) if stated is not None else ()
-        answer.warnings = [WarningOut.of(one, ctx.language) for one in doubts]
+        warnings = await service.warnings(ctx, session, KINDS[kind], public_id, stated) if stated is not None else ()
+        answer.warnings = [WarningOut.of(warning, ctx.language) for warning in warnings]
     headers = {"Location": f"/api/v1/drawings/{kind}/{public_id}"} if located else {}
     return respond(answer, status=status, receipt=receipt, headers={**headers, "ETag": tag})

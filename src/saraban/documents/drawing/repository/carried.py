@@ -1,4 +1,4 @@
-"""The rows by which documents carry revisions of drawings: one set of statements for every table of them."""
+"""Statements for the drawing revisions that documents carry."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
@@ -16,7 +16,7 @@ _COLUMNS: Final[Mapping[DrawingKind, str]] = {kind: f"{kind.path}_drawing_revisi
 
 
 class CarriedRow(NamedTuple):
-    """A revision of a drawing that a document carries; the texts are what was written down when it went along."""
+    """The texts are those with which the document was sent; None before that."""
 
     item_id: int
     carrier_id: int
@@ -29,7 +29,7 @@ class CarriedRow(NamedTuple):
 
 
 @cache
-def _carried(carrier: CarrierTable) -> AnySelect:
+def _select_carried(carrier: CarrierTable) -> AnySelect:
     columns = table_of(carrier).c
     names = ("id", carrier.CARRIER, *_COLUMNS.values(), *carrier.WRITTEN)
     is_carried = columns[carrier.CARRIER].in_(sa.bindparam("carriers", expanding=True))
@@ -37,12 +37,12 @@ def _carried(carrier: CarrierTable) -> AnySelect:
 
 
 async def rows(session: AsyncSession, carrier: CarrierTable, carriers: Collection[int]) -> list[CarriedRow]:
-    found = []
-    for item, key, *rest in await session.execute(_carried(carrier), {"carriers": list(carriers)}):
+    carried = []
+    for item, key, *rest in await session.execute(_select_carried(carrier), {"carriers": list(carriers)}):
         keys, texts = rest[: len(_COLUMNS)], rest[len(_COLUMNS) :]
-        kind, revision = next((kind, one) for kind, one in zip(_COLUMNS, keys, strict=True) if one is not None)
-        found.append(CarriedRow(item, key, kind, revision, *texts))
-    return found
+        kind, revision = next((kind, key) for kind, key in zip(_COLUMNS, keys, strict=True) if key is not None)
+        carried.append(CarriedRow(item, key, kind, revision, *texts))
+    return carried
 
 
 async def add(

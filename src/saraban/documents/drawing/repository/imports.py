@@ -1,4 +1,4 @@
-"""Many drawings at once: what a register has under some numbers, and the rows that an import adds to it."""
+"""Bulk statements for imports of drawings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -25,9 +25,9 @@ async def by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str], lock: bool
 ) -> dict[str, list[DrawingRow]]:
     """
-    Return the revisions of the drawings with these numbers, the newest last.
+    Return the revisions of each drawing, the newest last.
 
-    :param lock: hold the drawings until the end of the transaction, in one order, wherever
+    :param lock: lock the drawings in the order of their ids
     """
     tables = tables_of(kind)
     head = tables.head
@@ -56,20 +56,20 @@ async def current_revisions(
 async def insert_rows(
     session: AsyncSession, model: type[Drawing | DrawingRevision], rows: Sequence[Mapping[str, object]]
 ) -> None:
-    """:param rows: all with the same columns"""
+    """:param rows: each with the same columns"""
     if rows:
         await session.execute(sa.insert(table_of(model)), rows)
 
 
 async def link_revisions(session: AsyncSession, kind: DrawingKind, pairs: Sequence[tuple[UUID, UUID]]) -> None:
-    """:param pairs: public ids of revisions, and of the drawings or revisions that they refer to"""
+    """:param pairs: public ids of a revision and of the drawing or revision that it refers to"""
     if not pairs:
         return
     tables, other = REFERENCES[kind], tables_of(KINDS[kind.derives_from or ""])
     sources = await keys_of(session, tables_of(kind).revision, {source for source, _ in pairs})
-    named = other.head if KINDS[kind.derives_from or ""].whole else other.revision
-    targets = await keys_of(session, named, {target for _, target in pairs})
-    rows = [{tables.source.key: sources[one], tables.target.key: targets[of]} for one, of in pairs]
+    target_model = other.head if KINDS[kind.derives_from or ""].whole else other.revision
+    targets = await keys_of(session, target_model, {target for _, target in pairs})
+    rows = [{tables.source.key: sources[source], tables.target.key: targets[target]} for source, target in pairs]
     await session.execute(sa.insert(table_of(tables.link)), rows)
 
 
@@ -81,18 +81,14 @@ async def keys_of(
 
 
 async def count_drawings(session: AsyncSession, *, project_id: int) -> int:
-    """Count the drawings of a project in all registers, whoever is shown them."""
+    """Count the drawings of every register, regardless of their audience."""
     heads = [tables_of(kind).head for kind in KINDS.values()]
     counts = [sa.select(sa.func.count()).where(head.project_id == project_id).scalar_subquery() for head in heads]
     return sum((await session.execute(sa.select(*counts))).one())
 
 
 class EndedRevision(NamedTuple):
-    """
-    A current revision whose place another one takes.
-
-    :param by: the label of that one, and `title` what it says
-    """
+    """:param by: label of the revision that supersedes it; `title` is the title of that revision"""
 
     drawing: int
     key: int
@@ -105,25 +101,24 @@ class EndedRevision(NamedTuple):
 async def end_current(
     session: AsyncSession, kind: DrawingKind, ended: Sequence[EndedRevision], *, user: int, now: datetime
 ) -> None:
-    """End what was current of drawings, before something else is: one may be at a time."""
+    """End current revisions. Call it before adding the next: a drawing has one current revision."""
     if not ended:
         return
     tables = tables_of(kind)
     revision, head = table_of(tables.revision), table_of(tables.head)
     by_key = sa.update(revision).where(revision.c.id == sa.bindparam("of"))
     values = by_key.values(is_current=None, current_until=sa.bindparam("until"))
-    await session.execute(values, [{"of": one.key, "until": one.until} for one in ended])
+    await session.execute(values, [{"of": revision.key, "until": revision.until} for revision in ended])
     titled: dict[str, object] = {"title": sa.bindparam("named")} if tables.head is ContractDrawing else {}
     touched = (
         sa.update(head)
         .where(head.c.id == sa.bindparam("of"))
         .values(version=head.c.version + 1, updated_at=now, updated_by=user, **titled)
     )
-    await session.execute(touched, [{"of": one.drawing, **({"named": one.title} if titled else {})} for one in ended])
+    await session.execute(touched, [{"of": end.drawing, **({"named": end.title} if titled else {})} for end in ended])
 
 
 async def renumber(session: AsyncSession, kind: DrawingKind, numbers: Mapping[int, str]) -> None:
-    """Let drawings go by the numbers of their current revisions."""
     tables = tables_of(kind)
     for key, number in numbers.items():
         values = {tables.number: number, tables.head.number_sort: sort_key(number)}

@@ -1,4 +1,4 @@
-"""Revisions of drawings as documents carry them and as people name them."""
+"""Lookups of drawing revisions by id, key and number."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -14,8 +14,6 @@ from saraban.kit.text import Spellings
 
 
 class SeenRevision(NamedTuple):
-    """A revision with as much of its drawing as decides who is shown it, and whether a document may carry it."""
-
     key: int
     public_id: UUID
     label: str | None
@@ -34,7 +32,7 @@ class SeenRevision(NamedTuple):
         return AudienceKind(self.audience_kind), self.audience_id
 
 
-async def _revisions(session: AsyncSession, kind: DrawingKind, *conditions: Condition) -> list[SeenRevision]:
+async def _select_revisions(session: AsyncSession, kind: DrawingKind, *conditions: Condition) -> list[SeenRevision]:
     tables = tables_of(kind)
     head, revision = tables.head, tables.revision
     statement: AnySelect = sa.select(
@@ -58,15 +56,14 @@ async def _revisions(session: AsyncSession, kind: DrawingKind, *conditions: Cond
 async def revisions_by_public_id(
     session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int | None
 ) -> list[SeenRevision]:
-    """:param project_id: the only one whose drawings count; None for any"""
     tables = tables_of(kind)
     in_project = tables.head.project_id == project_id if project_id is not None else sa.true()
-    return await _revisions(session, kind, tables.revision.public_id.in_(public_ids), in_project)
+    return await _select_revisions(session, kind, tables.revision.public_id.in_(public_ids), in_project)
 
 
 async def revisions_by_key(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> dict[int, SeenRevision]:
-    """Return revisions for a document that carries them, whose readers are shown what it carries."""
-    rows = await _revisions(session, kind, tables_of(kind).revision.id.in_(keys)) if keys else ()
+    """Return revisions without an audience check, for the readers of a document that carries them."""
+    rows = await _select_revisions(session, kind, tables_of(kind).revision.id.in_(keys)) if keys else ()
     return {row.key: row for row in rows}
 
 
@@ -74,8 +71,8 @@ async def current_by_number(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> list[SeenRevision]:
     tables = tables_of(kind)
-    is_current = sa.and_(tables.revision.is_current == sa.true())
-    return await _revisions(
+    is_current = tables.revision.is_current == sa.true()
+    return await _select_revisions(
         session, kind, tables.head.project_id == project_id, tables.is_numbered(numbers), is_current
     )
 
@@ -83,13 +80,13 @@ async def current_by_number(
 async def numbers_now(
     session: AsyncSession, kind: DrawingKind, *, project_id: int, numbers: Collection[str]
 ) -> dict[str, str]:
-    """Return the number that a drawing goes by, for each of those that it goes by or an earlier revision was printed with."""
+    """Return the present number of the drawing for each present or earlier printed number."""
     tables = tables_of(kind)
     place, printed = tables.head.project_id == project_id, tables.revision.drawing_number
     current = await session.scalars(sa.select(tables.number).where(place, tables.is_numbered(numbers)))
-    found = Spellings({number: number for number in current}).of(numbers)
-    if earlier := set(numbers) - found.keys():  # sought apart: along no index
+    present_numbers = Spellings({number: number for number in current}).of(numbers)
+    if earlier := set(numbers) - present_numbers.keys():  # in a statement of its own: it uses no index
         statement = sa.select(printed, tables.number).join(tables.head, tables.head.id == tables.drawing)
         rows = await session.execute(statement.where(place, printed.in_(earlier)))
-        found |= {before: number for before, number in rows if before is not None}
-    return found
+        present_numbers |= {before: number for before, number in rows if before is not None}
+    return present_numbers

@@ -1,4 +1,4 @@
-"""Where the rows of each register of drawings stand: one set of statements serves the three."""
+"""Tables and columns of each register."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -47,11 +47,11 @@ Condition = sa.ColumnElement[bool]
 @dataclass(frozen=True, slots=True)
 class ListTable:
     """
-    One of the project's lists that drawings are classified by.
+    A list by which a project classifies drawings.
 
-    :param columns: code, Thai and English name
-    :param joined: the tables that lead to it from the head, each with its condition, in their order
-    :param has: gives the condition of the drawings that stand under a code
+    :param columns: code, Thai name and English name
+    :param joined: joins from the head to the list, in order
+    :param has: returns the condition of the drawings with a code
     """
 
     columns: tuple[Column[str], Column[str], Column[str | None]]
@@ -62,12 +62,8 @@ class ListTable:
 @dataclass(frozen=True, slots=True)
 class DrawingTables:
     """
-    Where the rows of one register stand.
-
-    :param number: column of the head
-    :param drawing: column of a revision that names its head; `of_file` of a file that names its revision
-    :param lists: by `category`, `sub_category` and `volume`, in the order in which they are joined
-    :param page: of the volume
+    :param drawing: foreign key of a revision to its head; `of_file`: of a file to its revision
+    :param lists: by `category`, `sub_category` and `volume`, in the order of their joins
     """
 
     head: type[Drawing]
@@ -85,17 +81,19 @@ class DrawingTables:
         return table_of(self.tag)
 
     def is_numbered(self, numbers: Iterable[str]) -> Condition:
-        """That the number of a head is one of these, or looks like it."""
+        """Match by sort key, which ignores differences in spelling."""
         return self.head.number_sort.in_([sort_key(number) for number in numbers])
 
     @property
     def taken(self) -> tuple[str, str]:
-        """What a database names when a number is there already: the constraint, or the column."""
-        (unique,) = (one for one in table_of(self.head).constraints if isinstance(one, sa.UniqueConstraint))
+        """Names in the database's error for a taken number: the constraint, or the column."""
+        (unique,) = (rule for rule in table_of(self.head).constraints if isinstance(rule, sa.UniqueConstraint))
         return str(unique.name), f"{self.head.__tablename__}.{self.number.key}"
 
 
-def _direct(key: Column[int | None], code: Column[str], name: Column[str], name_en: Column[str | None]) -> ListTable:
+def _direct_list(
+    key: Column[int | None], code: Column[str], name: Column[str], name_en: Column[str | None]
+) -> ListTable:
     model: type[Any] = code.class_  # type: ignore[assignment]
     return ListTable(
         (code, name, name_en),
@@ -104,13 +102,10 @@ def _direct(key: Column[int | None], code: Column[str], name: Column[str], name_
     )
 
 
-def _paired(
+def _paired_list(
     key: Column[int], code: Column[str], name: Column[str], name_en: Column[str | None], *, first: bool = False
 ) -> ListTable:
-    """
-    :param key: column of the pair
-    :param first: the pair itself is joined before
-    """
+    """:param first: join the table of pairs first"""
     model: type[Any] = code.class_  # type: ignore[assignment]
     pair = ContractDrawingCategoryPair
     leading = ((pair, pair.id == ContractDrawing.map_cat_id),) if first else ()
@@ -127,9 +122,11 @@ def _contract_lists() -> dict[str, ListTable]:
     pair, main, sub = ContractDrawingCategoryPair, ContractDrawingCategory, ContractDrawingSubCategory
     volume = ContractDrawingVolume
     return {
-        "category": _paired(pair.cat_id, main.cat_code, main.cat_name, main.cat_name_en, first=True),
-        "sub_category": _paired(pair.sub_cat_id, sub.sub_cat_code, sub.sub_cat_name, sub.sub_cat_name_en),
-        "volume": _direct(ContractDrawing.volume_id, volume.volume_code, volume.volume_name, volume.volume_name_en),
+        "category": _paired_list(pair.cat_id, main.cat_code, main.cat_name, main.cat_name_en, first=True),
+        "sub_category": _paired_list(pair.sub_cat_id, sub.sub_cat_code, sub.sub_cat_name, sub.sub_cat_name_en),
+        "volume": _direct_list(
+            ContractDrawing.volume_id, volume.volume_code, volume.volume_name, volume.volume_name_en
+        ),
     }
 
 
@@ -138,8 +135,8 @@ def _shop_lists(head: type[ShopDrawing | AsbuiltDrawing]) -> dict[str, ListTable
     of_main = (main.main_category_code, main.main_category_name, main.main_category_name_en)
     of_sub = (sub.sub_category_code, sub.sub_category_name, sub.sub_category_name_en)
     return {
-        "category": _direct(head.main_category_id, *of_main),
-        "sub_category": _direct(head.sub_category_id, *of_sub),
+        "category": _direct_list(head.main_category_id, *of_main),
+        "sub_category": _direct_list(head.sub_category_id, *of_sub),
     }
 
 
@@ -184,10 +181,6 @@ def tables_of(kind: DrawingKind) -> DrawingTables:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTables:
-    """
-    :param source: column of the revision that refers; `target` of the drawing, or the revision of one, that it refers to
-    """
-
     link: type[Base]
     source: Column[int]
     target: Column[int]

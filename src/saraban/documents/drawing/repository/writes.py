@@ -1,4 +1,4 @@
-"""What is written of a drawing: its place in its register, its files and its links."""
+"""Statements that lock and change drawings."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,29 +29,32 @@ from saraban.projects.models import (
 
 
 async def lock(session: AsyncSession, kind: DrawingKind, drawing_id: int) -> Drawing:
-    """Hold a drawing until the end of the transaction, and return its head as it stands now."""
+    """Lock a drawing, and return its head with fresh values."""
     head = tables_of(kind).head
     statement = sa.select(head).where(head.id == drawing_id).with_for_update()
     return (await session.scalars(statement.execution_options(populate_existing=True))).one()
 
 
 async def lock_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> list[int]:
-    """Hold revisions until the end of the transaction, and return those that are current then."""
+    """Lock revisions in the order of their ids, and return the current ones."""
     revision = tables_of(kind).revision
     statement = sa.select(revision.id, revision.is_current).where(revision.id.in_(keys)).order_by(revision.id)
     return [key for key, is_current in await session.execute(statement.with_for_update()) if is_current]
 
 
-_CLAIMED: Final = {SHOP: RfaItemClaim.shop_drawing_revision_id, ASBUILT: RfaItemClaim.asbuilt_drawing_revision_id}
+_CLAIM_COLUMNS: Final = {SHOP: RfaItemClaim.shop_drawing_revision_id, ASBUILT: RfaItemClaim.asbuilt_drawing_revision_id}
 
 
 async def is_claimed(session: AsyncSession, kind: DrawingKind, key: int) -> bool:
-    """Tell whether an open RFA carries a revision, which the transaction holds."""
-    return await session.scalar(sa.select(RfaItemClaim.id).where(_CLAIMED[kind] == key).with_for_update()) is not None
+    """Return whether an open RFA carries the revision. Lock the revision first."""
+    return (
+        await session.scalar(sa.select(RfaItemClaim.id).where(_CLAIM_COLUMNS[kind] == key).with_for_update())
+        is not None
+    )
 
 
-async def submitted(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
-    column = _CLAIMED[kind]
+async def submitted_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
+    column = _CLAIM_COLUMNS[kind]
     statement = (
         sa.select(column)
         .join(DocumentRevision, DocumentRevision.id == RfaItemClaim.rfa_revision_id)
@@ -69,7 +72,7 @@ async def current_by_revision(session: AsyncSession, kind: DrawingKind, keys: Co
         .join(current, sa.and_(getattr(current, drawing) == tables.drawing, current.is_current == sa.true()))
         .where(tables.revision.id.in_(keys))
     )
-    return {key: found for key, found in await session.execute(statement)}  # noqa: C416  the rows are no pairs
+    return {key: latest for key, latest in await session.execute(statement)}  # noqa: C416  the rows are no pairs
 
 
 async def link_files(
@@ -81,74 +84,74 @@ async def link_files(
     has_main: bool = False,
 ) -> None:
     """
-    Attach files to a revision; the first one becomes the main one.
+    Attach files; the first becomes the main file unless the revision has one.
 
-    :param attached: keys of the files, and what sort each is
-    :param has_main: the revision has its main file already
+    :param attached: keys and types of the files
     """
     tables = tables_of(kind)
     session.add_all(
         tables.file(
             attachment_id=key,
-            file_type=sort,
+            file_type=file_type,
             is_main_document=place == 0 and not has_main,
             **{tables.of_file.key: revision_id},
         )
-        for place, (key, sort) in enumerate(attached)
+        for place, (key, file_type) in enumerate(attached)
     )
     await session.flush()
 
 
 async def contract_columns(session: AsyncSession, project_id: int, given: Mapping[str, object]) -> dict[str, object]:
     """
-    Return where a contract drawing stands: its volume and page, and its pair of category and sub category.
+    Return the columns of volume, page and category pair.
 
-    :param given: codes by the names of the fields; what is absent gives no column
-    :raises Invalid: for a code that the project does not have, or that is closed, and for two that are no pair
+    :param given: values by field name; an absent field gives no column
+    :raises Invalid: for an unknown or closed code, or codes that are no pair
     """
     columns = {"volume_page": given["volume_page"]} if "volume_page" in given else {}
     if "volume_code" in given:
-        columns["volume_id"] = await _key(session, ContractDrawingVolume.volume_code, project_id, given, "volume_code")
+        columns["volume_id"] = await _find_key(
+            session, ContractDrawingVolume.volume_code, project_id, given, "volume_code"
+        )
     if not given.keys() & {"category_code", "sub_category_code"}:
         return columns
-    category = await _key(session, ContractDrawingCategory.cat_code, project_id, given, "category_code")
-    sub = await _key(session, ContractDrawingSubCategory.sub_cat_code, project_id, given, "sub_category_code")
+    category = await _find_key(session, ContractDrawingCategory.cat_code, project_id, given, "category_code")
+    sub = await _find_key(session, ContractDrawingSubCategory.sub_cat_code, project_id, given, "sub_category_code")
     if category is None and sub is None:
         return {**columns, "map_cat_id": None}
     pair = ContractDrawingCategoryPair
     of_both = sa.select(pair.id).where(pair.project_id == project_id, pair.cat_id == category, pair.sub_cat_id == sub)
-    found = await session.scalar(of_both) if category is not None and sub is not None else None
-    if found is None:
+    pair_id = await session.scalar(of_both) if category is not None and sub is not None else None
+    if pair_id is None:
         raise invalid(
             "/subCategoryCode" if category is not None else "/categoryCode",
             "not_paired",
             "หมวดและหมวดย่อยต้องเป็นคู่ที่โครงการกำหนดไว้",
             "Category and sub category must be a pair that the project allows.",
         )
-    return {**columns, "map_cat_id": found}
+    return {**columns, "map_cat_id": pair_id}
 
 
 async def shop_columns(session: AsyncSession, project_id: int, given: Mapping[str, object]) -> dict[str, object]:
     """
-    Return where a shop or as-built drawing stands: its main and its sub category.
+    Return the columns of main and sub category of a shop or as-built drawing.
 
-    :raises Invalid: for a code that the project does not have, or that is closed
+    :raises Invalid: for an unknown or closed code
     """
     columns = {
         "main_category_id": (ShopDrawingMainCategory.main_category_code, "category_code"),
         "sub_category_id": (ShopDrawingSubCategory.sub_category_code, "sub_category_code"),
     }
     return {
-        name: await _key(session, code, project_id, given, field)
+        name: await _find_key(session, code, project_id, given, field)
         for name, (code, field) in columns.items()
         if field in given
     }
 
 
-async def _key(
+async def _find_key(
     session: AsyncSession, column: Any, project_id: int, given: Mapping[str, object], field: str
 ) -> int | None:
-    """Return the key of the open row of a project's list with the code that is given, None for none."""
     code = given.get(field)
     if not isinstance(code, str):
         return None
@@ -159,7 +162,7 @@ async def _key(
     return int(key)
 
 
-async def answer(session: AsyncSession, kind: DrawingKind, revision_id: int, *, code: str) -> None:
+async def save_response_code(session: AsyncSession, kind: DrawingKind, revision_id: int, *, code: str) -> None:
     tables = tables_of(kind)
     revision, head = table_of(tables.revision), table_of(tables.head)
     key = sa.select(RfaApproveCode.id).where(RfaApproveCode.approve_code == code).scalar_subquery()
@@ -190,15 +193,15 @@ class ReferenceTarget:
 async def targets_by_public_id(
     session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID], *, project_id: int
 ) -> dict[UUID, ReferenceTarget]:
-    """Return the drawings of a kind that is referred to as a whole, else revisions, of one project."""
+    """Return drawings if other registers refer to whole drawings of the kind, else revisions."""
     tables = tables_of(kind)
-    head, named = tables.head, tables.head if kind.whole else tables.revision
+    head, target = tables.head, tables.head if kind.whole else tables.revision
     statement = (
-        sa.select(named.public_id, named.id, head.audience_kind, head.audience_id)
+        sa.select(target.public_id, target.id, head.audience_kind, head.audience_id)
         .join(tables.revision, tables.drawing == head.id)
-        .where(named.public_id.in_(public_ids), head.project_id == project_id)
+        .where(target.public_id.in_(public_ids), head.project_id == project_id)
     )
     return {
-        public_id: ReferenceTarget(key, (AudienceKind(of), audience_id))
-        for public_id, key, of, audience_id in await session.execute(statement)
+        public_id: ReferenceTarget(key, (AudienceKind(audience_kind), audience_id))
+        for public_id, key, audience_kind, audience_id in await session.execute(statement)
     }

@@ -1,5 +1,3 @@
-"""Drawings: three registers with their revisions, what they derive from, and what was current when."""
-
 from saraban.documents.drawing.domain import KINDS
 from saraban.documents.drawing.repository.carried import add as add_carried
 from saraban.documents.drawing.repository.imports import count_drawings, link_revisions

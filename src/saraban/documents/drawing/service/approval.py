@@ -1,7 +1,4 @@
-"""
-Approval of a revision by a workflow of its own, where the project has chosen that for a register instead of RFAs; the workflow
-knows a revision by its public id.
-"""
+"""Approval of drawing revisions by a workflow, where the project has chosen that for a register instead of RFAs."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +27,7 @@ _SUPERSEDED: Final = "Superseded by revision {label}."
 
 
 class ApprovalStarted(DomainError):
-    """A revision goes through its workflow once; what was sent back is drawn anew as the next revision."""
+    """The revision has a workflow already: a revision goes through its workflow once. After a rejection, issue the next revision."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_APPROVAL_STARTED"
     says = Text("ฉบับแก้ไขนี้มีกระบวนงานอยู่แล้ว", "This revision has its workflow already.")
@@ -38,7 +35,7 @@ class ApprovalStarted(DomainError):
 
 
 class ApprovedByRfa(DomainError):
-    """The project approves the revisions of this register by RFA, or the drawing has no originator who could submit it."""
+    """The project approves the revisions of this register by RFA, or the drawing has no originator to submit it."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_APPROVED_BY_RFA"
     says = Text(
@@ -49,7 +46,7 @@ class ApprovedByRfa(DomainError):
 
 
 class RevisionInRfa(DomainError):
-    """An open RFA asks for the approval of this revision; two answers would overwrite each other."""
+    """An open RFA already asks for the approval of this revision; the response of one would overwrite the other."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_APPROVAL_IN_RFA"
     says = Text("ฉบับแก้ไขนี้อยู่ใน RFA ที่ยังไม่ได้รับผล", "This revision is in an RFA that has not been answered yet.")
@@ -62,7 +59,7 @@ def entity_type(kind: DrawingKind) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RevisionContext:
-    """A revision with who takes part in its contract, or in its project where it has none."""
+    """:param parties: of the contract; of the project if the drawing has no contract"""
 
     row: DrawingRow
     kind: DrawingKind
@@ -70,7 +67,7 @@ class RevisionContext:
 
     @property
     def concerned(self) -> frozenset[int]:
-        """The organizations that are shown the drawing in their own right."""
+        """The organizations in the drawing's audience."""
         head = self.row.head
         own = {head.originator_id} if head.originator_id is not None else set()
         if head.audience_kind == AudienceKind.ORGANIZATION:
@@ -84,19 +81,19 @@ class RevisionContext:
         return bool(person.organizations & self.concerned)
 
 
-def facts_in(around: RevisionContext, zone: ZoneInfo) -> workflow.SubjectFacts:
-    row, concerned = around.row, around.concerned
+def facts_in(context: RevisionContext, zone: ZoneInfo) -> workflow.SubjectFacts:
+    row, concerned = context.row, context.concerned
     head, revision, originator = row.head, row.revision, row.originator
-    assert originator is not None  # only what somebody can submit has a workflow
+    assert originator is not None  # `_revision_contexts` omits the others
     return workflow.SubjectFacts(
         entity_id=str(revision.public_id),
         scope=Scope(concerned, head.project_id, head.contract_id),
         originator_organization_id=originator.id,
         recipient_organization_ids=frozenset(),
-        parties=projects.by_role(around.parties),
+        parties=projects.by_role(context.parties),
         submitter_user_id=revision.created_by,
         assignee_user_ids=frozenset(),
-        kind=around.kind.entity_type,
+        kind=context.kind.entity_type,
         public_id=head.public_id,
         number=row.number,
         title=revision.title,
@@ -110,18 +107,21 @@ def facts_in(around: RevisionContext, zone: ZoneInfo) -> workflow.SubjectFacts:
             "discipline": row.discipline.discipline_code if row.discipline else None,
         },
         organizations={
-            **{party.id: (party.public_id, party.code) for party in around.parties},
+            **{party.id: (party.public_id, party.code) for party in context.parties},
             originator.id: (originator.public_id, originator.organization_code),
         },
         edit_permission=REVISE,
         zone=zone,
-        seen_by=lambda person, _state: around.is_shown(reach(person)),
+        seen_by=lambda person, _state: context.is_shown(reach(person)),
         open_to=lambda organization, _state: organization in concerned,
-        source=around,
+        source=context,
     )
 
 
-async def _around(session: AsyncSession, kind: DrawingKind, revisions: Collection[UUID]) -> dict[str, RevisionContext]:
+async def _revision_contexts(
+    session: AsyncSession, kind: DrawingKind, revisions: Collection[UUID]
+) -> dict[str, RevisionContext]:
+    """Return the contexts by public id, without revisions of drawings that have no originator."""
     if not revisions:
         return {}
     rows = await repository.history(session, kind, tables_of(kind).revision.public_id.in_(revisions))
@@ -149,35 +149,31 @@ class DrawingSubject:
     async def facts(
         self, session: AsyncSession, *, caller: Caller, entity_ids: Collection[str]
     ) -> dict[str, workflow.SubjectFacts]:
-        around, reader = await _around(session, self.kind, core.ids_of(entity_ids)), reach(caller)
-        return {key: facts_in(one, self.zone) for key, one in around.items() if one.is_shown(reader)}
+        contexts, reader = await _revision_contexts(session, self.kind, core.ids_of(entity_ids)), reach(caller)
+        return {key: facts_in(context, self.zone) for key, context in contexts.items() if context.is_shown(reader)}
 
     async def apply(self, session: AsyncSession, step: workflow.SubjectStep) -> bool:
-        """Write the answer of a final step to its revision."""
+        """Save the response code of a final step on its revision."""
         code = approve_code(step.meaning, answered=step.step.response_code) if step.step.terminal else None
         if code is not None:
-            around = step.facts.source
-            assert isinstance(around, RevisionContext)  # it was this port that gave the facts
-            await writes.answer(session, self.kind, around.row.revision.id, code=code)
+            context = step.facts.source
+            assert isinstance(context, RevisionContext)
+            await writes.save_response_code(session, self.kind, context.row.revision.id, code=code)
         return False
 
 
 async def start(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID) -> None:
-    """
-    Start the workflow of a revision, in the transaction that writes it.
-
-    :raises ApprovedByRfa: for a drawing that names no originator
-    """
-    around = (await _around(session, kind, [revision])).get(str(revision))
-    if around is None:
+    """:raises ApprovedByRfa: for a drawing without an originator"""
+    context = (await _revision_contexts(session, kind, [revision])).get(str(revision))
+    if context is None:
         raise ApprovedByRfa
-    await workflow.start(ctx, session, code=CODE, entity_type=entity_type(kind), facts=facts_in(around, ctx.zone))
+    await workflow.start(ctx, session, code=CODE, entity_type=entity_type(kind), facts=facts_in(context, ctx.zone))
 
 
 async def supersede(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, revision: UUID, *, by: str | None
 ) -> None:
-    """End the workflow of a revision that another one takes the place of, unless it has come to its end."""
+    """Cancel the workflow of a superseded revision, unless it has ended."""
     reason = _SUPERSEDED.format(label=by or "-")
     await workflow.cancel(
         ctx, session, entity_type=entity_type(kind), entity_id=str(revision), reason=reason, even_ended=False
@@ -186,7 +182,9 @@ async def supersede(
 
 async def require_unclaimed(session: AsyncSession, kind: DrawingKind, key: int) -> None:
     """
-    :raises RevisionInRfa: the revision is held from here on, as an RFA holds what it carries
+    Lock a revision against RFAs that would claim it.
+
+    :raises RevisionInRfa:
     """
     await writes.lock_revisions(session, kind, [key])
     if await writes.is_claimed(session, kind, key):
@@ -194,40 +192,41 @@ async def require_unclaimed(session: AsyncSession, kind: DrawingKind, key: int) 
 
 
 async def supersede_many(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, by: Mapping[UUID, str]) -> None:
-    """
-    Do the same for many revisions, which are seldom in a workflow.
-
-    :param by: the label of what takes the place of each
-    """
+    """:param by: the label of the superseding revision, by superseded revision"""
     unfinished = await unfinished_approvals(session, kind, by)
-    for revision in (one for one in by if one in unfinished):
+    for revision in (revision for revision in by if revision in unfinished):
         await supersede(ctx, session, kind, revision, by=by[revision])
 
 
 async def hold(session: AsyncSession, kind: DrawingKind, *revisions: UUID) -> None:
-    """Hold workflows before their drawings: a step holds the two in this order, and in another one they would wait for each other."""
+    """Lock the workflows of revisions. Do it before locking their drawings, as steps do, or the two deadlock."""
     await workflow.lock(session, entity_type=entity_type(kind), entity_ids=sorted(map(str, revisions)))
 
 
 async def states(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> dict[str, workflow.InstanceState]:
-    """Return where the workflows of revisions stand, by public id, of those that have one; `rows` are shown to the caller."""
+    """
+    Return the workflow states by public id, without revisions that have no workflow.
+
+    :param rows: visible to the caller: nothing is checked here
+    """
     if kind not in KINDS:
         return {}
     ids = [row.revision.public_id for row in rows]
-    facts = {key: facts_in(one, ctx.zone) for key, one in (await _around(session, kind, ids)).items()}
+    contexts = await _revision_contexts(session, kind, ids)
+    facts = {key: facts_in(context, ctx.zone) for key, context in contexts.items()}
     return await workflow.states_of(
         ctx, session, entity_type=entity_type(kind), entity_ids=list(map(str, ids)), facts=facts, now=ctx.now
     )
 
 
 async def any_approvals(session: AsyncSession, kind: DrawingKind) -> bool:
-    """Return whether a revision of this register ever went through a workflow of its own."""
+    """Return whether a revision of the register, of any project, ever had a workflow."""
     return await workflow.has_instances(session, entity_type(kind))
 
 
 async def unfinished_approvals(session: AsyncSession, kind: DrawingKind, public_ids: Collection[UUID]) -> set[UUID]:
-    """Return which revisions have a workflow of their own that has not come to its end, whatever the register says by now."""
-    ids = {str(one): one for one in public_ids}
+    """Return the revisions with a running workflow, regardless of the register's present settings."""
+    ids = {str(public_id): public_id for public_id in public_ids}
     return {ids[key] for key in await workflow.running(session, entity_type=entity_type(kind), entity_ids=ids)}

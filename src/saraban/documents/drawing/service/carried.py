@@ -1,4 +1,4 @@
-"""What documents carry of drawings: checked, replaced and shown alike, whatever the kind of document."""
+"""Drawing revisions that documents carry, for every kind of document."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -28,22 +28,18 @@ POINTER: Final = "/drawingRevisionPublicIds"
 async def check_carried(
     ctx: RequestContext, session: AsyncSession, *, project_id: int, asked: Sequence[UUID]
 ) -> Carried:
-    """
-    Resolve the revisions that a document shall carry.
-
-    :raises Invalid: naming the one that is none of the project's, that the caller is not shown, or that is listed twice
-    """
+    """:raises Invalid: for a revision that is unknown, of another project, hidden from the caller, or listed twice"""
     seen = {kind: await visible_revisions(ctx, session, kind, asked, project_id=project_id) for kind in KINDS.values()}
-    found: dict[UUID, tuple[DrawingKind, int]] = {}
+    revisions: dict[UUID, tuple[DrawingKind, int]] = {}
     for place, public_id in enumerate(asked):
         pointer = f"{POINTER}/{place}"
-        if public_id in found:
+        if public_id in revisions:
             raise invalid(pointer, "duplicate", "ระบุแบบนี้ซ้ำ", "This drawing is listed twice.")
         match = next(((kind, rows[public_id]) for kind, rows in seen.items() if public_id in rows), None)
         if match is None:
             raise unknown(pointer, str(public_id))
-        found[public_id] = match[0], match[1].key
-    return list(found.values())
+        revisions[public_id] = match[0], match[1].key
+    return list(revisions.values())
 
 
 async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int, wanted: Carried) -> None:
@@ -52,62 +48,62 @@ async def replace_carried(session: AsyncSession, carrier: CarrierTable, key: int
 
 
 async def copy_carried(session: AsyncSession, carrier: CarrierTable, *, before: int, key: int) -> None:
-    """Begin a list with what another one carries, each drawing at its current revision."""
+    """Replace the list of `key` by that of `before`, each drawing at its current revision."""
     rows = await repository.rows(session, carrier, [before])
     current: Carried = []
     for kind in KINDS.values():
         keys = await current_revisions(session, kind, [row.key for row in rows if row.kind is kind])
-        current += [(kind, one) for one in dict.fromkeys(keys)]
+        current += [(kind, revision) for revision in dict.fromkeys(keys)]
     await replace_carried(session, carrier, key, current)
 
 
 async def carried_drawings(
     session: AsyncSession, carrier: CarrierTable, keys: Sequence[int]
 ) -> list[tuple[CarriedRow, SeenRevision]]:
-    """Return what documents carry, each in the order of its list, with the drawing as it stands."""
+    """Return the carried revisions in the order of each list, with their present texts."""
     rows = await repository.rows(session, carrier, keys)
-    known = {
+    revisions = {
         kind: await revisions_by_key(session, kind, {row.key for row in rows if row.kind is kind})
         for kind in KINDS.values()
     }
-    return [(row, known[row.kind][row.key]) for row in rows]
+    return [(row, revisions[row.kind][row.key]) for row in rows]
 
 
 async def carried_ids(session: AsyncSession, carrier: CarrierTable, key: int) -> list[UUID]:
-    return [one.public_id for _, one in await carried_drawings(session, carrier, [key])]
+    return [revision.public_id for _, revision in await carried_drawings(session, carrier, [key])]
 
 
 async def carried_answers(
     session: AsyncSession, carrier: CarrierTable, keys: Sequence[int]
 ) -> Mapping[int, list[CarriedDrawingAnswer]]:
-    """Return what documents carry as it is shown, by their keys; whoever sees a document is shown what it carries."""
+    """Return the carried revisions by document; every reader of a document sees what it carries."""
     rows = await carried_drawings(session, carrier, keys)
     files = {
         kind: await revision_files(session, kind, {row.key for row, _ in rows if row.kind is kind})
         for kind in KINDS.values()
     }
-    found: dict[int, list[CarriedDrawingAnswer]] = defaultdict(list)
-    for row, one in rows:
-        is_written = row.number is not None
-        found[row.carrier_id].append(
+    answers: dict[int, list[CarriedDrawingAnswer]] = defaultdict(list)
+    for row, revision in rows:
+        is_sent = row.number is not None
+        answers[row.carrier_id].append(
             CarriedDrawingAnswer(
                 kind=row.kind.path,
-                drawing_public_id=one.drawing_public_id,
-                revision_public_id=one.public_id,
-                drawing_number=row.number or one.number,
-                revision_label=row.label if is_written else one.label,
-                title=row.title or one.title,
-                title_en=row.title_en if is_written else one.title_en,
-                is_superseded=not one.is_current,
+                drawing_public_id=revision.drawing_public_id,
+                revision_public_id=revision.public_id,
+                drawing_number=row.number or revision.number,
+                revision_label=row.label if is_sent else revision.label,
+                title=row.title or revision.title,
+                title_en=row.title_en if is_sent else revision.title_en,
+                is_superseded=not revision.is_current,
                 attachments=files[row.kind].get(row.key, []),
             )
         )
-    return found
+    return answers
 
 
 async def carriers_of_file(session: AsyncSession, carrier: CarrierTable, attachment_id: int) -> list[int]:
-    found: list[int] = []
+    carriers: list[int] = []
     for kind in KINDS.values():
         revisions = await registers.revisions_with_file(session, kind, attachment_id)
-        found += await repository.carriers(session, carrier, kind, revisions) if revisions else []
-    return found
+        carriers += await repository.carriers(session, carrier, kind, revisions) if revisions else []
+    return carriers

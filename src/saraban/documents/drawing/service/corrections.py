@@ -1,4 +1,4 @@
-"""Which revisions can be put right: those that nobody has been asked to approve, and of the others those without a file."""
+"""Rules for correcting revisions."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -15,7 +15,7 @@ from saraban.kit.errors import DomainError, ErrorKind, Text
 
 
 class RevisionSubmitted(DomainError):
-    """A revision that is being approved, or has been answered, stays as it was submitted; files are added only while it has none."""
+    """The revision is being approved or has been answered: it cannot be corrected, and accepts files only while it has none."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_REVISION_SUBMITTED"
     says = Text(
@@ -28,14 +28,21 @@ class RevisionSubmitted(DomainError):
 async def submitted_among(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, rows: Sequence[DrawingRow]
 ) -> set[UUID]:
-    """Return which revisions are being approved or have been answered; `rows` are shown to the caller."""
-    states = await approval.states(ctx, session, kind, rows)
-    under_way = {key for key, one in states.items() if not (one.state.editable or one.state.terminal)}
-    carried = await writes.submitted(session, kind, [row.revision.id for row in rows]) if kind in approval.KINDS else ()
+    """
+    Return the revisions that are being approved or have been answered.
+
+    :param rows: visible to the caller: nothing is checked here
+    """
+    instances = await approval.states(ctx, session, kind, rows)
+    in_progress = {
+        key for key, instance in instances.items() if not (instance.state.editable or instance.state.terminal)
+    }
+    keys = [row.revision.id for row in rows]
+    in_rfa = await writes.submitted_revisions(session, kind, keys) if kind in approval.KINDS else ()
     return {
         row.revision.public_id
         for row in rows
-        if row.named["response"] is not None or row.revision.id in carried or str(row.revision.public_id) in under_way
+        if row.named["response"] is not None or row.revision.id in in_rfa or str(row.revision.public_id) in in_progress
     }
 
 
@@ -43,15 +50,19 @@ async def correctable(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID
 ) -> dict[UUID, bool]:
     """
-    Return which revisions of a drawing the caller can put right, and whether that is more than adding a file.
+    Return the revisions that the caller can correct: True for every field, False for first files only.
 
-    :raises NotFound: also when the caller may not know of the drawing
+    :raises NotFound: also for a hidden drawing
     """
     rows = await registers.find(ctx, session, kind, public_id)
     scope = await registers.scope_of(ctx, session, rows[0].head)
     if not (rows[0].project.is_active and ctx.caller.may(REVISE, scope)):
         return {}
-    fixed = await submitted_among(ctx, session, kind, rows)
+    submitted = await submitted_among(ctx, session, kind, rows)
     files = await repository.files(session, kind, [row.revision.id for row in rows])
-    shown = {row.revision.public_id: row.revision.id for row in rows}
-    return {one: one not in fixed for one, key in shown.items() if one not in fixed or not files[key]}
+    keys = {row.revision.public_id: row.revision.id for row in rows}
+    return {
+        revision: revision not in submitted
+        for revision, key in keys.items()
+        if revision not in submitted or not files[key]
+    }

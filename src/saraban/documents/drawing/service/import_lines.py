@@ -1,4 +1,4 @@
-"""Lines of a sheet of drawings: read, judged beside the register, and written into it."""
+"""Judges and writes the lines of an imported register."""
 
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from saraban.documents.drawing.domain.register_import import (
     RevisionEntry,
     judge_agreement,
     judge_history,
-    kept_as_registered,
+    registered_differences,
 )
 from saraban.documents.drawing.models import DrawingRevision
 from saraban.documents.drawing.repository import imports as repository
@@ -53,7 +53,7 @@ from saraban.search_index import service as search_index
 
 Place = tuple[ContractRef | None, OrganizationRef | None]
 BATCH: Final = 500  # drawings
-# Of a revision, with its columns.
+# Optional columns of the file, and their columns of a revision.
 _OPTIONAL: Final = {"title_en": "title_en", "status_code": "status_code", "legacy_number": "legacy_drawing_number"}
 _FIELDS: Final = {
     "categoryCode": "category",
@@ -75,7 +75,6 @@ class ReadLine:
 
 
 def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
-    """Read the cells as the API reads its fields."""
     formulas = [FieldProblem(f"/{key}", "formula", NO_FORMULA) for key, text in row.cells.items() if text[:1] == "="]
     if row.faults or formulas:
         return ReadLine(row, None, (*row.faults, *formulas))
@@ -83,15 +82,15 @@ def read_line(kind: DrawingKind, row: SheetRow) -> ReadLine:
     try:
         return ReadLine(row, checked_values(DrawingSheetLine, values))
     except Invalid as error:
-        return ReadLine(row, None, tuple(at_column(one, _columns_of(kind)) for one in error.fields))
+        return ReadLine(row, None, tuple(at_column(problem, _columns_by_field(kind)) for problem in error.fields))
 
 
-def _columns_of(kind: DrawingKind) -> dict[str, str]:
+def _columns_by_field(kind: DrawingKind) -> dict[str, str]:
     return _FIELDS | ({} if kind.whole else dict.fromkeys(("category", "categoryCode"), "main_category"))
 
 
 def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLine]]:
-    """Return the lines of each drawing, before them each line that cannot be read."""
+    """Return each unreadable line alone, then the lines of each drawing together."""
     drawings: dict[str, list[ReadLine]] = defaultdict(list)
     unreadable = []
     for row in rows:
@@ -105,18 +104,17 @@ def by_drawing(rows: Iterable[SheetRow], kind: DrawingKind) -> list[list[ReadLin
 
 def place_ids(project: ProjectDetail) -> dict[str, Mapping[str, UUID]]:
     return {
-        "contract": Spellings({one.contract_code: one.public_id for one in project.contracts}),
-        "originator": Spellings({one.organization_code: one.public_id for one in project.organizations}),
+        "contract": Spellings({row.contract_code: row.public_id for row in project.contracts}),
+        "originator": Spellings({row.organization_code: row.public_id for row in project.organizations}),
     }
 
 
 @dataclass(slots=True)
 class RegisterRows:
     """
-    What a batch adds to the register.
+    Rows that a batch adds to the register.
 
-    :param numbers: of the new drawings, for the ledger
-    :param printed: public ids, by key, of the drawings whose number prints the revision
+    :param printed: public ids of the drawings whose number prints the revision, by key
     """
 
     heads: list[dict[str, Any]] = field(default_factory=list)
@@ -128,10 +126,10 @@ class RegisterRows:
 
 class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     """
-    Judges the lines of one file for whoever imports it, and remembers what many lines have in common.
+    Judges and writes the lines of one file, with lookups shared by many lines.
 
     :param defaults: codes of contract and originator of lines that state none
-    :ivar codes: what the project's lists have, and `pairs` which categories and sub categories of contract drawings go together
+    :ivar codes: open codes of the project's lists; `pairs`: category pairs of contract drawings
     """
 
     def __init__(
@@ -139,7 +137,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
     ) -> None:
         self.ctx, self.kind, self.project, self._defaults = ctx, kind, project, defaults
         self.constraints = (*tables_of(kind).taken, *numbering.NUMBER_CONSTRAINTS)
-        self.missing, self._fields = MissingCodes(), _columns_of(kind)
+        self.missing, self._fields = MissingCodes(), _columns_by_field(kind)
         self._settings: DrawingSettings
         self._first_label: str
         self._has_workflows: bool
@@ -160,10 +158,10 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             self._settings.own_workflow or await approval.any_approvals(session, self.kind)
         )
         self._reader = await registers.reader_of(self.ctx, session, project.id)
-        read = await projects.read_project(self.ctx, session, public_id=project.public_id)
-        self.ids = place_ids(read)
+        detail = await projects.read_project(self.ctx, session, public_id=project.public_id)
+        self.ids = place_ids(detail)
         lists = await register_rows.open_lists(session, self.kind, project_id=project.id)
-        self.codes = {name: {one.code for one in rows} for name, rows in lists.items()}
+        self.codes = {name: {row.code for row in rows} for name, rows in lists.items()}
         for name, codes in {**self.ids, **self.codes}.items():
             self._spellings[name] = {normal_form(code): code for code in codes} | {code: code for code in codes}
         if self.kind.whole:
@@ -178,30 +176,32 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self, session: AsyncSession, batch: Sequence[Sequence[ReadLine]], *, lock: bool = False
     ) -> tuple[list[JudgedRow], RegisterRows]:
         judged = [JudgedRow(read.row, REFUSED, read.faults) for lines in batch for read in lines if read.stated is None]
-        drawings = [list(map(self._respelled, lines)) for lines in batch if lines[0].stated is not None]
+        drawings = [list(map(self._respell_codes, lines)) for lines in batch if lines[0].stated is not None]
         numbers = [lines[0].stated.drawing_number for lines in drawings if lines[0].stated is not None]
         if not numbers:
             return judged, RegisterRows()
         if lock and self._has_workflows:
-            held = await repository.current_revisions(session, self.kind, project_id=self.project.id, numbers=numbers)
-            await approval.hold(session, self.kind, *held)
-        there = await repository.by_number(session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock)
-        new = set(numbers) - there.keys()
+            keys = await repository.current_revisions(session, self.kind, project_id=self.project.id, numbers=numbers)
+            await approval.hold(session, self.kind, *keys)
+        registered = await repository.by_number(
+            session, self.kind, project_id=self.project.id, numbers=numbers, lock=lock
+        )
+        new = set(numbers) - registered.keys()
         taken = await numbering.taken_in(session, project_id=self.project.id, register=self.kind.path, numbers=new)
         rows = RegisterRows()
         for number, lines in zip(numbers, drawings, strict=True):
-            if number in taken:  # a drawing of which the number was printed for an earlier revision
-                judged += [JudgedRow(read.row, REFUSED, (_taken(taken[number]),)) for read in lines]
+            if number in taken:  # printed on an earlier revision of another drawing
+                judged += [JudgedRow(read.row, REFUSED, (_number_taken(taken[number]),)) for read in lines]
                 continue
-            judged += await self._judge_drawing(session, lines, there.get(number, ()), rows, lock=lock)
+            judged += await self._judge_drawing(session, lines, registered.get(number, ()), rows, lock=lock)
         return judged, rows
 
-    def _respelled(self, read: ReadLine) -> ReadLine:
-        """Return a line with each code as the project spells it, or else as the file spells it first."""
+    def _respell_codes(self, read: ReadLine) -> ReadLine:
+        """Spell each code as the project does; an unknown code as its first line does."""
         changed = {}
-        for name, known in self._spellings.items():
-            if (code := getattr(read.stated, name)) is not None and known.get(code) != code:
-                changed[name] = known.setdefault(normal_form(code), code)
+        for name, spellings in self._spellings.items():
+            if (code := getattr(read.stated, name)) is not None and spellings.get(code) != code:
+                changed[name] = spellings.setdefault(normal_form(code), code)
         return replace(read, stated=read.stated and read.stated.model_copy(update=changed)) if changed else read
 
     async def _judge_drawing(
@@ -213,90 +213,92 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         *,
         lock: bool,
     ) -> list[JudgedRow]:
-        """:param history: the revisions that the register has, the newest last"""
+        """:param history: the registered revisions, the newest last"""
         judged, fitting = [], []
         waiting: dict[int, Sequence[FieldProblem]] = {}  # a dry run judges the history of these lines, too
         if not history:
-            lines, disagreements = _agreed(lines)
+            lines, disagreements = _fill_placement(lines)
             if disagreements:
                 return [JudgedRow(read.row, REFUSED, tuple(disagreements)) for read in lines]
         for read in lines:
-            state, faults = await self._beside(session, read, history[-1] if history else None)
+            state, faults = await self._judge_line(session, read, history[-1] if history else None)
             if state == MISSING and not lock:
                 waiting[read.row.number], faults = faults, ()
             if faults:
-                judged.append(JudgedRow(read.row, state, tuple(at_column(one, self._fields) for one in faults)))
+                judged.append(JudgedRow(read.row, state, tuple(at_column(fault, self._fields) for fault in faults)))
             else:
                 fitting.append(read)
         by_line = {read.row.number: read for read in fitting}
         entries = judge_history(
             self._settings.scheme,
-            [_entry_of(row.revision) for row in history],
+            [_registered_entry(row.revision) for row in history],
             [self._entry(read, history) for read in fitting],
             takes_more=not self.kind.whole or self._settings.addenda,
         )
-        for one in entries:
-            read, kept = by_line[one.entry.line], []
-            if history and (one.state == READY or one.entry.label == (history[-1].revision.revision_label or "")):
-                kept = kept_as_registered(_classified_by(self.kind, history[-1]), dict(read.stated or ()))
-            if one.state == READY and read.row.number in waiting:
-                faults = [at_column(each, self._fields) for each in waiting[read.row.number]]
+        new = []
+        for judgement in entries:
+            read, differences = by_line[judgement.entry.line], []
+            is_ready = judgement.state == READY
+            if history and (is_ready or judgement.entry.label == (history[-1].revision.revision_label or "")):
+                differences = registered_differences(_classification(self.kind, history[-1]), dict(read.stated or ()))
+            if is_ready and read.row.number in waiting:
+                faults = [at_column(fault, self._fields) for fault in waiting[read.row.number]]
                 judged.append(JudgedRow(read.row, MISSING, faults))
                 continue
-            judged.append(
-                JudgedRow(read.row, one.state, (*one.faults, *(at_column(each, self._fields) for each in kept)))
-            )
-        new = [by_line[one.entry.line] for one in entries if one.state == READY and one.entry.line not in waiting]
+            faults = [*judgement.faults, *(at_column(fault, self._fields) for fault in differences)]
+            judged.append(JudgedRow(read.row, judgement.state, faults))
+            if is_ready:
+                new.append(read)
         if new:
             await self._collect(session, rows, history, new)
         return judged
 
     def _entry(self, read: ReadLine, history: Sequence[DrawingRow] = ()) -> RevisionEntry:
-        """:param history: of a drawing that is registered: an empty cell is the first of it, whatever the scheme is by now"""
+        """:param history: of a registered drawing: an empty cell means its first label, not the scheme's"""
         stated = read.stated
-        assert stated is not None  # who cannot be read is no line of a drawing
+        assert stated is not None  # unreadable lines are refused before
         first = history[0].revision.revision_label or "" if history else self._first_label
         more = {name: getattr(stated, name) for name in _OPTIONAL}
         return RevisionEntry(stated.revision or first, stated.title, stated.revision_date, read.row.number, more)
 
-    async def _beside(
+    async def _judge_line(
         self, session: AsyncSession, read: ReadLine, registered: DrawingRow | None
     ) -> tuple[str, Sequence[FieldProblem]]:
-        """Hold a line against what the project allows, and against whose the drawing is that has the number already."""
         stated = read.stated
         assert stated is not None
-        missing = self._missing(stated) if registered is None else []
+        missing = self._missing_codes(stated) if registered is None else []
         try:
-            if registered is not None:  # how it is classified stays, whatever the line says
-                await self._require_own(session, stated, registered)
+            if registered is not None:  # the line does not change its classification
+                await self._require_ownership(session, stated, registered)
                 return READY, ()
             if self._settings.pattern is not None:
                 self._settings.pattern.require(stated.drawing_number)
-            await self._classified(session, stated.model_copy(update=dict.fromkeys(LISTS) if missing else {}))
+            await self._placement_columns(session, stated.model_copy(update=dict.fromkeys(LISTS) if missing else {}))
         except DomainError as refused:
             return REFUSED, list(refused.fields) or [
                 FieldProblem("/originator", "forbidden", refused.words, refused.values)
             ]
         return (MISSING if missing else READY), missing
 
-    def _missing(self, stated: DrawingSheetLine) -> list[FieldProblem]:
-        found: list[FieldProblem] = []
+    def _missing_codes(self, stated: DrawingSheetLine) -> list[FieldProblem]:
+        problems: list[FieldProblem] = []
         for name in LISTS:
             code = getattr(stated, name)
             if code is not None and name in self.codes and code not in self.codes[name]:
                 self.missing.codes[name][code] = None
-                found += unknown(f"/{name}", code).fields
+                problems += unknown(f"/{name}", code).fields
         pair = CategoryPair(stated.category or "", stated.sub_category or "")
         if self.kind.whole and all(pair) and pair not in self.pairs:
             self.missing.pairs[pair] = None
-            found += [] if found else [FieldProblem("/sub_category", "not_paired", _NOT_PAIRED)]
-        return found
+            problems += [] if problems else [FieldProblem("/sub_category", "not_paired", _NOT_PAIRED)]
+        return problems
 
-    async def _require_own(self, session: AsyncSession, stated: DrawingSheetLine, registered: DrawingRow) -> None:
+    async def _require_ownership(self, session: AsyncSession, stated: DrawingSheetLine, registered: DrawingRow) -> None:
         """
-        :raises DrawingNumberTaken: by a drawing that the caller is not shown, or may not revise, or that is somebody else's
+        :raises DrawingNumberTaken: if the caller may not see or revise the drawing, or the line states another
+            contract or originator
         """
-        taken = DrawingNumberTaken(fields=[_taken(registered.named["number"])])
+        taken = DrawingNumberTaken(fields=[_number_taken(registered.named["number"])])
         if not self._reader.sees(registered.audience):
             raise taken
         key = registered.head.contract_id, registered.head.originator_id
@@ -310,13 +312,12 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             "contract": contract and contract.contract_code,
             "originator": originator and originator.organization_code,
         }
-        for name, is_ in codes.items():
-            if getattr(stated, name) not in {None, is_}:
-                problem = FieldProblem(f"/{name}", "differs", _OTHERS, {"value": is_ or "-"})
+        for name, code in codes.items():
+            if getattr(stated, name) not in {None, code}:
+                problem = FieldProblem(f"/{name}", "differs", _OTHERS, {"value": code or "-"})
                 raise DrawingNumberTaken(fields=[problem])
 
     async def _place(self, session: AsyncSession, stated: DrawingSheetLine) -> Place:
-        """Return whose a new drawing is, looked up once for all lines that say the same."""
         contract = stated.contract or self._defaults.get("contract")
         originator = stated.originator or self._defaults.get("originator")
         return await self._places.get((contract, originator), self._find_place, session, contract, originator)
@@ -332,8 +333,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
             raise unknown(f"/{name}", code)
         return self.ids[name][code]
 
-    async def _classified(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, object]:
-        """Return the columns of a new drawing's place in its register, looked up once for all lines that say the same."""
+    async def _placement_columns(self, session: AsyncSession, stated: DrawingSheetLine) -> dict[str, object]:
         contract, _ = await self._place(session, stated)
         names = ("category", "sub_category", "volume", "discipline")
         given = {f"{name}_code": code for name in names if (code := getattr(stated, name)) is not None}
@@ -347,7 +347,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         history: Sequence[DrawingRow],
         new: Sequence[ReadLine],
     ) -> None:
-        """Add the rows of the new revisions of one drawing; of a new drawing the newest line says where it stands."""
+        """Add the new revisions of one drawing; the newest line classifies a new drawing."""
         newest = new[-1].stated
         assert newest is not None
         place, before = 0, None
@@ -376,7 +376,7 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         self, session: AsyncSession, stated: DrawingSheetLine, number: numbering.ExternalNumber
     ) -> dict[str, object]:
         tables, ctx = tables_of(self.kind), self.ctx
-        columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._classified(session, stated)
+        columns = dict.fromkeys(_CLASSIFYING[self.kind.whole]) | await self._placement_columns(session, stated)
         return {
             "uuid": number.holder.public_id,
             "number_uuid": number.public_id,
@@ -425,10 +425,11 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         await repository.insert_rows(session, tables.head, rows.heads)
         new = {row["uuid"] for row in rows.heads}
         keys = await repository.keys_of(session, tables.head, new) if new else {}
-        await self._print_again(session, rows)
+        await self._reprint_numbers(session, rows)
         await repository.end_current(session, self.kind, rows.ended, user=self.ctx.caller.user_id, now=self.ctx.now)
         if rows.ended and self.kind in approval.KINDS:
-            await approval.supersede_many(self.ctx, session, self.kind, {one.public_id: one.by for one in rows.ended})
+            labels = {revision.public_id: revision.by for revision in rows.ended}
+            await approval.supersede_many(self.ctx, session, self.kind, labels)
         of_drawing = tables.drawing.key
         written: list[dict[str, Any]] = [
             {of_drawing: keys[drawing] if isinstance(drawing, UUID) else drawing, **row}
@@ -439,8 +440,8 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         await search_index.note_keys(session, self.kind.searched_as, heads, drawings)
         return len(rows.revisions)
 
-    async def _print_again(self, session: AsyncSession, rows: RegisterRows) -> None:
-        """Print the numbers that print the revision for each revision that is added, in their order."""
+    async def _reprint_numbers(self, session: AsyncSession, rows: RegisterRows) -> None:
+        """Print each number that contains the revision again for each new revision, in order."""
         current: dict[int, str] = {}
         for drawing, row in rows.revisions:
             if isinstance(drawing, int) and drawing in rows.printed:
@@ -451,13 +452,13 @@ class RegisterImport(ImportRun[Sequence[Sequence[ReadLine]], RegisterRows]):
         await repository.renumber(session, self.kind, current)
 
 
-def _entry_of(revision: DrawingRevision) -> RevisionEntry:
+def _registered_entry(revision: DrawingRevision) -> RevisionEntry:
     more = {name: getattr(revision, column) for name, column in _OPTIONAL.items()}
     return RevisionEntry(revision.revision_label or "", revision.title, revision.revision_date, more=more)
 
 
-def _classified_by(kind: DrawingKind, row: DrawingRow) -> dict[str, object]:
-    """Return what a drawing is classified by, by the columns of a sheet."""
+def _classification(kind: DrawingKind, row: DrawingRow) -> dict[str, object]:
+    """Return the classification by column of the file."""
     head, tables = row.head, tables_of(kind)
     return {
         **{name: getattr(head, name) for name in ("scale", "sheet_size", "zone")},
@@ -467,16 +468,16 @@ def _classified_by(kind: DrawingKind, row: DrawingRow) -> dict[str, object]:
     }
 
 
-def _agreed(lines: Sequence[ReadLine]) -> tuple[Sequence[ReadLine], list[FieldProblem]]:
-    """Let the lines of a new drawing that do not say whose it is follow those that do, and say where these disagree."""
-    said = {name: [getattr(read.stated, name) for read in lines] for name in ("contract", "originator")}
-    stated, faults = judge_agreement(said)
+def _fill_placement(lines: Sequence[ReadLine]) -> tuple[Sequence[ReadLine], list[FieldProblem]]:
+    """Copy contract and originator to the lines of a new drawing that state none; return disagreements."""
+    cells = {name: [getattr(read.stated, name) for read in lines] for name in ("contract", "originator")}
+    stated, faults = judge_agreement(cells)
     if not stated or len(lines) == 1:
         return lines, faults
     return [replace(read, stated=read.stated and read.stated.model_copy(update=stated)) for read in lines], faults
 
 
-def _taken(number: str) -> FieldProblem:
+def _number_taken(number: str) -> FieldProblem:
     return FieldProblem("/drawing_number", "taken", DrawingNumberTaken.says, {"value": number})
 
 

@@ -1,4 +1,4 @@
-"""What a new drawing states: contract, originator and classification; and the number that it gets or has reserved."""
+"""Contract, originator, classification and number of a new drawing."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,24 +48,27 @@ async def find_place(
     originator: UUID | None,
 ) -> tuple[ContractRef | None, OrganizationRef | None]:
     """
-    Return the contract and the originator that are stated.
+    Return the contract and the originator.
 
-    :raises Invalid: for one that is none of the project's
-    :raises Forbidden: when the caller may not register for them
+    :raises Invalid: if one does not belong to the project, or the originator is no party to the contract
+    :raises Forbidden: if the caller may not register drawings for them
     """
-    within = by = None
+    contract_ref = originator_ref = None
     if contract is not None:
-        within = await projects.find_contract(session, project=project, public_id=contract)
+        contract_ref = await projects.find_contract(session, project=project, public_id=contract)
     if originator is not None:
-        by = await projects.find_organization(session, project=project, public_id=originator, pointer=ORIGINATOR)
-    scope = await registers.scope_of(ctx, session, tables_of(kind).head(**belonging(project, within, by)))
-    everything = ctx.caller.may(EVERYTHING, Scope())
-    if by is not None and by.id not in ctx.caller.organization_ids and not everything:
+        originator_ref = await projects.find_organization(
+            session, project=project, public_id=originator, pointer=ORIGINATOR
+        )
+    head = tables_of(kind).head(**belonging(project, contract_ref, originator_ref))
+    scope = await registers.scope_of(ctx, session, head)
+    is_own = originator_ref is None or originator_ref.id in ctx.caller.organization_ids
+    if not is_own and not ctx.caller.may(EVERYTHING, Scope()):
         raise NotYourOrganization.at(ORIGINATOR)
     ctx.caller.require(CREATE, scope)
-    if within is not None and by is not None:
-        await _require_party(session, project, within, by)
-    return within, by
+    if contract_ref is not None and originator_ref is not None:
+        await _require_party(session, project, contract_ref, originator_ref)
+    return contract_ref, originator_ref
 
 
 async def _require_party(
@@ -91,9 +94,9 @@ async def classified(
     given: Mapping[str, object],
 ) -> dict[str, object]:
     """
-    Return the columns of what is stated of a drawing's place in its register.
+    Return the columns of a drawing's classification.
 
-    :param given: by the names of the fields; what is absent gives no column
+    :param given: values by field name; an absent field gives no column
     """
     columns = {name: given[name] for name in ("scale", "sheet_size", "zone") if name in given}
     if "discipline_code" in given:
@@ -117,11 +120,11 @@ async def classified(
 @dataclass(frozen=True, slots=True)
 class DrawingDraft:
     """
-    A new drawing with everything resolved and checked; only its number may be missing.
+    A new drawing, resolved and checked, without its number.
 
-    :param columns: of its head, but for the number
-    :param revision: the first one, with label and titles
-    :param has_workflow: its revisions go through a workflow of their own
+    :param columns: of its head
+    :param revision: the first revision, with label and titles
+    :param has_workflow: its revisions are approved by workflow
     """
 
     project: ProjectRef
@@ -140,9 +143,9 @@ def prints_revision(template: str) -> bool:
 
 async def reserved_label(ctx: RequestContext, session: AsyncSession, new: NewDrawing) -> str | None:
     """
-    Return the revision that a reserved number prints, which is the first one of its drawing.
+    Return the revision label that the reserved number prints; None without one.
 
-    :raises Invalid: when the drawing states another one
+    :raises Invalid: if the drawing states another label
     """
     if new.reservation_token is None:
         return None
@@ -164,15 +167,15 @@ async def plan_number(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, draft: DrawingDraft, new: NewDrawing
 ) -> numbering.Plan:
     """
-    Plan a number of the register; one that concerns the whole project is issued for the organization of who registers it.
+    Plan the number of a new drawing; without an originator, for the caller's organization or the owner.
 
-    :raises Invalid: naming the field that the format prints and that has no value, and where the format prints a recipient
+    :raises Invalid: for a field that the format prints and that has no value, or a format that prints a recipient
     """
-    by = draft.originator.public_id if draft.originator else await _registrar(ctx, session, draft.project)
+    originator = draft.originator.public_id if draft.originator else await _registrar(ctx, session, draft.project)
     request = numbering.NumberRequest(
         project_public_id=draft.project.public_id,
         correspondence_type_code="DRAWING",
-        originator_organization_public_id=by,
+        originator_organization_public_id=originator,
         contract_public_id=draft.contract.public_id if draft.contract else None,
         discipline_code=new.discipline_code,
         category_code=new.category_code,
@@ -182,7 +185,7 @@ async def plan_number(
     try:
         return await numbering.plan(ctx, session, request)
     except numbering.NumberUnprintable as refused:
-        if any(one.pointer == "/recipientOrganizationPublicId" for one in refused.fields):
+        if any(problem.pointer == "/recipientOrganizationPublicId" for problem in refused.fields):
             raise invalid(
                 "/drawingNumber",
                 "no_format",
@@ -194,8 +197,8 @@ async def plan_number(
 
 async def _registrar(ctx: RequestContext, session: AsyncSession, project: ProjectRef) -> UUID:
     parties = await projects.list_parties(session, project_id=project.id)
-    own = [one for one in parties if one.id in ctx.caller.organization_ids]
-    owners = [one for one in parties if one.role == PartyRole.OWNER]
-    if not own + owners:
+    callers = [party for party in parties if party.id in ctx.caller.organization_ids]
+    owners = [party for party in parties if party.role == PartyRole.OWNER]
+    if not callers + owners:
         raise required(ORIGINATOR)
-    return (own + owners)[0].public_id
+    return (callers + owners)[0].public_id

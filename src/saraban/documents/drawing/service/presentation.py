@@ -1,4 +1,4 @@
-"""From rows of drawings to answers; shows public ids and codes only."""
+"""Responses from rows of drawings."""
 
 from collections.abc import Sequence
 
@@ -21,14 +21,14 @@ def summary(kind: DrawingKind, row: DrawingRow, tags: Sequence[Tag] = ()) -> Dra
         originator=OrganizationAnswer.model_validate(originator) if originator else None,
         discipline=discipline
         and core.coded(discipline.discipline_code, discipline.code_name_en, discipline.code_name_th),
-        category=_coded(row, "category"),
-        sub_category=_coded(row, "sub_category"),
-        volume=_coded(row, "volume"),
+        category=_code_answer(row, "category"),
+        sub_category=_code_answer(row, "sub_category"),
+        volume=_code_answer(row, "volume"),
         volume_page=row.named.get("volume_page"),
         scale=head.scale,
         sheet_size=head.sheet_size,
         zone=head.zone,
-        tags=[tag_answer(one) for one in tags],
+        tags=[tag_answer(tag) for tag in tags],
         revision=revision_answer(row),
     )
 
@@ -38,7 +38,7 @@ def tag_answer(row: Tag) -> TagAnswer:
     return TagAnswer(**named.model_dump(), color=row.color_code)
 
 
-def _coded(row: DrawingRow, name: str) -> CodeAnswer | None:
+def _code_answer(row: DrawingRow, name: str) -> CodeAnswer | None:
     if row.named.get(name) is None:
         return None
     return core.coded(row.named[name], row.named[f"{name}_name_en"], row.named[f"{name}_name"])
@@ -54,12 +54,12 @@ def revision_answer(row: DrawingRow) -> DrawingRevisionAnswer:
         title=row.revision.title,
         title_en=row.revision.title_en,
         status_code=row.revision.status_code,
-        response_code=_coded(row, "response"),
+        response_code=_code_answer(row, "response"),
         current_from=row.revision.current_from,
         current_until=row.revision.current_until,
     )
 
 
 def file_shown(file: LinkedDrawingFile) -> DrawingFileAnswer:
-    shown = core.file_answer(file.attachment, is_main=file.is_main)
-    return DrawingFileAnswer(**shown.model_dump(), file_type=file.file_type)
+    answer = core.file_answer(file.attachment, is_main=file.is_main)
+    return DrawingFileAnswer(**answer.model_dump(), file_type=file.file_type)

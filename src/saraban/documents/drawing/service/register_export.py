@@ -1,4 +1,4 @@
-"""A register of drawings, as it is filtered, as a sheet that an import takes again, and with its files as a ZIP."""
+"""Export of a register as a spreadsheet, CSV or ZIP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -21,7 +21,7 @@ from saraban.kit.workbooks import SheetWriter
 
 PAGE: Final = 500
 MOST_BYTES: Final = 2 * 1024**3
-_MORE: Final = (
+_EXTRA_TITLES: Final = (  # not columns of the import
     Text("ผลการอนุมัติ", "Response code"),
     Text("วันที่เริ่มใช้", "Current since"),
     Text("ถูกแทนที่ด้วยฉบับ", "Superseded by"),
@@ -29,7 +29,7 @@ _MORE: Final = (
 
 
 class ExportTooLarge(DomainError):
-    """The files of a selection are more than one ZIP takes; nothing of it is sent."""
+    """The files of the selection exceed the size limit of one ZIP; nothing is sent."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_EXPORT_TOO_LARGE"
     says = Text("ไฟล์ที่เลือกรวมกันเกิน {most} GB", "The files of this selection are more than {most} GB.")
@@ -40,41 +40,41 @@ async def write_sheet(
     ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, path: Path, *, files: bool = False
 ) -> list[tuple[DrawingRow, LinkedDrawingFile]]:
     """
-    Write a register as it is filtered, one row for each drawing at its current revision, or at that of a day.
+    Write the filtered register, one row per drawing.
 
     :param path: ends in `.csv` or `.xlsx`
-    :returns: the files of what is listed, each with its drawing, where `files` are wanted
+    :returns: each file with its drawing, if `files` is set; else nothing
     :raises Invalid: for a project that the caller may not see
     """
-    found: list[tuple[DrawingRow, LinkedDrawingFile]] = []
-    titles = [column.title for column in columns_of(kind)] + [f"{one.th} / {one.en}" for one in _MORE]
+    listed_files: list[tuple[DrawingRow, LinkedDrawingFile]] = []
+    titles = [column.title for column in columns_of(kind)] + [f"{title.th} / {title.en}" for title in _EXTRA_TITLES]
     with SheetWriter(path, titles, "Drawings") as sheet:
         async for attached, rows in _pages(ctx, db, kind, query, files=files):
             for row in rows:
                 sheet.add(_cells(ctx, kind, row))
-                found += [(row, file) for file in attached.get(row.revision.id, ())]
-    return found
+                listed_files += [(row, file) for file in attached.get(row.revision.id, ())]
+    return listed_files
 
 
 async def write_zip(
     ctx: RequestContext, db: Database, storage: Storage, kind: DrawingKind, query: DrawingQuery, path: Path
 ) -> None:
     """
-    Write the sheet and, in a folder for each drawing, the files of the revision that it shows.
+    Write the sheet and, in a folder for each drawing, the files of the listed revision.
 
     :raises ExportTooLarge: before any file is read
     """
     sheet = path.with_name("register.xlsx")
-    wanted = await write_sheet(ctx, db, kind, query, sheet, files=True)
-    if sum(file.attachment.file_size for _, file in wanted) > MOST_BYTES:
+    listed_files = await write_sheet(ctx, db, kind, query, sheet, files=True)
+    if sum(file.attachment.file_size for _, file in listed_files) > MOST_BYTES:
         raise ExportTooLarge(values={"most": MOST_BYTES >> 30})
-    with ZipFile(path, "w", ZIP_STORED) as packed:  # what is in it is compressed already
-        await asyncio.to_thread(packed.write, sheet, sheet.name)
-        names = [(row.revision.id, _folder(row), file.attachment.original_filename) for row, file in wanted]
+    with ZipFile(path, "w", ZIP_STORED) as archive:  # the files are compressed already
+        await asyncio.to_thread(archive.write, sheet, sheet.name)
+        names = [(row.revision.id, _folder(row), file.attachment.original_filename) for row, file in listed_files]
         _, *paths = archive_paths([(None, "", sheet.name), *names])
-        for place, (_, file) in zip(paths, wanted, strict=True):
+        for name, (_, file) in zip(paths, listed_files, strict=True):
             uploaded = file.attachment.created_at.astimezone(ctx.zone)
-            with packed.open(ZipInfo(place, uploaded.timetuple()[:6]), "w") as target:
+            with archive.open(ZipInfo(name, uploaded.timetuple()[:6]), "w") as target:
                 async for chunk in storage.read(file.attachment.file_path):
                     await asyncio.to_thread(target.write, chunk)
 
@@ -82,17 +82,17 @@ async def write_zip(
 async def _pages(
     ctx: RequestContext, db: Database, kind: DrawingKind, query: DrawingQuery, *, files: bool
 ) -> AsyncIterator[tuple[dict[int, list[LinkedDrawingFile]], Sequence[DrawingRow]]]:
-    """No connection is held while the taker of the rows is busy."""
-    asked = query.model_copy(update={"limit": PAGE, "cursor": None})
+    """Yield outside the session, so that no connection is held while the caller works."""
+    page_query = query.model_copy(update={"limit": PAGE, "cursor": None})
     while True:
         async with db.reading() as session:
-            found = await find_page(ctx, session, kind, asked)
-            keys = [row.revision.id for row in found.items] if files else []
+            page = await find_page(ctx, session, kind, page_query)
+            keys = [row.revision.id for row in page.items] if files else []
             attached = await repository.files(session, kind, keys) if keys else {}
-        yield attached, found.items
-        if found.next_cursor is None:
+        yield attached, page.items
+        if page.next_cursor is None:
             return
-        asked = asked.model_copy(update={"cursor": found.next_cursor})
+        page_query = page_query.model_copy(update={"cursor": page.next_cursor})
 
 
 def _cells(ctx: RequestContext, kind: DrawingKind, row: DrawingRow) -> list[object]:

@@ -1,4 +1,4 @@
-"""Imports of drawings: the three registers share a table; what is there already is left alone."""
+"""Imports of drawing registers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ _VOLUMES, _CATEGORIES, _SUBS, _MAIN, _SHOP_SUBS = DRAWING_CATEGORIES
 
 
 class DrawingImporter(Importer[DrawingImport]):
-    """Imports into one register: who registers drawings sees their own, who manages the project all of them."""
+    """Imports into one register. Registrars see their own imports; managers see those of the project."""
 
     model = DrawingImport
 
@@ -57,25 +57,25 @@ class DrawingImporter(Importer[DrawingImport]):
         await run.load(session)
         disciplines = await projects.disciplines(ctx, session, project_public_id=project)
         codes = {**run.codes, **run.ids, "main_category": run.codes["category"]}
-        codes["discipline"] = {one.code for one in disciplines}
+        codes["discipline"] = {discipline.code for discipline in disciplines}
         return [
             replace(column, choices={code: Text(code, code) for code in sorted(codes.get(column.key, ()))})
             for column in self.columns
         ]
 
     def visible_imports(self, ctx: RequestContext, project: int) -> Sequence[sa.ColumnElement[bool]]:
-        of_kind, own = DrawingImport.kind == self.kind.path, DrawingImport.user_id == ctx.caller.user_id
-        return (of_kind,) if ctx.caller.may(MANAGE, Scope(project=project)) else (of_kind, own)
+        of_kind, is_own = DrawingImport.kind == self.kind.path, DrawingImport.user_id == ctx.caller.user_id
+        return (of_kind,) if ctx.caller.may(MANAGE, Scope(project=project)) else (of_kind, is_own)
 
     def may_read(self, ctx: RequestContext, row: DrawingImport) -> bool:
-        own = row.user_id == ctx.caller.user_id
-        return row.kind == self.kind.path and (own or ctx.caller.may(MANAGE, Scope(project=row.project_id)))
+        is_own = row.user_id == ctx.caller.user_id
+        return row.kind == self.kind.path and (is_own or ctx.caller.may(MANAGE, Scope(project=row.project_id)))
 
     async def new_import(self, ctx: RequestContext, session: AsyncSession, query: DrawingImportQuery) -> DrawingImport:
         ctx.caller.require_somewhere(CREATE)
         project = await self.project(ctx, session, query.project)
-        read = await projects.read_project(ctx, session, public_id=query.project)
-        for name, ids in place_ids(read).items():
+        detail = await projects.read_project(ctx, session, public_id=query.project)
+        for name, ids in place_ids(detail).items():
             code = getattr(query, name)
             if code is not None and code not in ids:
                 raise unknown(f"query:{name}", code)
@@ -84,14 +84,14 @@ class DrawingImporter(Importer[DrawingImport]):
         )
 
     def choose(self, ctx: RequestContext, row: DrawingImport, choice: DrawingImportCommit) -> Mapping[str, object]:
-        """:raises Forbidden: for who may not change the lists of the project, when some codes are to be made"""
+        """:raises Forbidden: if codes would be created in lists that the caller may not change"""
         if choice.create_missing and any((row.report or {}).get("missing", {}).values()):
             ctx.caller.require(_VOLUMES.create, Scope(project=row.project_id))
         row.creates_missing = choice.create_missing
         return {"createMissing": choice.create_missing}
 
     async def begin(self, ctx: RequestContext, db: Database, turn: Turn) -> RegisterImport:
-        """Make the codes that the dry run missed, if that was chosen; what somebody has made since is left as it is."""
+        """Create the missing codes if the user chose so; codes created since the dry run stay unchanged."""
         row = turn.row
         if row.creates_missing:
             codes = (row.report or {}).get("missing", {})
@@ -110,9 +110,9 @@ async def create_codes(
     ctx: RequestContext, session: AsyncSession, register: DrawingKind, *, owner: UUID, codes: Mapping[str, Any]
 ) -> None:
     """
-    Make rows of the lists that drawings of a register are classified by, named by their codes.
+    Create list rows that are named by their codes.
 
-    :param codes: as `MissingCodes.report` has them
+    :param codes: as `MissingCodes.report` returns them
     """
     main, sub = (_CATEGORIES, _SUBS) if register.whole else (_MAIN, _SHOP_SUBS)
     for kind, listed in ((_VOLUMES, codes.get("volumes")), (main, codes.get("categories"))):
@@ -130,11 +130,12 @@ async def _import_list(
     if not rows:
         return
     page = await master_data.list_rows(ctx, session, kind, owner=owner, include_closed=True, limit=master_data.EVERY)
-    there = Spellings({row.code: dict(row.values) for row in page.items})
+    present = Spellings({row.code: dict(row.values) for row in page.items})
     sheet = []
     for number, (code, stated) in enumerate(rows.items(), 1):
-        values = there.get(code) or {kind.code.name: code, **{one.name: code for one in kind.fields if one.required}}
-        both = [str(one["categories"]) for one in (values, stated) if one.get("categories")]
-        values |= {"categories": ", ".join(both)} if both else {}
-        sheet.append(SheetRow(number, {one.name: str(values.get(one.name) or "") for one in kind.fields}))
+        named = {field.name: code for field in kind.fields if field.required}
+        values = present.get(code) or {kind.code.name: code, **named}
+        categories = [str(row["categories"]) for row in (values, stated) if row.get("categories")]
+        values |= {"categories": ", ".join(categories)} if categories else {}
+        sheet.append(SheetRow(number, {field.name: str(values.get(field.name) or "") for field in kind.fields}))
     await master_import.import_rows(ctx, session, kind, owner=owner, rows=sheet)

@@ -1,4 +1,4 @@
-"""Writing drawings: registering one, classifying it otherwise, and issuing its next revision, which is the current one from then on."""
+"""Registers, classifies, revises and corrects drawings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ from saraban.search_index import service as search_index
 
 
 class DrawingNumberTaken(DomainError):
-    """A drawing of the same register of the project has this number; the other registers may have it too."""
+    """Another drawing in the same register of the project has this number. Other registers may use the number too."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_NUMBER_TAKEN"
     says = Text("เลขที่แบบ “{value}” มีในทะเบียนนี้แล้ว", "The register has the drawing number “{value}” already.")
@@ -63,7 +63,7 @@ class DrawingNumberTaken(DomainError):
 
 
 class DrawingTakesNoAddenda(DomainError):
-    """Contract drawings of this project stay as they were signed: its settings take no addenda."""
+    """The settings of the project do not allow new revisions of contract drawings."""
 
     kind, code = ErrorKind.CONFLICT, "DRAWING_TAKES_NO_ADDENDA"
     says = Text("โครงการนี้ไม่รับฉบับแก้ไขของแบบคู่สัญญา", "The contract drawings of this project take no addenda as revisions.")
@@ -71,7 +71,7 @@ class DrawingTakesNoAddenda(DomainError):
 
 
 class DrawingChanged(Stale):
-    """`If-Match` names a version of a drawing that somebody has changed since."""
+    """`If-Match` names an older version of the drawing: somebody has changed the drawing since."""
 
     code = "DRAWING_CHANGED"
     says = Text("มีผู้แก้ไขแบบนี้ไปแล้ว", "Somebody has changed this drawing in the meantime.")
@@ -81,10 +81,8 @@ class DrawingChanged(Stale):
 @dataclass(frozen=True, slots=True)
 class DrawingNumber:
     """
-    What a drawing is numbered with.
-
-    :param public_id: of its row in the ledger
-    :param prints_revision: each revision is printed with a number of its own
+    :param public_id: of its row in the number register
+    :param prints_revision: the number contains the revision and changes with each revision
     """
 
     text: str
@@ -94,13 +92,13 @@ class DrawingNumber:
 
 async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingKind, new: NewDrawing) -> Receipt:
     """
-    Register a drawing under the number that it states or has reserved, otherwise under the next one of the project's format.
+    Register a drawing under its stated or reserved number, else under the next number of the format.
 
-    :raises NotFound: for a reservation of somebody else's
+    :raises NotFound: for a reservation of another user
     :raises: what `register` raises, and what issuing a number raises
     """
-    asked = {"kind": kind.path, "body": new.model_dump(mode="json")}
-    operation = Operation.of(ctx, "POST /drawings", asked)
+    payload = {"kind": kind.path, "body": new.model_dump(mode="json")}
+    operation = Operation.of(ctx, "POST /drawings", payload)
     if new.drawing_number is not None:
         if new.reservation_token is not None:
             raise invalid(
@@ -115,7 +113,7 @@ async def create(ctx: RequestContext, services: DocumentServices, kind: DrawingK
             return claim.receipt
         async with services.db.reading() as session:
             label = await reserved_label(ctx, session, new)
-            draft = await _check(ctx, session, kind, new, reserved_label=label)
+            draft = await _check_drawing(ctx, session, kind, new, reserved_label=label)
             plan = await plan_number(ctx, session, kind, draft, new)
         request = numbering.IssueRequest(
             ctx,
@@ -142,15 +140,15 @@ async def _write(
 
 async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, new: NewDrawing) -> Receipt:
     """
-    Add a drawing under the number that it states, with its first revision.
+    Register a drawing under its stated number.
 
-    :raises Invalid: naming the field
-    :raises Forbidden: when the caller does not register for the originator, or nobody's drawings for the whole project
-    :raises DrawingNumberTaken: when the register has the number
+    :raises Invalid:
+    :raises Forbidden: if the caller may not register drawings for the contract, the originator or the project
+    :raises DrawingNumberTaken:
     """
     if new.drawing_number is None:
         raise required("/drawingNumber")
-    draft = await _check(ctx, session, kind, new)
+    draft = await _check_drawing(ctx, session, kind, new)
     holder = numbering.Holder(kind.entity_type, draft.public_id)
     stated = numbering.ExternalNumber(
         new.drawing_number, holder, draft.revision.label or "", draft.contract, draft.originator
@@ -167,7 +165,7 @@ async def register(ctx: RequestContext, session: AsyncSession, kind: DrawingKind
     return await _insert(ctx, session, kind, draft, DrawingNumber(stated.number, stated.public_id))
 
 
-async def _check(
+async def _check_drawing(
     ctx: RequestContext,
     session: AsyncSession,
     kind: DrawingKind,
@@ -175,7 +173,7 @@ async def _check(
     *,
     reserved_label: str | None = None,
 ) -> DrawingDraft:
-    project = await _project(ctx, session, new.project_public_id)
+    project = await _find_project(ctx, session, new.project_public_id)
     contract, originator = await find_place(
         ctx,
         session,
@@ -208,7 +206,6 @@ async def _check(
 async def _insert(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, draft: DrawingDraft, number: DrawingNumber
 ) -> Receipt:
-    """Write a drawing whose number stands in the ledger, with its first revision."""
     tables = tables_of(kind)
     head = tables.head(
         public_id=draft.public_id,
@@ -223,17 +220,17 @@ async def _insert(
     session.add(head)
     await session.flush()
     if draft.tags:
-        await _tag(session, kind, head, draft.tags)
+        await _replace_tags(session, kind, head, draft.tags)
     place = RevisionPlace(0, CurrentPeriod(ctx.now), number.text if number.prints_revision else None)
     revision = await add_revision(ctx, session, kind, head, draft.revision, place, pointer="/revision")
     if draft.has_workflow:
         await approval.start(ctx, session, kind, revision)
-    told = {"number": number.text, "revision": draft.revision.label, "project": draft.project.code}
-    await _record(ctx, session, kind, "create", draft.public_id, told)
+    details = {"number": number.text, "revision": draft.revision.label, "project": draft.project.code}
+    await _record(ctx, session, kind, "create", draft.public_id, details)
     return Receipt(kind.entity_type, draft.public_id)
 
 
-async def _project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
+async def _find_project(ctx: RequestContext, session: AsyncSession, public_id: UUID) -> ProjectRef:
     try:
         row = await projects.visible_project(ctx, session, public_id)
     except NotFound:
@@ -245,13 +242,13 @@ async def revise(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, new: NewDrawingRevision
 ) -> Receipt:
     """
-    Issue the next revision, which takes the place of the current one.
+    Issue the next revision, which becomes current.
 
-    :raises NotFound: also when the caller may not know of the drawing
-    :raises DrawingTakesNoAddenda: for a contract drawing, where its project does not want that
-    :raises RevisionNotForward: for a label that does not come after the newest
+    :raises NotFound: also for a hidden drawing
+    :raises DrawingTakesNoAddenda:
+    :raises RevisionNotForward: for a label that does not follow the newest
     """
-    history, head, settings = await _held(ctx, session, kind, public_id, REVISE)
+    history, head, settings = await _lock_drawing(ctx, session, kind, public_id, REVISE)
     if kind.whole and not settings.addenda:
         raise DrawingTakesNoAddenda
     before, current = history[0], history[0].revision
@@ -264,9 +261,9 @@ async def revise(
     taken_over = {name: getattr(current, name) for name in left_out}
     period = next_period(before.period, at=ctx.now)
     current.is_current, current.current_until = None, period.since
-    await session.flush()  # before the next one is current: one may be at a time
+    await session.flush()  # the unique constraint allows one current revision
     revision = new.model_copy(update={**taken_over, "label": label})
-    printed = await _print_again(ctx, session, kind, head, label) if current.drawing_number is not None else None
+    printed = await _reprint_number(ctx, session, kind, head, label) if current.drawing_number is not None else None
     place = RevisionPlace(current.revision_number + 1, period, printed)
     added = await add_revision(ctx, session, kind, head, revision, place, pointer="")
     if kind in approval.KINDS:
@@ -276,8 +273,8 @@ async def revise(
     if isinstance(head, ContractDrawing):
         head.title = revision.title or head.title
     _touch(ctx, head)
-    told = {"number": before.number, "revision": label, "before": current.revision_label}
-    await _record(ctx, session, kind, "revise", public_id, told)
+    details = {"number": before.number, "revision": label, "before": current.revision_label}
+    await _record(ctx, session, kind, "revise", public_id, details)
     return Receipt(kind.entity_type, public_id, {"revision": label})
 
 
@@ -285,18 +282,20 @@ async def warnings(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, new: Schema
 ) -> list[FieldProblem]:
     """
-    Return what is doubtful in the files of a revision, before or after it is saved.
+    Return warnings about the files of a revision, saved or not.
 
-    :raises NotFound: also when the caller may not know of the drawing
+    :raises NotFound: also for a hidden drawing
     """
     rows = [row.revision for row in reversed(await registers.find(ctx, session, kind, public_id))]
     files = await repository.files(session, kind, [row.id for row in rows])
-    earlier = [(row.public_id, row.revision_label or "–", one.attachment) for row in rows for one in files[row.id]]
+    earlier = [(row.public_id, row.revision_label or "–", file.attachment) for row in rows for file in files[row.id]]
     return await core.file_warnings(session, new, earlier)
 
 
-async def _print_again(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, head: Drawing, label: str) -> str:
-    """Print the number for the next revision; the drawing goes by that from then on (REQ-NUM-06)."""
+async def _reprint_number(
+    ctx: RequestContext, session: AsyncSession, kind: DrawingKind, head: Drawing, label: str
+) -> str:
+    """Print the number with the next revision, and make it the drawing's number (REQ-NUM-06)."""
     holder = numbering.Holder(kind.entity_type, head.public_id)
     number = await numbering.revise_number(ctx, session, holder=holder, revision_label=label)
     setattr(head, tables_of(kind).number.key, number)
@@ -306,14 +305,14 @@ async def _print_again(ctx: RequestContext, session: AsyncSession, kind: Drawing
 
 async def start_approval(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID) -> Receipt:
     """
-    Start the workflow of a current revision that has none yet: it was imported, or the project has chosen workflows since.
+    Start the workflow of a current revision that has none, for example after an import.
 
-    :raises NotFound: also when the caller may not know of the drawing
-    :raises ApprovedByRfa: where the register has no workflows, or the drawing no originator
-    :raises ApprovalStarted: the second time
-    :raises RevisionInRfa: while an open RFA carries it
+    :raises NotFound: also for a hidden drawing
+    :raises ApprovedByRfa: if the project approves the register by RFA, or the drawing has no originator
+    :raises ApprovalStarted:
+    :raises RevisionInRfa: while an open RFA carries the revision
     """
-    (newest, *_), head, settings = await _held(ctx, session, kind, public_id, REVISE)
+    (newest, *_), head, settings = await _lock_drawing(ctx, session, kind, public_id, REVISE)
     if not settings.own_workflow:
         raise approval.ApprovedByRfa
     if await approval.states(ctx, session, kind, [newest]):
@@ -321,8 +320,8 @@ async def start_approval(ctx: RequestContext, session: AsyncSession, kind: Drawi
     await approval.require_unclaimed(session, kind, newest.revision.id)
     await approval.start(ctx, session, kind, newest.revision.public_id)
     _touch(ctx, head)
-    told = {"number": newest.number, "revision": newest.revision.revision_label}
-    await _record(ctx, session, kind, "start-approval", public_id, told)
+    details = {"number": newest.number, "revision": newest.revision.revision_label}
+    await _record(ctx, session, kind, "start-approval", public_id, details)
     return Receipt(kind.entity_type, public_id)
 
 
@@ -335,35 +334,35 @@ async def change(
     if_match: str | None,
 ) -> Receipt:
     """
-    Classify a drawing otherwise.
+    Change the classification of a drawing.
 
-    :raises NotFound: also when the caller may not know of the drawing
-    :raises DrawingChanged: when `if_match` names another version
+    :raises NotFound: also for a hidden drawing
+    :raises DrawingChanged: if `if_match` names another version
     """
-    (before, *_), head, _ = await _held(ctx, session, kind, public_id, CREATE)
+    (before, *_), head, _ = await _lock_drawing(ctx, session, kind, public_id, CREATE)
     require_match(if_match, registers.version_tag(before), DrawingChanged)
     project = before.project
     place = ProjectRef(project.id, project.public_id, project.project_code, project.project_name)
     contract = before.contract
-    within = None
+    contract_ref = None
     if contract is not None:
-        within = ContractRef(contract.id, contract.public_id, contract.contract_code, contract.contract_name)
+        contract_ref = ContractRef(contract.id, contract.public_id, contract.contract_code, contract.contract_name)
     given = changes.model_dump(exclude_unset=True)
     if kind.whole and given.keys() & {"category_code", "sub_category_code"}:
-        stood = {f"{name}_code": before.named[name] for name in ("category", "sub_category")}
-        given = {**stood, **given}
-    stated = summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
-    stated |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}
-    stated["discipline_code"] = before.discipline and before.discipline.discipline_code
-    asked = changes.model_dump(exclude_unset=True)
-    set_fields(head, await classified(session, kind, place, within, given))
-    if "tags" in asked:
-        stated["tags"] = sorted(await _tag(session, kind, head, changes.tags or []))
-        asked["tags"] = sorted(set(changes.tags or []))
-    told = field_changes(stated, asked)
-    if told:
+        pair = {f"{name}_code": before.named[name] for name in ("category", "sub_category")}
+        given = {**pair, **given}
+    old_values = summary(kind, before).model_dump(include={"scale", "sheet_size", "zone", "volume_page"})
+    old_values |= {f"{name}_code": before.named.get(name) for name in ("category", "sub_category", "volume")}
+    old_values["discipline_code"] = before.discipline and before.discipline.discipline_code
+    new_values = changes.model_dump(exclude_unset=True)
+    set_fields(head, await classified(session, kind, place, contract_ref, given))
+    if "tags" in new_values:
+        old_values["tags"] = sorted(await _replace_tags(session, kind, head, changes.tags or []))
+        new_values["tags"] = sorted(set(changes.tags or []))
+    changed = field_changes(old_values, new_values)
+    if changed:
         _touch(ctx, head)
-        await _record(ctx, session, kind, "change", public_id, {"number": before.number, "changes": told})
+        await _record(ctx, session, kind, "change", public_id, {"number": before.number, "changes": changed})
     return Receipt(kind.entity_type, public_id)
 
 
@@ -376,32 +375,32 @@ async def correct(
     if_match: str | None,
 ) -> Receipt:
     """
-    Put a revision right, and add files to it.
+    Correct a revision, and add files to it.
 
-    :param public_id: of the revision; the receipt has that of the drawing
-    :raises NotFound: also when the caller may not know of the drawing
-    :raises DrawingChanged: when `if_match` names another version of the drawing
-    :raises RevisionSubmitted: for one that is being approved or has been answered, unless the first files are added
+    :param public_id: of the revision; the receipt contains the id of the drawing
+    :raises NotFound: also for a hidden drawing
+    :raises DrawingChanged: if `if_match` names another version of the drawing
+    :raises RevisionSubmitted: if it is being approved or has been answered; not for its first files
     """
-    found = await repository.history(session, kind, repository.of_revision(kind, public_id))
-    if not found:
+    matches = await repository.history(session, kind, repository.of_revision(kind, public_id))
+    if not matches:
         raise NotFound(f"There is no revision of a {kind.singular.en} with {public_id}.")
     if kind in approval.KINDS:
         await approval.hold(session, kind, public_id)
-    rows, head, _ = await _held(ctx, session, kind, found[0].head.public_id, REVISE)
+    rows, head, _ = await _lock_drawing(ctx, session, kind, matches[0].head.public_id, REVISE)
     require_match(if_match, registers.version_tag(rows[0]), DrawingChanged)
-    row = next(one for one in rows if one.revision.public_id == public_id)
+    row = next(row for row in rows if row.revision.public_id == public_id)
     revision = row.revision
     await session.refresh(revision)
     given = corrections.model_dump(exclude_unset=True, include=set(TEXTS))
-    told = field_changes({name: getattr(revision, column) for name, column in TEXTS.items()}, given)
+    changed = field_changes({name: getattr(revision, column) for name, column in TEXTS.items()}, given)
     files = (await repository.files(session, kind, [revision.id]))[revision.id]
-    is_more = told or (files and corrections.attachment_public_ids)
-    if is_more and await submitted_among(ctx, session, kind, [row]):
+    exceeds_first_files = changed or (files and corrections.attachment_public_ids)
+    if exceeds_first_files and await submitted_among(ctx, session, kind, [row]):
         raise RevisionSubmitted
     if given.get("title", revision.title) is None:
         raise required("/title")
-    set_fields(revision, {TEXTS[name]: given[name] for name in told})
+    set_fields(revision, {TEXTS[name]: given[name] for name in changed})
     added = await attach(
         *(ctx, session, kind, revision.id, corrections.attachment_public_ids),
         pointer="",
@@ -410,40 +409,40 @@ async def correct(
     )
     if isinstance(head, ContractDrawing) and revision.is_current:
         head.title = revision.title
-    if told or added:
+    if changed or added:
         revision.updated_by = ctx.caller.user_id
         _touch(ctx, head)
         files_changed = field_changes({"files": None}, {"files": added or None})
-        details = {"number": row.number, "revision": revision.revision_label, "changes": told | files_changed}
+        details = {"number": row.number, "revision": revision.revision_label, "changes": changed | files_changed}
         await _record(ctx, session, kind, "correct", head.public_id, details)
     return Receipt(kind.entity_type, head.public_id)
 
 
-async def _tag(session: AsyncSession, kind: DrawingKind, head: Drawing, asked: Sequence[str]) -> list[str]:
+async def _replace_tags(session: AsyncSession, kind: DrawingKind, head: Drawing, codes: Sequence[str]) -> list[str]:
     """
-    Give a drawing these tags and no others. One that it has stays allowed when it is closed.
+    Replace a drawing's tags. It may keep a closed tag, but not gain one.
 
-    :returns: the codes of those that it had
-    :raises Invalid: naming the code that is no tag of the project
+    :returns: the codes of its former tags
+    :raises Invalid: for an unknown or closed tag
     """
-    held = (await repository.tags(session, kind, [head.id]))[head.id]
-    offered = await repository.open_tags(session, project_id=head.project_id) if asked else ()
-    keys = Spellings({one.tag_code: one.id for one in (*offered, *held)})
-    for place, code in enumerate(asked):
+    former_tags = (await repository.tags(session, kind, [head.id]))[head.id]
+    open_tags = await repository.open_tags(session, project_id=head.project_id) if codes else ()
+    keys = Spellings({tag.tag_code: tag.id for tag in (*open_tags, *former_tags)})
+    for place, code in enumerate(codes):
         if code not in keys:
             raise unknown(f"/tags/{place}", code)
-    await writes.replace_tags(session, kind, head.id, {keys[code] for code in asked})
-    return [one.tag_code for one in held]
+    await writes.replace_tags(session, kind, head.id, {keys[code] for code in codes})
+    return [tag.tag_code for tag in former_tags]
 
 
-async def _held(
+async def _lock_drawing(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, public_id: UUID, permission: str
 ) -> tuple[Sequence[DrawingRow], Drawing, DrawingSettings]:
-    """Return the revisions of a drawing, newest first, held until the end of the transaction, which the caller may write."""
-    found = (await registers.find(ctx, session, kind, public_id))[0]
+    """Lock a drawing that the caller may change, after its workflow; return its revisions, newest first."""
+    newest = (await registers.find(ctx, session, kind, public_id))[0]
     if kind in approval.KINDS:
-        await approval.hold(session, kind, found.revision.public_id)
-    head = await writes.lock(session, kind, found.head.id)
+        await approval.hold(session, kind, newest.revision.public_id)
+    head = await writes.lock(session, kind, newest.head.id)
     rows = await repository.history(session, kind, repository.named(kind, public_id))
     scope = await registers.scope_of(ctx, session, head)
     ctx.caller.require(permission, scope)

@@ -1,4 +1,4 @@
-"""The rows of a new revision: itself, its files and what it derives from."""
+"""Rows, files and references of a new revision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from saraban.identity.domain.context import RequestContext
 from saraban.kit.errors import invalid, unknown
 from saraban.kit.ids import new_id
 
-# The fields of a revision that are written down as they are given, and their columns.
+# Columns of the fields that are saved unchanged.
 TEXTS: Final = {
     "date": "revision_date",
     "title": "title",
@@ -34,10 +34,8 @@ TEXTS: Final = {
 @dataclass(frozen=True, slots=True)
 class RevisionPlace:
     """
-    Where a new revision stands in the history of its drawing.
-
-    :param number: from 0
-    :param printed: the number on it, where the number prints the revision
+    :param number: position in the drawing's history, from 0
+    :param printed: the drawing number, if it prints the revision
     """
 
     number: int
@@ -72,7 +70,7 @@ async def add_revision(
     session.add(row)
     await session.flush()
     await attach(ctx, session, kind, row.id, new.attachment_public_ids, pointer=pointer, project_id=head.project_id)
-    await _derive(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
+    await _link_sources(ctx, session, kind, head.project_id, row.id, new.derived_from_public_ids, pointer)
     return row.public_id
 
 
@@ -88,9 +86,9 @@ async def attach(
     has_main: bool = False,
 ) -> list[str]:
     """
-    Attach the caller's uploads to a revision.
+    Attach uploads of the caller.
 
-    :returns: their names
+    :returns: the file names
     """
     if not public_ids:
         return []
@@ -102,7 +100,7 @@ async def attach(
 
 
 def _file_type(file: AttachmentRow) -> str:
-    """A picture is something else; all that is edited on is a source."""
+    """Pictures are `OTHER`; files of editors are `SOURCE`."""
     if file.mime_type == PDF.mime_type:
         return "PDF"
     if file.mime_type == DWG.mime_type:
@@ -111,7 +109,7 @@ def _file_type(file: AttachmentRow) -> str:
     return "OTHER" if is_picture else "SOURCE"
 
 
-async def _derive(
+async def _link_sources(
     ctx: RequestContext,
     session: AsyncSession,
     kind: DrawingKind,
@@ -120,11 +118,7 @@ async def _derive(
     public_ids: Sequence[UUID],
     pointer: str,
 ) -> None:
-    """
-    Write down what a revision derives from.
-
-    :raises Invalid: naming each id that is none of the project's, or none that the caller is shown
-    """
+    """:raises Invalid: for an id that is unknown, of another project, or hidden from the caller"""
     at = f"{pointer}/derivedFromPublicIds"
     if not public_ids:
         return
@@ -132,8 +126,8 @@ async def _derive(
         raise invalid(at, "not_for_this", "แบบคู่สัญญาไม่อ้างถึงแบบอื่น", "A contract drawing derives from no other.")
     other = KINDS[kind.derives_from]
     reader = await registers.reader_of(ctx, session, project_id)
-    known = await writes.targets_by_public_id(session, other, public_ids, project_id=project_id)
+    targets = await writes.targets_by_public_id(session, other, public_ids, project_id=project_id)
     for place, public_id in enumerate(public_ids):
-        if public_id not in known or not reader.sees(known[public_id].audience):
+        if public_id not in targets or not reader.sees(targets[public_id].audience):
             raise unknown(f"{at}/{place}", str(public_id))
-    await writes.link(session, kind, revision_id, sorted({known[one].key for one in public_ids}))
+    await writes.link(session, kind, revision_id, sorted({targets[public_id].key for public_id in public_ids}))

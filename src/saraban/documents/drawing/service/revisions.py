@@ -1,4 +1,4 @@
-"""Revisions of drawings for the documents that carry them: found as their reader may see them, held, and with their files."""
+"""Drawing revisions for the documents that carry them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ async def visible_revisions(
     project_id: int | None = None,
 ) -> dict[UUID, SeenRevision]:
     """
-    Return the revisions among `public_ids` whose drawing the caller is shown.
+    Return the revisions that the caller may see.
 
-    :param project_id: the only project whose drawings count, which the caller may know of
+    :param project_id: a project that the caller may see; excludes drawings of other projects
     """
     if not public_ids:
         return {}
@@ -53,22 +53,22 @@ async def current_by_number(
     ctx: RequestContext, session: AsyncSession, kind: DrawingKind, *, project: UUID, numbers: Collection[str]
 ) -> dict[str, UUID]:
     """
-    Return the public ids of what is current of the drawings with these numbers, as far as the caller is shown them.
+    Return the current revisions of visible drawings by number.
 
-    A number that an earlier revision was printed with names its drawing, too.
+    A number printed on an earlier revision finds its drawing, too.
     """
     if not numbers:
         return {}
     place = await projects.visible_project(ctx, session, project)
-    now = await revision_rows.numbers_now(session, kind, project_id=place.id, numbers=numbers)
-    rows = await revision_rows.current_by_number(session, kind, project_id=place.id, numbers=set(now.values()))
+    present = await revision_rows.numbers_now(session, kind, project_id=place.id, numbers=numbers)
+    rows = await revision_rows.current_by_number(session, kind, project_id=place.id, numbers=set(present.values()))
     reader = await reader_of(ctx, session, place.id)
-    shown = {row.number: row.public_id for row in rows if reader.sees(row.audience)}
-    return {typed: shown[number] for typed, number in now.items() if number in shown}
+    visible = {row.number: row.public_id for row in rows if reader.sees(row.audience)}
+    return {typed: visible[number] for typed, number in present.items() if number in visible}
 
 
 class NumberedRevision(NamedTuple):
-    """A revision of a drawing as people name it; without a label what is current is meant."""
+    """:param label: None names the current revision"""
 
     number: str
     label: str | None = None
@@ -82,60 +82,59 @@ async def revisions_by_number(
     project: UUID,
     wanted: Collection[NumberedRevision],
 ) -> dict[NumberedRevision, DrawingRow]:
-    """Return the revisions that are named, as `current_by_number` names drawings, as far as the caller is shown those."""
+    """Return the visible revisions by number, also by numbers printed on earlier revisions."""
     if not wanted:
         return {}
     place = await projects.visible_project(ctx, session, project)
     tables = tables_of(kind)
-    numbers = {one.number for one in wanted}
-    now = await revision_rows.numbers_now(session, kind, project_id=place.id, numbers=numbers)
+    numbers = {revision.number for revision in wanted}
+    present = await revision_rows.numbers_now(session, kind, project_id=place.id, numbers=numbers)
     condition = sa.and_(
         tables.head.project_id == place.id,
-        tables.number.in_(set(now.values())),
+        tables.number.in_(set(present.values())),
         sa.or_(
             tables.revision.is_current == sa.true(),
-            tables.revision.revision_label.in_({one.label for one in wanted if one.label is not None}),
+            tables.revision.revision_label.in_({revision.label for revision in wanted if revision.label is not None}),
         ),
     )
     rows, reader = await repository.history(session, kind, condition), await reader_of(ctx, session, place.id)
-    found: dict[NumberedRevision, DrawingRow] = {}
+    visible: dict[NumberedRevision, DrawingRow] = {}
     for row in rows:
         if reader.sees(row.audience):
-            # What the drawing goes by now, also where an earlier revision was printed with another.
-            number = row.named["number"]
-            found[NumberedRevision(number, row.revision.revision_label or "")] = row
+            number = row.named["number"]  # of the head: `row.number` may be that of an earlier revision
+            visible[NumberedRevision(number, row.revision.revision_label or "")] = row
             if row.revision.is_current:
-                found[NumberedRevision(number)] = row
-    named = {one: NumberedRevision(now.get(one.number, one.number), one.label) for one in wanted}
-    return {one: found[name] for one, name in named.items() if name in found}
+                visible[NumberedRevision(number)] = row
+    names = {typed: NumberedRevision(present.get(typed.number, typed.number), typed.label) for typed in wanted}
+    return {typed: visible[name] for typed, name in names.items() if name in visible}
 
 
 async def current_revisions(session: AsyncSession, kind: DrawingKind, keys: Sequence[int]) -> list[int]:
-    """Return the key of what is current by now of the drawing of each revision, in their order."""
-    found = await writes.current_by_revision(session, kind, keys) if keys else {}
-    return [found[key] for key in keys]
+    """Return the current revision of each revision's drawing, in the order of `keys`."""
+    current = await writes.current_by_revision(session, kind, keys) if keys else {}
+    return [current[key] for key in keys]
 
 
 async def hold_revisions(session: AsyncSession, kind: DrawingKind, keys: Collection[int]) -> set[int]:
-    """Hold revisions until the end of the transaction, in one order, wherever, and return those that are superseded by then."""
+    """Lock revisions in the order of their ids, and return the superseded ones."""
     return set(keys).difference(await writes.lock_revisions(session, kind, keys)) if keys else set()
 
 
 async def revision_files(
     session: AsyncSession, kind: DrawingKind, keys: Collection[int]
 ) -> Mapping[int, list[DrawingFileAnswer]]:
-    """Return the files of each revision, the main one first."""
-    files = await repository.files(session, kind, keys) if keys else {}
-    return {key: [file_shown(one) for one in found] for key, found in files.items()}
+    """Return the files of each revision, the main file first."""
+    files_by_key = await repository.files(session, kind, keys) if keys else {}
+    return {key: [file_shown(file) for file in files] for key, files in files_by_key.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class DrawingOfFile:
     """
-    The revision that a file hangs on.
+    The revision to which a file is attached.
 
-    :param drawing: public id of the drawing, and `superseded_by` the label of what is current by now: for whoever is shown the drawing
-        itself, and not a document alone that carries the revision
+    :param drawing: public id of the drawing; None, like `superseded_by`, for readers who see only a document that
+        carries the revision
     """
 
     kind: DrawingKind
@@ -152,14 +151,14 @@ class DrawingOfFile:
 
 async def drawing_of_file(ctx: RequestContext, session: AsyncSession, attachment_id: int) -> DrawingOfFile:
     """
-    Return what a file shows that the caller may read.
+    Return the drawing of a file. The caller checks that the reader may read the file.
 
-    :raises NotFound: for a file of anything else
+    :raises NotFound: for a file that is not attached to a drawing
     """
     for kind in KINDS.values():
         keys = await repository.revisions_with_file(session, kind, attachment_id)
         for row in await repository.history(session, kind, tables_of(kind).revision.id.in_(keys)) if keys else ():
-            is_shown = await _is_shown(ctx, session, kind, row)
+            is_visible = await _is_visible(ctx, session, kind, row)
             return DrawingOfFile(
                 kind,
                 row.project.public_id,
@@ -169,13 +168,13 @@ async def drawing_of_file(ctx: RequestContext, session: AsyncSession, attachment
                 row.revision.title,
                 row.revision.title_en,
                 bool(row.revision.is_current),
-                row.head.public_id if is_shown else None,
-                row.superseded_by if is_shown else None,
+                row.head.public_id if is_visible else None,
+                row.superseded_by if is_visible else None,
             )
     raise NotFound("The file belongs to no drawing.")
 
 
-async def _is_shown(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, row: DrawingRow) -> bool:
+async def _is_visible(ctx: RequestContext, session: AsyncSession, kind: DrawingKind, row: DrawingRow) -> bool:
     try:
         await find(ctx, session, kind, row.head.public_id)
     except NotFound:
