@@ -168,7 +168,11 @@ async def sent_file(request: Request) -> SentFile:
 
 
 def sent_names(disposition: bytes) -> tuple[str, str | None]:
-    """:raises Invalid: RFC 8187 precedes RFC 2047, which .NET sends"""
+    """
+    Return names of field and file; RFC 8187 precedes RFC 2047, which .NET sends.
+
+    :raises Invalid:
+    """
     header = Message()
     header["content-disposition"] = disposition.decode("latin-1")
     values: dict[tuple[str, bool], str] = {}

@@ -184,6 +184,8 @@ Throttle = Annotated[LogInThrottle, Depends(async_dependency(log_in_throttle))]
 
 async def current_caller(request: Request) -> Caller:
     """
+    Return the caller with present grants; loaded once per request.
+
     :raises NotSignedIn, UserLimitReached:
     :raises PasswordChangeRequired: unless the request changes the password
     """
@@ -250,7 +252,11 @@ def guarded_keyed(permission: str) -> Any:
 
 
 def require_token(request: Request) -> None:
-    """:raises NotSignedIn: before the body is read, without the database"""
+    """
+    Check the token without the database, before the body is read.
+
+    :raises NotSignedIn:
+    """
     token_issuer(request).read(_presented_token(request))
 
 

@@ -60,7 +60,11 @@ FILE_FIELD = "/file"
 
 
 def acceptable_file_name(sent: str) -> str:
-    """:raises Invalid: without a usable last part of the path"""
+    """
+    Return the last part of a path, in the normal spelling.
+
+    :raises Invalid:
+    """
     name = fold(re.split(r"[/\\]", sent)[-1], FILE_FIELD).strip().rstrip(".")
     if not name.strip("."):
         raise invalid(FILE_FIELD, "required", "ต้องมีชื่อไฟล์", "The file needs a name.")
@@ -230,7 +234,11 @@ class RangeNotSatisfiable(DomainError):
 
 
 def byte_range(header: str | None, *, size: int) -> ByteSpan | None:
-    """:raises RangeNotSatisfiable: the whole file (None) if it is not understood"""
+    """
+    Return the range; None for the whole file, also if it is not understood.
+
+    :raises RangeNotSatisfiable:
+    """
     match = _RANGE.fullmatch((header or "").strip())
     if not match or not any(match.groups()):
         return None

@@ -117,7 +117,11 @@ class UploadStream:
 async def upload(
     ctx: RequestContext, store: FileStore, *, name: str, chunks: AsyncIterator[bytes], claim: Claim | None = None
 ) -> AttachmentRow:
-    """:raises Invalid, FileTypeRefused, FileTooLarge: no transaction is open while bytes arrive"""
+    """
+    Store a file; no transaction is open while bytes arrive.
+
+    :raises Invalid, FileTypeRefused, FileTooLarge:
+    """
     db, storage = store.db, store.storage
     row = _new_row(acceptable_file_name(name), ctx.caller, store)
     name, key, public_id = row.original_filename, row.file_path, row.public_id
@@ -148,7 +152,11 @@ async def upload_once(
 
 
 async def require_same_file(receipt: Receipt, intake: UploadStream) -> None:
-    """:raises KeyReused:"""
+    """
+    Read the repeated file to its end and compare it.
+
+    :raises KeyReused:
+    """
     async for _chunk in intake.read():
         pass
     if intake.digest.hexdigest() != receipt.outcome[CHECKSUM]:

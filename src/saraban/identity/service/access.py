@@ -58,7 +58,11 @@ class Explanation:
 async def load_subject(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID | None = None, username: str = ""
 ) -> Subject:
-    """:raises NotFound: the default is the caller"""
+    """
+    Return the account, by default the caller's own.
+
+    :raises NotFound:
+    """
     wanted = ctx.caller.public_id if public_id is None and not username else public_id
     named = wanted or canonical_username(username)
     user = (await repository.people_named(session, [named])).get(named)

@@ -232,7 +232,11 @@ async def unlock(ctx: RequestContext, session: AsyncSession, *, username: Person
 
 
 async def set_password(ctx: RequestContext, session: AsyncSession, *, username: Person, password: str) -> None:
-    """:raises Invalid:"""
+    """
+    Replace the password, unlock, end the sessions; the person must choose another one.
+
+    :raises Invalid:
+    """
     user = await load_manageable(ctx, session, username, "user.edit")
     await check_new_password(session, user, password)
     await _reset(ctx, session, user, await passwords.hash_password(password))
@@ -279,6 +283,8 @@ async def change_user(
     ctx: RequestContext, session: AsyncSession, *, person: Person, change: AccountChange, user: User | None = None
 ) -> RolesAfterMove:
     """
+    Change or move an account; a move ends its roles in other organizations.
+
     :param user: the locked account, if loaded
     :raises Invalid, UsernameTaken, Forbidden:
     """

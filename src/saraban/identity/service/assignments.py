@@ -226,7 +226,10 @@ async def require_no_more_than_own(
 async def grant_role(
     ctx: RequestContext, session: AsyncSession, username: Person, grant: RoleGrant, *, again: bool = True
 ) -> UserAssignment | None:
-    """:raises RoleDoesNotFit, RoleGiven, Forbidden: with `again`, the same grant returns None instead"""
+    """
+    :param again: return None if the same grant exists
+    :raises RoleDoesNotFit, RoleGiven, Forbidden:
+    """
     (assignment,) = await grant_roles(ctx, session, [(username, grant)], again=again)
     return assignment
 
@@ -358,7 +361,11 @@ def _role_and_place(row: held_roles.HeldRoleRow) -> str:
 
 
 async def require_another_administrator(session: AsyncSession, user: User, *, assignment_id: int | None = None) -> None:
-    """:raises LastSuperAdmin: call it under `lock_rights`"""
+    """
+    Call it under `lock_rights`, so that two administrators cannot remove each other.
+
+    :raises LastSuperAdmin:
+    """
     rows = await held_roles.lasting_administrations(session)
     ending = [row for row in rows if row.user_id == user.user_id and assignment_id in {None, row.id}]
     if ending and len(ending) == len(rows):
@@ -378,7 +385,11 @@ def home_of(user: User) -> Scope:
 async def visible_assignments(
     ctx: RequestContext, session: AsyncSession, person: UUID
 ) -> tuple[User, list[held_roles.HeldRoleRow]]:
-    """:raises NotFound: without `user.view`, and no role where the caller gives roles"""
+    """
+    Return all assignments with `user.view`, else those where the caller gives roles.
+
+    :raises NotFound:
+    """
     user = (await repository.people_named(session, [person])).get(person)
     if user is None:
         raise NotFound("There is no such person.")
@@ -392,7 +403,11 @@ async def visible_assignments(
 
 
 async def require_power_over(ctx: RequestContext, session: AsyncSession, user: User, permission: str) -> None:
-    """:raises Forbidden: if the person's roles exceed the caller's, who could act as that person"""
+    """
+    Protect the account: a changed address or password lets the caller act as the person.
+
+    :raises Forbidden: if a present or future role reaches further than `permission`
+    """
     ctx.caller.require(permission, home_of(user))
     if user.user_id == ctx.caller.user_id or ctx.caller.may(EVERYTHING, Scope()):
         return

@@ -56,6 +56,8 @@ async def change_password(
     clock: Clock,
 ) -> None:
     """
+    Replace the caller's password; no connection is held during argon2.
+
     :param refresh_token: of the session to keep
     :raises Invalid, TooManyPasswords:
     """
@@ -200,7 +202,11 @@ async def invite_again(
 async def request_reset(
     db: Database, *, limiter: RateLimiter, identifier: str, address: str, now: datetime, least_seconds: float
 ) -> None:
-    """:raises TooManyPasswords: it takes `least_seconds` in any case"""
+    """
+    Mail a reset link; take `least_seconds` whether the account exists or not.
+
+    :raises TooManyPasswords:
+    """
     ends = stopwatch() + least_seconds
     await count_attempt(limiter, "reset", network_of(address), RESETS_OF_ADDRESS, minutes=RESET_MINUTES)
     async with db.reading() as session:
@@ -243,7 +249,12 @@ async def read_invitation(session: AsyncSession, token: str, now: datetime) -> I
 async def accept_invitation(
     db: Database, *, limiter: RateLimiter, token: str, password: str, address: str, now: datetime
 ) -> str:
-    """:raises Invalid, InvitationEnded, TooManyPasswords: after `Invalid` the link stays valid"""
+    """
+    Set the password and return the user name; no connection is held during argon2.
+
+    :raises Invalid: the link stays valid
+    :raises InvitationEnded, TooManyPasswords:
+    """
     await count_attempt(limiter, "invitation", address, OF_ADDRESS)
     async with db.reading() as session:
         user = await repository.invited_user(session, token_hash=digest(token), now=now)

@@ -68,7 +68,11 @@ def make_password() -> str:
 
 
 async def matches(password: str, password_hash: str | None, *, within: float = LONGEST_WAIT) -> bool:
-    """:raises PasswordsBusy: at once, if it would wait longer than `within` seconds"""
+    """
+    Check a password; an unknown account (None) takes as long as a known one.
+
+    :raises PasswordsBusy: if it would wait longer than `within` seconds
+    """
     return await _run_in_thread(_verify, canonical_password(password), password_hash, within=within)
 
 

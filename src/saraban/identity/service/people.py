@@ -71,7 +71,11 @@ def new_account(order: UserIn) -> NewAccount:
 
 
 async def first_password(db: Database, order: UserIn) -> tuple[str | None, str | None]:
-    """:raises Invalid: the hash is None with an invitation"""
+    """
+    Return the hash (None with an invitation) and a program's generated password.
+
+    :raises Invalid:
+    """
     if order.invite and (order.is_service or order.password is not None):
         th, en = (
             "เลือกอย่างใดอย่างหนึ่ง: รหัสผ่านหรือคำเชิญ บัญชีของโปรแกรมเชิญไม่ได้",
@@ -174,7 +178,11 @@ ROLES_AFTER_MOVE: Final = Text(
 async def change_person(
     ctx: RequestContext, session: AsyncSession, *, person: UUID, change: UserChangeIn, if_match: str | None = None
 ) -> Receipt:
-    """:raises AccountChanged, Invalid: the outcome names `ended` and `kept` roles"""
+    """
+    Change or move an account; the receipt names `ended` and `kept` roles.
+
+    :raises AccountChanged, Invalid:
+    """
     sent = change.model_fields_set
     if "organization_public_id" in sent:
         await lock_rights(session)

@@ -148,5 +148,9 @@ def _differences(user: User, cells: Mapping[str, str], organization: int | None)
 
 
 def read_people_sheet(path: Path, sheet: str | None = None) -> list[SheetRow]:
-    """:raises Invalid: call it in a thread"""
+    """
+    Read a sheet of people; it is slow, so call it in a thread.
+
+    :raises Invalid:
+    """
     return list(read_table(path, COLUMNS, most_rows=_MOST_ROWS, sheet=sheet))

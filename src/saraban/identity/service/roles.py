@@ -91,7 +91,11 @@ async def list_roles(
     cursor: str | None = None,
     limit: int = MOST_ROLES,
 ) -> Page[RoleView]:
-    """:raises Forbidden: custom roles come first, newest at the top"""
+    """
+    Return custom roles, newest first, then shipped ones.
+
+    :raises Forbidden:
+    """
     _require_reader(ctx.caller)
     rows = await role_rows.role_page(
         session, seen_in=_visible_projects(ctx.caller), project=project_public_id, cursor=cursor, limit=limit
@@ -116,7 +120,11 @@ async def find_role(ctx: RequestContext, session: AsyncSession, *, named: str) -
 
 
 async def create_role(ctx: RequestContext, session: AsyncSession, *, wanted: NewRole) -> Receipt:
-    """:raises Invalid, RoleNameTaken, Forbidden: a copy omits what the caller does not hold"""
+    """
+    Create a role; a copy omits permissions that the caller does not hold.
+
+    :raises Invalid, RoleNameTaken, Forbidden:
+    """
     await lock_rights(session)
     project = await _find_project(ctx, session, wanted.project_public_id)
     home = roles.home_of(project)

@@ -73,7 +73,11 @@ class TokenIssuer:
         return base64.urlsafe_b64encode(made).decode()
 
     def read(self, access_token: str) -> token.AccessClaims:
-        """:raises NotSignedIn: check `require_rights` and the session too"""
+        """
+        Return the claims; check `require_rights` and the session too.
+
+        :raises NotSignedIn:
+        """
         try:
             claims = _claims(access_token, self.secret)
         except jwt.InvalidTokenError as fault:
@@ -149,8 +153,10 @@ async def log_in(
     db: Database, *, issuer: TokenIssuer, throttle: LogInThrottle, username: str, password: str, device: Device
 ) -> OpenedSession:
     """
-    :raises WrongCredentials: after the same time for unknown names
-    :raises LogInThrottled, PasswordsBusy: even with the right password
+    Open a session; unknown names take as long as known ones.
+
+    :raises WrongCredentials, PasswordsBusy:
+    :raises LogInThrottled: even with the right password
     """
     name = canonical_username(username)
     async with db.reading() as session:
@@ -179,7 +185,11 @@ async def log_in(
 
 
 async def refresh(db: Database, *, issuer: TokenIssuer, refresh_token: str, device: Device) -> OpenedSession:
-    """:raises SessionEnded: an old token, used again, ends its session"""
+    """
+    Exchange a refresh token; an old one, used again, ends its session.
+
+    :raises SessionEnded:
+    """
     outcome = await db.transact(_rotate, device, issuer, refresh_token)
     if isinstance(outcome, DomainError):
         raise outcome

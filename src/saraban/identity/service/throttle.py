@@ -113,7 +113,11 @@ class LogInThrottle:
 
     @asynccontextmanager
     async def turn(self, attempt: LogInAttempt) -> AsyncIterator[float]:
-        """:raises LogInThrottled, PasswordsBusy: it yields the seconds to wait for argon2"""
+        """
+        Wait for the turn; yield the seconds that the check may wait for argon2.
+
+        :raises LogInThrottled, PasswordsBusy:
+        """
         queue = self._queues.setdefault(attempt.place, _AddressQueue())
         if queue.waiting >= _MOST_WAITING:
             LOG_INS.labels("busy").inc()

@@ -81,7 +81,10 @@ class RevisionScheme:
 
     @classmethod
     def parse(cls, text: str, *, pointer: str = "/revisionScheme") -> Self:
-        """:raises Invalid: `text` lists the first label of each stage"""
+        """
+        :param text: first label of each stage, separated by commas
+        :raises Invalid:
+        """
         stages = tuple(_parse_stage(part.strip(), pointer) for part in text.split(","))
         if len(stages) > MOST_STAGES or len({stage.prefix if stage.width else None for stage in stages}) < len(stages):
             raise invalid(

@@ -46,7 +46,11 @@ async def read_drawing_settings(
 async def save_drawing_settings(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, register: str, wanted: RegisterSettings
 ) -> None:
-    """:raises NotFound, Forbidden, Invalid: registered drawings stay unchanged"""
+    """
+    Save the settings; registered drawings stay unchanged.
+
+    :raises NotFound, Forbidden, Invalid:
+    """
     if wanted.takes_addenda and register != CONTRACT_REGISTER:
         raise invalid("/takesAddenda", "not_for_this", "มีเฉพาะแบบคู่สัญญา", "Only contract drawings take addenda.")
     if wanted.approval == "workflow" and register == CONTRACT_REGISTER:

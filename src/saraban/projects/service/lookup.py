@@ -46,7 +46,10 @@ async def find_project_by_code(session: AsyncSession, *, code: str, pointer: str
 async def find_organization(
     session: AsyncSession, *, project: ProjectRef, public_id: UUID, pointer: str, contract_id: int | None = None
 ) -> OrganizationRef:
-    """:raises Invalid: a party of the contract has its role there"""
+    """
+    :param contract_id: a party of this contract has its role there
+    :raises Invalid:
+    """
     row = await repository.participant(session, project_id=project.id, public_id=public_id, contract_id=contract_id)
     if row is None:
         raise unknown(pointer, str(public_id))

@@ -57,7 +57,10 @@ async def projects_of(ctx: RequestContext, session: AsyncSession) -> tuple[Proje
 async def read_project(
     ctx: RequestContext, session: AsyncSession, *, public_id: UUID, closed: bool = False
 ) -> ProjectDetail:
-    """:raises NotFound: `closed` includes closed projects"""
+    """
+    :param closed: include closed projects
+    :raises NotFound:
+    """
     project = await visible_project(ctx, session, public_id, closed=closed)
     return ProjectDetail(
         public_id=project.public_id,
@@ -156,7 +159,10 @@ async def type_names(session: AsyncSession) -> dict[str, Text]:
 async def visible_project(
     ctx: RequestContext, session: AsyncSession, public_id: UUID, *, closed: bool = False
 ) -> Project:
-    """:raises NotFound: `closed` includes closed projects"""
+    """
+    :param closed: include closed projects
+    :raises NotFound:
+    """
     project = await repository.visible_project(session, _reach(ctx.caller), public_id=public_id, closed=closed)
     if project is None:
         raise NotFound(f"There is no project {public_id}.")

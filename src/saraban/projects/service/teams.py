@@ -49,7 +49,11 @@ async def review_teams(ctx: RequestContext, session: AsyncSession, *, project_pu
 async def participants(
     ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, search: str = ""
 ) -> tuple[OrganizationMember, ...]:
-    """:raises NotFound: otherwise the first people by name"""
+    """
+    Return the first people by name who may be members of a team.
+
+    :raises NotFound:
+    """
     project = await visible_project(ctx, session, project_public_id)
     organizations = await repository.organization_ids(session, [project.id])
     people = await identity.users_of(session, organizations, project_id=project.id)
@@ -67,7 +71,10 @@ async def save_team(
     order: ReviewTeamIn,
     new: bool | None = None,
 ) -> ReviewTeamOut:
-    """:raises Invalid, NotFound, Forbidden: `new` requires that the team is new, or exists"""
+    """
+    :param new: True to require that the team is new, False that it exists
+    :raises Invalid, NotFound, Forbidden:
+    """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await repository.team(session, project_id=project.id, code=code)
     if team is None and new is False:
@@ -86,7 +93,11 @@ async def save_team(
 
 
 async def remove_team(ctx: RequestContext, session: AsyncSession, *, project_public_id: UUID, code: str) -> None:
-    """:raises NotFound: responses of its members stay"""
+    """
+    Remove a team; responses of its members stay.
+
+    :raises NotFound:
+    """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _require_team(session, project, code)
     await repository.remove_team_members(session, team_id=team.id)
@@ -103,7 +114,11 @@ async def save_member(
     user_public_id: UUID,
     order: TeamMemberIn,
 ) -> ReviewTeamOut:
-    """:raises NotFound, Invalid: it adds a member or changes their discipline and role"""
+    """
+    Add a member to a team, or update their discipline and role.
+
+    :raises NotFound, Invalid:
+    """
     project = await _lock_for_change(ctx, session, project_public_id)
     team = await _require_team(session, project, code)
     user_id = await _require_participant(session, project, user_public_id)
