@@ -25,9 +25,9 @@ _FILES: Final = "/api/v1/attachments/"
 
 
 async def record_access(scope: Scope, message: Message) -> None:
-    """Audit before the response starts; a file without its row is not sent (N20)."""
+    """Audit before the response starts; a file without its row is not sent."""
     caller: Caller | None = scope.get("state", {}).get("caller")
-    if caller is None:
+    if caller is None:  # callers without a valid token are only counted by metrics (N20)
         return
     status, headers = message["status"], Headers(raw=message["headers"])
     if status < 400 and "content-disposition" in headers:

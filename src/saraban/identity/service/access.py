@@ -42,7 +42,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """`roles` decide, or would elsewhere, at another time or if open; `asked` are other assignees."""
+    """`roles` decide, or would elsewhere, at another time or if open; `asked` act instead."""
 
     allowed: bool
     reason: Reason

@@ -48,7 +48,7 @@ class WorkCalendar:
 
 
 def working_days_after(calendar: WorkCalendar, start: date, count: int) -> date:
-    """Return the working day `count` after `start`, or before it if negative; 0 returns `start`."""
+    """Return the working day `count` after `start`, or before it; 0 returns `start`."""
     step = timedelta(days=1 if count >= 0 else -1)
     day, left = start, abs(count)
     while left:

@@ -1,4 +1,4 @@
-"""Resolve public ids and codes of a request; an ambiguous code needs a contract (REQ-FMT-13)."""
+"""Resolve ids and codes of a request; an ambiguous code needs a contract (REQ-FMT-13)."""
 
 from collections.abc import Sequence
 from uuid import UUID
