@@ -1,7 +1,4 @@
-"""
-What a kind of document brings to the shared verbs: its rules, its own rows and checks, and what its answers show. The verbs
-never ask which kind they have in hand.
-"""
+"""The interface of a kind of documents. Shared code calls it and never tests for a kind."""
 
 # ruff: noqa: ARG002
 
@@ -38,11 +35,11 @@ from saraban.workflow.runtime.schemas import WorkflowEnvelope, WorkflowItem
 
 class DocumentHeader(Protocol):
     """
-    What the verbs read of a document of any kind.
+    A document of any kind.
 
-    :param entity_id: what its workflow knows it by
-    :param number_uuid: public id of its number in the ledger
-    :param version: raised by every write to what is shown of it; steps of its workflow raise the instance's own
+    :param entity_id: its id in the workflow
+    :param number_uuid: public id of its row in the number register
+    :param version: raised by every write; workflow steps raise the version of the instance instead
     """
 
     @property
@@ -75,7 +72,7 @@ class DocumentHeader(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnnumberedDraft:
-    """A new document with everything resolved and checked; only its number is missing."""
+    """A new document, resolved and checked, without its number."""
 
     plan: numbering.Plan
     starting: workflow.StartingWorkflow
@@ -83,7 +80,7 @@ class UnnumberedDraft:
     public_id: UUID = field(default_factory=new_id)
 
 
-# What a subtype adds to an answer, or says otherwise in it, by revision id.
+# Fields that a subtype adds to a response or overrides, by revision id.
 OwnFields = Mapping[int, Mapping[str, Any]]
 Facts = Mapping[str, SubjectFacts]  # by entity id
 Row = TypeVar("Row", bound=DocumentHeader)
@@ -92,12 +89,9 @@ Draft = TypeVar("Draft", bound=UnnumberedDraft)
 
 class DocumentKind(ABC, Generic[Row, Draft]):
     """
-    :param new: what a new one is written with
-    :param changes: what can be changed of a draft
-    :param summary: the answer for one row of its register
-    :param full: the answer for one document
-    :param search: the query of its register
-    :param reserved_fields: this kind's own names of the fields that a number is reserved for
+    :param new: request schema of a new document; `changes` of changes of a draft
+    :param summary: response schema of a register row; `full` of one document
+    :param reserved_fields: the kind's names of the fields of a reservation
     """
 
     rules: ClassVar[KindRules]
@@ -111,10 +105,10 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @property
     @abstractmethod
     def index(self) -> ReachIndex:
-        """The rows of its register in the index of reach; whatever changes a document writes them anew behind it."""
+        """The kind's rows in `document_reach`: renew them after every change of a document."""
 
     async def renew_reach(self, session: AsyncSession, *, document_id: int) -> None:
-        """Write anew what readers find of a document, once its own rows stand as they are to be committed."""
+        """Renew the rows of `document_reach`. Call it after all other changes of the document."""
         await self.index.renew(session, documents=[document_id])
 
     @property
@@ -129,22 +123,22 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     @abstractmethod
     async def check(self, ctx: RequestContext, session: AsyncSession, *, new: Any) -> Draft:
         """
-        Resolve and check everything that can be known before a number is issued.
+        Resolve and check everything before a number is issued.
 
-        :raises Invalid: naming the field
+        :raises Invalid:
         """
 
     def due_dates(self, asked: Any) -> Mapping[str, date | None]:
-        """Return the due dates of a request, by the pointers of their fields."""
+        """Return due dates by the pointers of their fields."""
         return {"/dueDate": asked.due_date}
 
     async def warnings(
         self, ctx: RequestContext, session: AsyncSession, asked: Schema, public_id: UUID | None
     ) -> list[FieldProblem]:
         """
-        Return what is doubtful in a request to create or change a document, before or after it is carried out.
+        Return warnings about a request, saved or not.
 
-        :param public_id: of the document that it changes, or has created
+        :param public_id: of the changed or created document; None before it is created
         """
         return due_date_warnings(self.due_dates(asked), today=local_date(ctx.now, ctx.zone))
 
@@ -152,21 +146,19 @@ class DocumentKind(ABC, Generic[Row, Draft]):
     async def insert(
         self, ctx: RequestContext, session: AsyncSession, draft: Draft, issued: numbering.Issued
     ) -> WrittenDocument:
-        """Write the rows of the number's document; after a collision it runs again."""
+        """Insert the rows of a new document. It runs again after a collision of numbers."""
 
     def conflict(self, error: IntegrityError) -> DomainError | None:
-        """Return what is meant where a constraint refuses the rows of a new document; None where that is a fault of ours."""
+        """Return the error of a constraint that refused a new document; None if it is a fault of Saraban."""
         return None
 
     async def find(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Row:
-        """
-        :raises NotFound: also when the caller may not know of it
-        """
+        """:raises NotFound: also for a hidden document"""
         return self.newest(await self.seen(ctx, session, public_id))
 
     @abstractmethod
     async def find_written(self, session: AsyncSession, public_id: UUID) -> Row:
-        """Return a document as it was first written, whoever asks."""
+        """Return the first revision, without checking the reader."""
 
     @abstractmethod
     async def page(
@@ -175,7 +167,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     async def lock(self, session: AsyncSession, row: Row) -> None:
-        """Hold the document and its workflow instance until the end of the transaction."""
+        """Lock the document, then its workflow instance."""
 
     @abstractmethod
     async def facts(self, session: AsyncSession, rows: Sequence[Row], *, zone: ZoneInfo) -> Facts: ...
@@ -189,18 +181,18 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         facts: Facts,
         envelopes: Mapping[str, Envelope],
     ) -> Sequence[Schema]:
-        """Return the rows of a register in the order of `rows`, with a fixed number of queries."""
+        """Return register rows in the order of `rows`, with a fixed number of queries."""
 
     @abstractmethod
     async def seen(self, ctx: RequestContext, session: AsyncSession, public_id: UUID) -> Sequence[Row]:
-        """Return what the caller may see of a document, newest first; none of what they may not know of."""
+        """Return the visible rows of a document, newest first; empty for a hidden document."""
 
     @abstractmethod
     def newest(self, rows: Sequence[Row]) -> Row:
         """
-        Return which of the rows that the caller may see is the document.
+        Return the document's newest row among the visible rows.
 
-        :raises NotFound: also when the caller may not know of it
+        :raises NotFound: also for a hidden document
         """
 
     @abstractmethod
@@ -208,9 +200,9 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         self, ctx: RequestContext, session: AsyncSession, row: Row, rows: Sequence[Row], facts: Facts
     ) -> Any:
         """
-        Read what one document shows of the rows around its own.
+        Read the related rows that `answer` shows.
 
-        :param rows: of which it is one, where all of them are shown
+        :param rows: the revisions to show; contains `row`
         :param facts: of `rows`
         """
 
@@ -219,9 +211,7 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     def require_edit(self, ctx: RequestContext, row: Row) -> None:
-        """
-        :raises Forbidden: when the caller does not write this kind for the originator
-        """
+        """:raises Forbidden:"""
 
     @abstractmethod
     async def change(
@@ -230,22 +220,20 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         """
         Change a draft, and return the old and the new value of each field for the audit trail.
 
-        :raises NotADraft: once it has been submitted
+        :raises NotADraft:
         """
 
     @abstractmethod
     async def check_cancel(
         self, ctx: RequestContext, session: AsyncSession, row: Row, envelope: Envelope | None
     ) -> None:
-        """
-        :raises DomainError: when the caller may not cancel it as it stands now
-        """
+        """:raises DomainError: if the caller may not cancel the document in its present state"""
 
     @abstractmethod
     async def mark_cancelled(
         self, ctx: RequestContext, session: AsyncSession, row: Row, *, reason: str
     ) -> Sequence[UUID]:
-        """Write the cancellation into the kind's own rows, and return who is notified of it beside the usual."""
+        """Save the cancellation in the kind's rows, and return additional users to notify."""
 
     @abstractmethod
     async def number_request(self, session: AsyncSession, row: Row) -> numbering.NumberRequest: ...
@@ -265,10 +253,10 @@ class DocumentKind(ABC, Generic[Row, Draft]):
         now: datetime | None = None,
     ) -> dict[str, workflow.InstanceState]:
         """
-        Return where the workflow of each stands, by entity id.
+        Return workflow states by entity id.
 
-        :param facts: of the rows, where they have been read
-        :param now: for what is to be shown: then the actions in the place of others are there too
+        :param facts: of the rows, if already read
+        :param now: set it for display: adds the actions that the caller may take as a delegate
         """
         return await workflow.states_of(
             ctx,
@@ -281,14 +269,14 @@ class DocumentKind(ABC, Generic[Row, Draft]):
 
     @abstractmethod
     def event_fields(self, entity_id: str, notify: Sequence[UUID]) -> dict[str, object]:
-        """Return what events say of this kind beside what they say of every one."""
+        """Return the event fields of this kind."""
 
 
 AnyKind = DocumentKind[Any, Any]
 
 
 class Follower(Protocol):
-    """What ends together with a document, such as the circulations of it; `bootstrap` wires it."""
+    """Ends with a document, for example its circulations."""
 
     async def document_cancelled(
         self, ctx: RequestContext, session: AsyncSession, *, document: UUID, reason: str
@@ -297,8 +285,6 @@ class Follower(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class DocumentServices:
-    """What documents are written with; `bootstrap` makes it once."""
-
     db: Database
     idempotency: Idempotency
     allocator: numbering.Allocator
